@@ -1,51 +1,17 @@
 # bench/messages.awk - raw.csv of messages.sh to tables, and with -v summary=FILE to one line a series
-# and size: rounds, median, lowest, highest. Ratios are taken within a round.
-BEGIN {
-    FS = ","
-    names = "weft|weft MPI|Open MPI|MPICH"
-}
-NR > 1 {
-    if (!(($1, $2, $4) in seen)) {
-        seen[$1, $2, $4] = 1
-        order[++lines] = $1 "," $2 "," $4
-        has[$1, $2] = 1
-        if (!(($1, $4) in seen)) {
-            seen[$1, $4] = 1
-            x_of[$1, ++xs[$1]] = $4
+# and size: rounds, median, lowest, highest. Ratios are taken within a round. After rows.awk.
+BEGIN { names = "weft|weft MPI|Open MPI|MPICH" }
+
+# A series of the better of the MPIs in each round, or 0.
+function add_best(    i, r, part, a, b) {
+    for (i = 1; i <= lines; i++) {
+        split(order[i], part, ",")
+        for (r = 1; r <= rounds; r++) {
+            a = value[part[1], "Open MPI", part[3], r] + 0
+            b = value[part[1], "MPICH", part[3], r] + 0
+            value[part[1], "best", part[3], r] = b == 0 || a == 0 ? a + b : (part[1] ~ /bandwidth/) == (a > b) ? a : b
         }
     }
-    value[$1, $2, $4, $3] = $5 + 0
-    if ($3 + 0 > rounds)
-        rounds = $3 + 0
-}
-
-# Sorts list[1 .. n]; its median, or "" of nothing.
-function median(    i, j, x) {
-    for (i = 2; i <= n; i++) {
-        x = list[i]
-        for (j = i; j > 1 && list[j - 1] > x; j--)
-            list[j] = list[j - 1]
-        list[j] = x
-    }
-    return n == 0 ? "" : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
-}
-
-# The better of the MPIs in a round, or 0.
-function best(kind, x, r,    a, b) {
-    a = value[kind, "Open MPI", x, r] + 0
-    b = value[kind, "MPICH", x, r] + 0
-    return b == 0 || a == 0 ? a + b : (kind ~ /bandwidth/) == (a > b) ? a : b
-}
-
-# The median of a series; below: of its ratio to another series, or to the best.
-function of(kind, series, x, below,    r, d) {
-    n = 0
-    for (r = 1; r <= rounds; r++) {
-        d = below == "" ? 1 : below == "best" ? best(kind, x, r) : value[kind, below, x, r]
-        if (((kind, series, x, r) in value) && d > 0)
-            list[++n] = value[kind, series, x, r] / d
-    }
-    return median()
 }
 
 function show(v) {
@@ -142,12 +108,8 @@ function most(kind, bandwidth,    i, v, found) {
 }
 
 END {
-    print "kind,series,x,rounds,median,lowest,highest" >summary
-    for (i = 1; i <= lines; i++) {
-        split(order[i], part, ",")
-        m = of(part[1], part[2], part[3], "")
-        print order[i] "," n "," m "," list[1] "," list[n] >summary
-    }
+    add_best()
+    summarize("kind", "x")
     print "Medians of " rounds " rounds; ratios are taken within a round. best: the better MPI of a round."
     table("latency", "### By shared memory: one way, us", names)
     table("bandwidth", "### By shared memory: windows of 64 messages, GB/s", names)

@@ -154,7 +154,7 @@ rm "$out/last.txt" "$out/last.err"
 echo "rounds: $((round - 1)), of at most $longest s" >>"$out/machine.txt"
 echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)" >>"$out/machine.txt"
 
-awk -v summary="$out/summary.csv" -f "$here/messages.awk" "$out/raw.csv" >"$out/tables.md"
+awk -v summary="$out/summary.csv" -f "$here/median.awk" -f "$here/rows.awk" -f "$here/messages.awk" "$out/raw.csv" >"$out/tables.md"
 for format in png svg; do
     ! command -v gnuplot >/dev/null || gnuplot -c "$here/messages.gp" "$out" $format
 done

@@ -11,16 +11,6 @@ NR > 1 {
     if ($5 + 0 > rounds)
         rounds = $5 + 0
 }
-# Sorts list[1 .. n]; its median.
-function median(    i, j, x) {
-    for (i = 2; i <= n; i++) {
-        x = list[i]
-        for (j = i; j > 1 && list[j - 1] > x; j--)
-            list[j] = list[j - 1]
-        list[j] = x
-    }
-    return n == 0 ? 0 : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
-}
 # Of T, M, C or the share, as `what` says, over the rounds.
 function over(what, study, p, delay,    r, t, m, c) {
     n = 0
@@ -30,9 +20,9 @@ function over(what, study, p, delay,    r, t, m, c) {
         t = total[study, p, delay, "weft", r]
         m = total[study, p, delay, "two-model", r]
         c = m - wait[study, p, delay, "two-model", r]
-        list[++n] = (what == "T") ? t : (what == "M") ? m : (what == "C") ? c : (m > c) ? 1 - (t - c) / (m - c) : 0
+        keep((what == "T") ? t : (what == "M") ? m : (what == "C") ? c : (m > c) ? 1 - (t - c) / (m - c) : 0)
     }
-    return median()
+    return middle() + 0
 }
 END {
     for (p = 2; p <= 4; p += 2) {

@@ -75,7 +75,7 @@ done
     echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)"
 } >>"$out/machine.txt"
 
-awk -v summary="$out/summary.csv" -f "$here/overlap.awk" "$out/raw.csv" >"$out/tables.md"
+awk -v summary="$out/summary.csv" -f "$here/median.awk" -f "$here/overlap.awk" "$out/raw.csv" >"$out/tables.md"
 for format in png svg; do
     ! command -v gnuplot >/dev/null || gnuplot -c "$here/overlap.gp" "$out" $format
 done

@@ -1,27 +1,5 @@
-# bench/pgas.awk - raw.csv of pgas.sh to tables: medians of rounds, and of ratios within a round.
-BEGIN { FS = "," }
-NR > 1 {
-    if (!(($1, $4) in seen)) {
-        seen[$1, $4] = 1
-        x_of[$1, ++xs[$1]] = $4
-    }
-    value[$1, $2, $4, $3] = $5 + 0
-    if ($3 + 0 > rounds)
-        rounds = $3 + 0
-}
-
-# The median of a series at x; below: of its ratio to another one. "": it was not run.
-function of(kind, series, x, below,    r, n, i, j, v, list) {
-    n = 0
-    for (r = 1; r <= rounds; r++)
-        if (((kind, series, x, r) in value) && (below == "" || value[kind, below, x, r] > 0)) {
-            v = value[kind, series, x, r] / (below == "" ? 1 : value[kind, below, x, r])
-            for (j = ++n; j > 1 && list[j - 1] > v; j--)
-                list[j] = list[j - 1]
-            list[j] = v
-        }
-    return n == 0 ? "" : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
-}
+# bench/pgas.awk - raw.csv of pgas.sh to tables: medians of rounds, and of ratios within a round. After
+# rows.awk.
 
 function show(v) {
     return v == "" ? "not run" : v >= 100 ? sprintf("%.0f", v) : v >= 10 ? sprintf("%.1f", v) : v >= 1 ? sprintf("%.2f", v) : sprintf("%.3f", v)

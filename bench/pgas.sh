@@ -125,7 +125,7 @@ for ((round = 1; round <= rounds && SECONDS + longest < 570; round++)); do
 done
 go "${weftrun[@]}" 2 "$bin/uts" --tree geometric --verify
 {
-    awk -f "$here/pgas.awk" "$out/raw.csv"
+    awk -f "$here/median.awk" -f "$here/rows.awk" -f "$here/pgas.awk" "$out/raw.csv"
     printf '\n### An unbalanced tree\n\n```\n%s\n```\n' "$(cat "$out/last.txt")"
 } >"$out/tables.md"
 rm "$out/last.txt" "$out/last.err"

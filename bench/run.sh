@@ -128,7 +128,7 @@ done
 [ ! -t 2 ] || printf '\r\033[K' >&2
 rm "$out/last.txt" "$out/last.err"
 
-awk -v summary="$out/summary.csv" -f "$here/report.awk" "$out/raw.csv" >"$out/table.txt"
+awk -v summary="$out/summary.csv" -f "$here/median.awk" -f "$here/rows.awk" -f "$here/report.awk" "$out/raw.csv" >"$out/table.txt"
 for format in png svg; do
     gnuplot -c "$here/plot.gp" "$out" $format
 done

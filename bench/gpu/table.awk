@@ -129,17 +129,13 @@ function figure(row, name, unit)
 }
 
 # Over the rounds that have it; "" if none has.
-function median(key,    r, i, n, x, list)
+function median(key,    r)
 {
-    for (r = 1; r <= rounds; r++) {
-        if (!((key, r) in value))
-            continue
-        x = value[key, r]
-        for (i = ++n; i > 1 && list[i - 1] > x; i--)
-            list[i] = list[i - 1]
-        list[i] = x
-    }
-    return n ? (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2 : ""
+    n = 0
+    for (r = 1; r <= rounds; r++)
+        if ((key, r) in value)
+            keep(value[key, r])
+    return middle()
 }
 
 # Of rates the larger one, of times the smaller one.

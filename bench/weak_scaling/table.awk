@@ -27,21 +27,6 @@ FNR == 1 { next }
     ranks[key] = $5; threads[key] = $6; device = $3
 }
 
-# Sorts the samples of a key.
-function sort(key,    i, j, value) {
-    for (i = 2; i <= count[key]; i++) {
-        value = sample[key, i]
-        for (j = i - 1; j >= 1 && sample[key, j] > value; j--)
-            sample[key, j + 1] = sample[key, j]
-        sample[key, j + 1] = value
-    }
-}
-
-function median(key,    n) {
-    n = count[key]
-    return (sample[key, int((n + 1) / 2)] + sample[key, int(n / 2) + 1]) / 2
-}
-
 # Which sample from either end bounds the interval.
 function bound(n,    k, term, sum) {
     term = 0.5 ^ n # the chance of no sample below the median
@@ -60,29 +45,31 @@ END {
         printf "%9s  %-10s %7s %11s   %-23s %14s %7s\n", "processes", "variant", "samples", "median",
             "95% confidence", "communication", "weft is"
         for (s = 1; s <= sizes[app[a]]; s++) {
-            n = size[app[a], s]
-            weft = app[a] SUBSEP n SUBSEP "weft"
+            processes = size[app[a], s]
+            weft = app[a] SUBSEP processes SUBSEP "weft"
             for (v = 1; v <= variants[app[a]]; v++) {
-                key = app[a] SUBSEP n SUBSEP variant[app[a], v]
+                key = app[a] SUBSEP processes SUBSEP variant[app[a], v]
                 if (!(key in count)) continue
-                sort(key)
-                few += count[key] < 6
-                k = bound(count[key])
-                middle[key] = median(key)
+                n = 0
+                for (i = 1; i <= count[key]; i++)
+                    keep(sample[key, i])
+                few += n < 6
+                k = bound(n)
+                typical[key] = middle()
                 share = key in told ? sprintf("%.3f", communication[key] / told[key]) : ""
                 ratio = ""
-                if (variant[app[a], v] != "weft" && weft in middle) {
-                    ratio = middle[key] / middle[weft]
-                    if (!((app[a], n) in best) || ratio < best[app[a], n])
-                        best[app[a], n] = ratio
+                if (variant[app[a], v] != "weft" && weft in typical) {
+                    ratio = typical[key] / typical[weft]
+                    if (!((app[a], processes) in best) || ratio < best[app[a], processes])
+                        best[app[a], processes] = ratio
                     ratio = sprintf("%.2f x", ratio)
                 } else if (variant[app[a], v] == "weft") {
                     ratio = ranks[key] " x " threads[key]
                 }
-                printf "%9d  %-10s %7d %11.3f   %9.3f .. %-10.3f %14s %7s\n", n, variant[app[a], v],
-                    count[key], middle[key], sample[key, k], sample[key, count[key] + 1 - k], share, ratio
-                printf "%s,%d,%s,%d,%.6f,%.6f,%.6f,%s\n", app[a], n, variant[app[a], v], count[key],
-                    middle[key], sample[key, k], sample[key, count[key] + 1 - k], share >summary
+                printf "%9d  %-10s %7d %11.3f   %9.3f .. %-10.3f %14s %7s\n", processes, variant[app[a], v],
+                    n, typical[key], list[k], list[n + 1 - k], share, ratio
+                printf "%s,%d,%s,%d,%.6f,%.6f,%.6f,%s\n", app[a], processes, variant[app[a], v], n,
+                    typical[key], list[k], list[n + 1 - k], share >summary
             }
         }
         printf "weft over the fastest two-model variant:"

@@ -142,15 +142,16 @@ WEFT_API weft_status weft_tags_give(weft_job *job, int first, int count);
 /* The first process that the job lost (PEER_LOST); -1: none. Any thread; does not block. */
 WEFT_API int weft_lost(const weft_job *job);
 
-/* The numbers of the job; valid until weft_close. Any thread. */
+/* The numbers of the job; valid until weft_close. NULL where job is NULL. Any thread. */
 WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 
-/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process. */
+/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process, or
+ * where job is NULL. */
 WEFT_API int weft_first_rank_of(const weft_job *job, int process);
 WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
 /*
- * What a process drives, and its number among the job's devices; NONE, -1 for a bad process. One
+ * What a process drives, and its number among the job's devices; NONE, -1 as above. One
  * job may have processes on GPUs and on CPUs. Known when weft_open returns, the same on all
  * processes. Any thread; does not block.
  */

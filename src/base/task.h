@@ -68,9 +68,10 @@ void weft_bell_ring(struct weft_bell *bell);
  * The same without the fence: may miss a sleeper that lies down at this very moment. For changes
  * that are not worth a fence because the sleepers' timeout, a millisecond, bounds the damage.
  */
-static inline void weft_bell_nudge(struct weft_bell *bell)
+static inline __attribute__((always_inline)) void weft_bell_nudge(struct weft_bell *bell)
 {
-    if (weft_model == NULL && __atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) != 0)
+    if (weft_model == NULL &&
+        __builtin_expect(__atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) != 0, 0))
         weft_bell_wake(bell);
 }
 

@@ -41,7 +41,8 @@ struct weft_header {
     X(PROCESSES, ERR_CONFIG, "has another WEFT_PROCESSES")                                         \
     X(INDEX, ERR_CONFIG, "has a WEFT_PROCESS outside the job")                                     \
     X(TAKEN, ERR_CONFIG, "has the WEFT_PROCESS of another member")                                 \
-    X(MISSING, ERR_TIMEOUT, "did not come in time")
+    X(MISSING, ERR_TIMEOUT, "did not come in time")                                                \
+    X(ENDED, ERR_PEER_LOST, "came when process 0 had ended")
 
 enum weft_refusal {
 #define WEFT_REFUSAL_ENUM(name, status, text) WEFT_REFUSAL_##name,

@@ -57,8 +57,11 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
     }
 }
 
+/* It may be good to try again; nothing was said. */
+static const weft_status again = WEFT_STATUS_COUNT;
+
 /*
- * Says hello and waits for the welcome. ERR_PEER_LOST, in silence, when the connection ended
+ * Says hello and waits for the welcome. `again`, in silence, when the connection ended
  * instead, or no answer came within patience: whoever listens there now, the root may come later or
  * be elsewhere.
  */
@@ -74,10 +77,10 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     memcpy(hello.secret, config->secret, sizeof(hello.secret));
     weft_hello_put(wire, &hello);
     if (!weft_socket_send(tcp->fd, wire, sizeof(wire)))
-        return WEFT_ERR_PEER_LOST;
+        return again;
     const int got = next_packet(tcp, &header, &payload, patience);
     if (got == -1 || (got == 0 && patience < deadline))
-        return WEFT_ERR_PEER_LOST;
+        return again;
     if (got == 0)
         return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
                         config->root, config->connect_s);
@@ -92,7 +95,7 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     return WEFT_OK;
 }
 
-/* One attempt at one of the root's addresses. PEER_LOST, in silence: it may be good to try again.
+/* One attempt at one of the root's addresses. `again`, in silence: it may be good to try again.
  */
 static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
                             const struct weft_root *root, uint64_t patience, uint64_t deadline,
@@ -100,7 +103,7 @@ static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
 {
     tcp->fd = weft_socket_connect(root, patience, reason);
     if (tcp->fd < 0)
-        return WEFT_ERR_PEER_LOST;
+        return again;
     weft_socket_tune(tcp->fd);
     weft_status status = introduce(tcp, config, patience, deadline);
     if (status == WEFT_OK)
@@ -108,7 +111,7 @@ static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
     close(tcp->fd);
     tcp->fd = -1; /* the number may be another's from now on */
     weft_stream_free(&tcp->stream);
-    if (status == WEFT_ERR_PEER_LOST)
+    if (status == again)
         *reason = "no answer";
     return status;
 }
@@ -124,16 +127,17 @@ static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
             const uint64_t soon = weft_now_ns() + attempt_wait;
             const uint64_t patience = count > 1 && soon < deadline ? soon : deadline;
             weft_status status = try_root(tcp, config, &roots[i], patience, deadline, &reason);
-            if (status != WEFT_ERR_PEER_LOST)
+            if (status != again)
                 return status;
         }
         const struct timespec pause = {0, (long)retry_pause};
         nanosleep(&pause, NULL);
     } while (weft_now_ns() < deadline);
-    return weft_err(WEFT_ERR_TIMEOUT,
-                    "process 0 was not found at WEFT_ROOT %s within %g s: %s (WEFT_INTERFACE "
-                    "chooses where it listens)",
-                    config->root, config->connect_s, reason);
+    return weft_err(
+        WEFT_ERR_TIMEOUT,
+        "process 0 was not found at WEFT_ROOT %s within %g s: %s (either it has ended, or "
+        "not come yet, or listens elsewhere: WEFT_INTERFACE)",
+        config->root, config->connect_s, reason);
 }
 
 /* Waits until all are there. */

@@ -95,7 +95,7 @@ void weft_port_poll(struct weft_port *port);
  * Called by operations that do not wait: now and then lets the other ranks of the worker run, so
  * that a rank which only sends cannot keep from running those it sends to.
  */
-static inline void weft_port_turn(struct weft_port *port)
+static inline __attribute__((always_inline)) void weft_port_turn(struct weft_port *port)
 {
     if (++port->turn % 1024 == 0)
         weft_port_yield(port);

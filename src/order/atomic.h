@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* True for what must arrive undivided: 1, 2, 4 or 8 bytes, aligned at the target. */
-WEFT_INLINE bool weft_is_small(const void *target, size_t bytes)
+WEFT_HOT bool weft_is_small(const void *target, size_t bytes)
 {
     return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
            ((uintptr_t)target & (bytes - 1)) == 0;
@@ -36,43 +36,43 @@ WEFT_INLINE bool weft_is_small(const void *target, size_t bytes)
 #include "order/model.h"
 
 #define WEFT_ATOMIC_DEFINE(bits)                                                                   \
-    static inline uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                \
+    WEFT_HOT uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                     \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             return (uint##bits##_t)weft_model->load(p, (bits) / 8, false);                         \
         return __atomic_load_n(p, __ATOMIC_RELAXED);                                               \
     }                                                                                              \
-    static inline uint##bits##_t weft_load_acquire_u##bits(const uint##bits##_t *p,                \
-                                                           enum weft_order label)                  \
+    WEFT_HOT uint##bits##_t weft_load_acquire_u##bits(const uint##bits##_t *p,                     \
+                                                      enum weft_order label)                       \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             return (uint##bits##_t)weft_model->load(p, (bits) / 8, label != weft_mutation);        \
         return __atomic_load_n(p, __ATOMIC_ACQUIRE);                                               \
     }                                                                                              \
     /* Relaxed, but carries what an earlier weft_fence_release ordered before it. */               \
-    static inline void weft_store_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)         \
+    WEFT_HOT void weft_store_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)              \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             weft_model->store(p, (bits) / 8, value, false);                                        \
         else                                                                                       \
             __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
     }                                                                                              \
-    static inline void weft_store_release_u##bits(uint##bits##_t *p, uint##bits##_t value,         \
-                                                  enum weft_order label)                           \
+    WEFT_HOT void weft_store_release_u##bits(uint##bits##_t *p, uint##bits##_t value,              \
+                                             enum weft_order label)                                \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             weft_model->store(p, (bits) / 8, value, label != weft_mutation);                       \
         else                                                                                       \
             __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
     }                                                                                              \
-    static inline uint##bits##_t weft_add_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value) \
+    WEFT_HOT uint##bits##_t weft_add_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)      \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false, false);            \
         return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);                                     \
     }                                                                                              \
-    static inline uint##bits##_t weft_add_release_u##bits(uint##bits##_t *p, uint##bits##_t value, \
-                                                          enum weft_order label)                   \
+    WEFT_HOT uint##bits##_t weft_add_release_u##bits(uint##bits##_t *p, uint##bits##_t value,      \
+                                                     enum weft_order label)                        \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
             return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false,                    \
@@ -226,8 +226,8 @@ static inline void weft_claim_shared(const void *target, size_t bytes)
  * earlier weft_fence_release. (Values of 1 and 2 bytes cannot be waited for; in random mode they
  * are data like any other.)
  */
-static inline void weft_store_small(void *target, const void *source, size_t bytes,
-                                    enum weft_order label)
+WEFT_HOT void weft_store_small(void *target, const void *source, size_t bytes,
+                               enum weft_order label)
 {
     if (bytes == 8) {
         uint64_t value;
@@ -262,7 +262,7 @@ static inline void weft_put_shared(void *target, const void *source, size_t byte
     else
         memmove(target, source, bytes); /* windows of one device may overlap */
 }
-static inline void weft_put_small(void *target, const void *source, size_t bytes)
+WEFT_HOT void weft_put_small(void *target, const void *source, size_t bytes)
 {
     if (!WEFT_UNLIKELY(weft_model != NULL))
         weft_store_small(target, source, bytes, ORDER_none);

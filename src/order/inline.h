@@ -31,7 +31,7 @@ WEFT_INLINE void *weft_in_shared(unsigned address)
 }
 #else
 #define WEFT_INLINE      static inline
-#define WEFT_COLD        static inline
+#define WEFT_COLD        static __attribute__((noinline, unused))
 #define WEFT_HOT         static inline __attribute__((always_inline))
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL

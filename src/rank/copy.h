@@ -339,28 +339,37 @@ WEFT_INLINE void weft_copy_by_crew(weft_self *self, struct weft_crew crew, unsig
 
 #else
 
-static inline bool weft_copy_direct(weft_self *self, unsigned char *target, const void *source,
-                                    const struct weft_shape *shape)
+/* Rows, and where the host program cannot reach the memory, but a device does. */
+WEFT_COLD void weft_copy_rows(weft_self *self, unsigned char *target, const unsigned char *from,
+                              struct weft_shape shape)
+{
+    for (size_t row = 0; row < shape.height; row++) {
+        if (self->state->copy != NULL) {
+            self->state->copy(self->state->copy_context, target, from, shape.width);
+        } else {
+            weft_used_shared(from, shape.width);
+            weft_put_shared(target, from, shape.width);
+        }
+        target += shape.pitch;
+        from += shape.source_pitch;
+    }
+}
+
+WEFT_HOT bool weft_copy_direct(weft_self *self, unsigned char *target, const void *source,
+                               const struct weft_shape *shape)
 {
     const unsigned char *from = source;
+    const bool row = shape->height == 1;
 
-    if (shape->width == 0 ||
-        (target == from && (shape->height == 1 || shape->pitch == shape->source_pitch)))
+    if (shape->width == 0 || (target == from && (row || shape->pitch == shape->source_pitch)))
         return true;
-    if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */
-        for (size_t row = 0; row < shape->height; row++)
-            self->state->copy(self->state->copy_context, target + row * shape->pitch,
-                              from + row * shape->source_pitch, shape->width);
-        return true;
-    }
-    if (shape->height == 1 && weft_is_small(target, shape->width)) {
+    if (!row || WEFT_UNLIKELY(self->state->copy != NULL)) {
+        weft_copy_rows(self, target, from, *shape);
+    } else if (weft_is_small(target, shape->width)) {
         weft_put_small(target, from, shape->width);
-        return true;
-    }
-    for (size_t row = 0; row < shape->height; row++) {
-        weft_used_shared(from + row * shape->source_pitch, shape->width);
-        weft_put_shared(target + row * shape->pitch, from + row * shape->source_pitch,
-                        shape->width);
+    } else {
+        weft_used_shared(from, shape->width);
+        weft_put_shared(target, from, shape->width);
     }
     return true;
 }

@@ -65,6 +65,14 @@ WEFT_INLINE void weft_count_nudge(struct weft_exposed *target)
 {
     (void)target;
 }
+WEFT_INLINE void weft_count_shown(struct weft_exposed *target)
+{
+    (void)target;
+}
+WEFT_INLINE void weft_count_watch(const weft_self *self, int watchers)
+{
+    (void)self, (void)watchers;
+}
 
 #else
 
@@ -72,8 +80,8 @@ struct weft_counted {
     uint32_t here, others;
 };
 
-static inline void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
-                                        bool relaxed)
+WEFT_HOT void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
+                                   bool relaxed)
 {
     uint32_t *word = &counter->local;
     if (relaxed)
@@ -91,8 +99,8 @@ static inline uint32_t weft_count_arrive(weft_self *self, uint32_t index)
     return before + 1;
 }
 
-static inline void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
-                                       bool relaxed)
+WEFT_HOT void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
+                                  bool relaxed)
 {
     uint32_t *word = &counter->peer;
     if (relaxed)
@@ -106,7 +114,7 @@ static inline void weft_count_add_peer(struct weft_exposed *target, struct weft_
  * An acquire of each word: a count of k says that all that came before k notifications is visible,
  * whichever way each of them came. The host word is left out while nobody can be adding to it.
  */
-static inline struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
+WEFT_HOT struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
 {
     const struct weft_counter *counter = &self->counters[index];
     struct weft_counted counted;
@@ -122,9 +130,22 @@ static inline struct weft_counted weft_count_read_parts(const weft_self *self, u
 }
 
 /* Something that ranks of the process may poll has changed. */
-static inline void weft_count_nudge(struct weft_exposed *target)
+WEFT_HOT void weft_count_nudge(struct weft_exposed *target)
 {
     weft_bell_nudge(&target->bell);
+}
+
+/* A put without a notification: news for who waits for a value alone. */
+WEFT_HOT void weft_count_shown(struct weft_exposed *target)
+{
+    if (WEFT_UNLIKELY(__atomic_load_n(&target->watchers, __ATOMIC_RELAXED) != 0))
+        weft_bell_nudge(&target->bell);
+}
+
+/* So many more of this process's ranks wait for a value. */
+static inline void weft_count_watch(const weft_self *self, int watchers)
+{
+    __atomic_fetch_add(&self->state->exposed->watchers, (uint32_t)watchers, __ATOMIC_RELAXED);
 }
 
 /* One more, from the receive thread of this process, the only writer of these words. */

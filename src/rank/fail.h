@@ -27,7 +27,7 @@ WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *cal
 
 /* Whether it lies on the rank's stack, or is shared by its threads, which neither other threads nor
  * the host can reach on a GPU: no call takes that for data. */
-WEFT_INLINE bool weft_is_private(const weft_self *self, const void *memory)
+WEFT_HOT bool weft_is_private(const weft_self *self, const void *memory)
 {
 #ifdef __CUDACC__
     (void)self, (void)memory; /* to ask would cost every put its latency */

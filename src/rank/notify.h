@@ -46,6 +46,22 @@ WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target,
     return true;
 }
 
+#else
+
+/* The same, in a job that is not traced. */
+WEFT_HOT bool weft_notify_mapped(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
+                                 const char *call)
+{
+    if (weft_traced(self))
+        return false;
+    const struct weft_route to = weft_route_comm(self, comm, target, call);
+    if (!weft_way_is_mapped(&to) || WEFT_UNLIKELY(self->unsettled != 0))
+        return false;
+    weft_path_notify_mapped(self, to.way, &to, (uint32_t)tag, relaxed, false);
+    weft_turn(self);
+    return true;
+}
+
 #endif
 
 /* Any; in a traced job it is recorded. */
@@ -71,13 +87,16 @@ WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target,
         weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
-WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
-                                 const char *call)
+WEFT_HOT void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
+                              const char *call)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, call);
 #ifdef __CUDACC__
     if (weft_notify_cached(self, comm, target, tag, relaxed, false))
+        return;
+#else
+    if (weft_notify_mapped(self, comm, target, tag, relaxed, call))
         return;
 #endif
     weft_notify_recorded(self, comm, target, tag, relaxed, call);

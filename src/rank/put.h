@@ -44,6 +44,27 @@ WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size
     return true;
 }
 
+#else
+
+/* The same to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
+ * which says it. */
+WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t offset,
+                              const void *source, const struct weft_shape *shape, int tag,
+                              const char *call)
+{
+    if (weft_traced(self))
+        return false;
+    const struct weft_route to = weft_route_window(self, win, target, call);
+    if (WEFT_UNLIKELY(!weft_way_is_mapped(&to) || to.address == NULL || offset > to.bytes ||
+                      shape->width > to.bytes - offset || source == NULL ||
+                      weft_is_private(self, source) || (self->unsettled | self->news) != 0))
+        return false;
+    weft_path_put_mapped(self, &to, &to, offset, source, shape, tag, false);
+    if (to.way == WEFT_WAY_HERE)
+        weft_here_show(self, win, to.address + offset, shape->width);
+    return true;
+}
+
 #endif
 
 /* Any put; what is wrong with it is said. tag < 0: no notification. */
@@ -97,10 +118,8 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
     if (weft_put_cached(self, win, target, offset, source, &shape, tag))
         return;
 #else
-    if (!weft_traced(self)) { /* with what is known of the shape here */
-        weft_put_checked(self, win, target, offset, source, shape, tag, call);
+    if (weft_put_mapped(self, win, target, offset, source, &shape, tag, call))
         return;
-    }
 #endif
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }

@@ -61,8 +61,7 @@ WEFT_COLD void weft_fail_bounds(weft_self *self, const char *call, uint64_t rows
               7, args);
 }
 
-WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm,
-                                                    const char *call)
+WEFT_HOT struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm, const char *call)
 {
     const uint32_t index = weft_handle_index(comm);
 
@@ -73,7 +72,7 @@ WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm c
     return &self->state->comms[index];
 }
 
-WEFT_INLINE struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *call)
+WEFT_HOT struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *call)
 {
     const uint32_t index = weft_handle_index(win);
 
@@ -100,8 +99,8 @@ WEFT_INLINE bool weft_is_queued(const weft_self *self, int32_t process, uint32_t
            self->state->process_table[process].queued != 0;
 }
 
-WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
-                                 const struct weft_exposed *exposed)
+WEFT_HOT uint32_t weft_way_to(const weft_self *self, struct weft_member to,
+                              const struct weft_exposed *exposed)
 {
     const uint32_t index = weft_out_index(to.process, to.slot);
     const struct weft_out *out = &self->out[index];
@@ -137,8 +136,8 @@ WEFT_INLINE bool weft_is_apart(const weft_self *self, struct weft_member to)
 }
 
 /* The route to a member: of a window by `entry`, or, if it is NULL, of a communicator. */
-WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
-                                            const struct weft_window_entry *entry)
+WEFT_HOT struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
+                                         const struct weft_window_entry *entry)
 {
     const struct weft_state *state = self->state;
     struct weft_route route;
@@ -169,32 +168,30 @@ struct weft_targets {
     int members;
 };
 
-WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win,
-                                                       const char *call)
+WEFT_HOT struct weft_targets weft_targets_of_window(weft_self *self, weft_win win, const char *call)
 {
     const struct weft_window *window = weft_check_window(self, win, call);
     const struct weft_targets all = {window->member, window->entry, window->members};
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target,
-                                                 const char *call)
+WEFT_HOT struct weft_targets weft_find_window(weft_self *self, weft_win win, int target,
+                                              const char *call)
 {
     const struct weft_targets all = weft_targets_of_window(self, win, call);
     weft_check_rank(self, target, all.members, call);
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm,
-                                                     const char *call)
+WEFT_HOT struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm, const char *call)
 {
     const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
     const struct weft_targets all = {entry->member, NULL, entry->members};
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target,
-                                               const char *call)
+WEFT_HOT struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target,
+                                            const char *call)
 {
     const struct weft_targets all = weft_targets_of_comm(self, comm, call);
     if (WEFT_UNLIKELY(target < 0 || target >= all.members))
@@ -202,8 +199,8 @@ WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, 
     return all;
 }
 
-WEFT_INLINE struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
-                                            int target)
+WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
+                                         int target)
 {
     return weft_route_to(self, found->member[target],
                          found->entry != NULL ? &found->entry[target] : NULL);
@@ -297,15 +294,15 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 
 #else
 
-static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
-                                                  const char *call)
+WEFT_HOT struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
+                                             const char *call)
 {
     const struct weft_targets found = weft_find_window(self, win, target, call);
     return weft_route_of(self, &found, target);
 }
 
-static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
-                                                const char *call)
+WEFT_HOT struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
+                                           const char *call)
 {
     const struct weft_targets found = weft_find_comm(self, comm, target, call);
     return weft_route_of(self, &found, target);

@@ -45,7 +45,8 @@ struct weft_counter {
 struct weft_exposed {
     struct weft_bell bell;   /* its ranks' and its host program's */
     uint32_t channels_taken; /* of the pool, by senders of other processes */
-    uint32_t unused[13];
+    uint32_t watchers;       /* its ranks that wait for a value: puts wake them (CPU device) */
+    uint32_t unused[12];
     struct weft_counter counters[];
 };
 

@@ -119,6 +119,10 @@ static void check_wrong_calls(struct test_env *env)
     TEST_EQ(env, weft_unregister(job, memory), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_prepare(job, &host_calls_kernel, 0, 1), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_prepare(job, &host_calls_kernel, 1, -1), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_first_rank_of(NULL, 0), -1);
+    TEST_EQ(env, weft_ranks_of(NULL, 0), -1);
+    TEST_EQ(env, weft_device_of(NULL, 0), -1);
+    TEST(env, weft_numbers_of(NULL) == NULL && weft_process_kind(NULL, 0) == WEFT_KIND_NONE);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK); /* the job is as it was */
 }
 

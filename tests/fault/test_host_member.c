@@ -122,6 +122,55 @@ static int two_in_barriers(void *unused)
     return 0;
 }
 
+struct refused {
+    int count;
+};
+
+/* Until one has been refused. */
+WEFT_KERNEL(waits_for_refusal, struct refused *, refused)
+{
+    while (__atomic_load_n(&(*refused)->count, __ATOMIC_ACQUIRE) == 0)
+        weft_test(self, TAG, 1);
+}
+
+struct runner {
+    weft_job *job;
+    struct refused *refused;
+    weft_status status;
+};
+
+static void *run(void *argument)
+{
+    struct runner *runner = argument;
+
+    runner->status = weft_run(runner->job, &runner->refused, sizeof(runner->refused), NULL);
+    if (runner->status != WEFT_OK)
+        __atomic_add_fetch(&runner->refused->count, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* One runs the kernel. */
+static int two_in_runs(void *unused)
+{
+    struct refused refused = {0};
+    struct runner runners[2] = {{.refused = &refused}, {.refused = &refused}};
+    weft_job *job;
+    pthread_t thread;
+
+    (void)unused;
+    EXPECT(weft_open_threads(&job, NULL, NULL, WEFT_THREAD_MULTIPLE) == WEFT_OK);
+    EXPECT(weft_prepare(job, &waits_for_refusal, 1, RANKS) == WEFT_OK);
+    runners[0].job = runners[1].job = job;
+    EXPECT(pthread_create(&thread, NULL, run, &runners[0]) == 0);
+    run(&runners[1]);
+    pthread_join(thread, NULL);
+    const bool first = runners[0].status == WEFT_OK;
+    EXPECT(runners[first ? 0 : 1].status == WEFT_OK);
+    EXPECT(runners[first ? 1 : 0].status == WEFT_ERR_STATE && refused.count == 1);
+    EXPECT(weft_close(job) == WEFT_ERR_STATE);
+    return 0;
+}
+
 int main(void)
 {
     static const char *const paths[] = {"auto", "proxy"};
@@ -134,6 +183,8 @@ int main(void)
                 wrong |= weft_local_job(processes, process_main, (void *)&cases[i]);
     }
     wrong |= weft_local_job(2, two_in_barriers, NULL);
+    for (int i = 0; i < 20; i++) /* which call of the two is in the other's way is up to chance */
+        wrong |= weft_local_job(1, two_in_runs, NULL);
     setenv("WEFT_CPU_SCHEDULE", "random:1", 1);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         wrong |= weft_local_job(2, process_main, (void *)&cases[i]);

@@ -59,8 +59,15 @@ WEFT_CONNECT_S=300 check "one never comes" 1 "$weftrun" -n 3 sh -c \
     '[ $WEFT_PROCESS = 1 ] && exit 0; exec "$0"' "$bin/ring"
 has err "process 1 was lost while the job started"
 has err "weftrun: process 1 had ended before, with status 0"
-check "one ends first" 0 "$weftrun" -n 3 sh -c '"$0" >/dev/null && { [ $WEFT_PROCESS = 1 ] || sleep 0.5; }' "$bin/ring"
-[ ! -s err ] || fail "$(cat err)"
+WEFT_CONNECT_S=300 check "process 0 never comes" 1 "$weftrun" -n 3 sh -c \
+    '[ $WEFT_PROCESS = 0 ] && exit 0; sleep 0.2; exec "$0"' "$bin/ring"
+has err "refused this process: it came when process 0 had ended"
+has err "weftrun: process 0 had ended before, with status 0"
+for first in 0 1; do
+    check "process $first ends first" 0 "$weftrun" -n 3 sh -c \
+        '"$0" >/dev/null && { [ $WEFT_PROCESS = $1 ] || sleep 0.5; }' "$bin/ring" $first
+    [ ! -s err ] || fail "$(cat err)"
+done
 
 name="input goes to process 0 only"
 echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err

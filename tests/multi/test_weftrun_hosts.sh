@@ -97,6 +97,9 @@ check "nobody sees the secret" 0 "$weftrun" -H a,b sh -c \
     'ps -eo args | grep -v grep | grep -c "$WEFT_SECRET"; tr "\0" "\n" </proc/$PPID/environ | grep -c SECRET; true'
 [ "$(sort -u out)" = "0" ] || fail "$(cat out)"
 ! grep -Eq 'SECRET|[0-9a-f]{32}' commands || fail "$(cat commands)"
+WEFT_CONNECT_S=300 check "one on another host never comes" 1 "$weftrun" -H a,b,c -- sh -c \
+    '[ $WEFT_PROCESS = 1 ] && exit 0; exec "$0"' "$bin/ring"
+has err "process 1 was lost while the job started"
 check "one secret for all" 0 "$weftrun" -H a,b sh -c 'echo $WEFT_SECRET $WEFT_ROOT'
 [ "$(sort -u out | wc -l)" = 1 ] || fail "$(cat out)"
 check "loopback where all is on one host" 0 "$weftrun" -H a:2 sh -c 'echo $WEFT_ROOT'

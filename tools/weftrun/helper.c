@@ -94,8 +94,11 @@ static void reap(struct helper *helper)
         ;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         for (int k = helper->first; k < helper->first + helper->count; k++) {
-            if (helper->job.processes[k].running && helper->job.processes[k].pid == pid)
+            if (helper->job.processes[k].running && helper->job.processes[k].pid == pid) {
                 note_end(helper, k, status);
+                if (status == 0)
+                    launch_miss(&helper->job, k);
+            }
         }
     }
 }

@@ -1,16 +1,20 @@
 /* launch.c - starting a process: what it inherits, and how a failed exec comes back. */
 #include "weftrun.h"
 
+#include "base/say.h"
 #include "boot/frame.h"
 #include "boot/interface.h"
 #include "boot/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +29,45 @@ int launch_prepare(struct job *job)
                : EXIT_OWN_ERROR;
 }
 
+/* Instead of process 0, which has ended: each that comes is told so, as long as weftrun runs. */
+static void *turn_away(void *argument)
+{
+    enum { HELLO_NS = 100000000 };
+    const int listener = (int)(intptr_t)argument;
+    const struct weft_header ended = {0, WEFT_REFUSAL_ENDED, 0, WEFT_OP_REFUSED};
+    unsigned char hello[WEFT_HELLO_BYTES], wire[WEFT_HEADER_BYTES];
+
+    weft_header_put(wire, &ended);
+    while (weft_socket_await(listener, POLLIN, -1, UINT64_MAX)) {
+        const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0)
+            continue;
+        /* What it says is read first, or the end of the connection overtakes the answer. */
+        if (weft_socket_await(fd, POLLIN, -1, now_ns() + HELLO_NS) &&
+            recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
+            (void)weft_socket_send(fd, wire, sizeof(wire));
+        close(fd);
+    }
+    return NULL;
+}
+
+/* If nobody listens there any more. */
+static void take_root(const struct weft_root *root)
+{
+    const enum weft_level level = weft_err_level(WEFT_SAY_INFO); /* no error: the job goes on */
+    pthread_t thread;
+    int listener;
+
+    const weft_status status = weft_socket_listen(&listener, root);
+    weft_err_level(level);
+    if (status != WEFT_OK)
+        return;
+    if (pthread_create(&thread, NULL, turn_away, (void *)(intptr_t)listener) == 0)
+        pthread_detach(thread);
+    else
+        close(listener);
+}
+
 void launch_miss(const struct job *job, int k)
 {
     enum { PATIENCE_NS = 50000000 };
@@ -35,6 +78,10 @@ void launch_miss(const struct job *job, int k)
 
     if (weft_roots_parse(roots, job->root) == 0)
         return;
+    if (k == 0) {
+        take_root(&roots[0]);
+        return;
+    }
     const int fd = weft_socket_connect(&roots[0], now_ns() + PATIENCE_NS, &reason);
     if (fd < 0)
         return;

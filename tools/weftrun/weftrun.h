@@ -171,7 +171,8 @@ int launch_prepare(struct job *job);
 
 /*
  * A process of this host has ended, with status 0. If the others still wait for it in weft_open,
- * they learn that it is lost: it seems to come, and to go at once. Waits a moment at most.
+ * they learn that it is lost: it seems to come, and to go at once. In the place of process 0
+ * weftrun listens and refuses who comes. Waits a moment at most.
  */
 void launch_miss(const struct job *job, int k);
 

@@ -5,6 +5,7 @@
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
+#include "device/cpu/exits.h"
 #include "device/cpu/overflow.h"
 #include "device/cpu/random/random.h"
 #include "device/cpu/team.h"
@@ -187,27 +188,6 @@ static int find_rank(const void *worker, const void *address, size_t *bytes)
     return weft_strand_get().rank;
 }
 
-/*
- * At exit. By a rank it would end its process in the middle of the job: the other processes wait
- * for it, and so would an MPI that a later handler finalizes.
- */
-static void refuse_exit(void)
-{
-    const int rank = weft_strand_get().rank;
-
-    if (rank < 0)
-        return;
-    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job", rank);
-    fflush(NULL);
-    _exit(EXIT_FAILURE);
-}
-
-/* Without memory for it the rank is not named. */
-static void watch_exit(void)
-{
-    atexit(refuse_exit);
-}
-
 static void worker_main(void *argument)
 {
     struct worker *w = argument;
@@ -217,6 +197,7 @@ static void worker_main(void *argument)
     uint32_t rounds = 0;
     int live = pass(w->gate) ? w->end - w->first : 0;
 
+    weft_exits_begin();
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
     if (live > 0)
@@ -251,6 +232,7 @@ static void worker_main(void *argument)
             idle_since = 0;
     }
     leave(w);
+    weft_exits_end();
     weft_overflow_end();
     weft_fiber_destroy(self);
 }
@@ -382,7 +364,7 @@ weft_status weft_workers_run(struct weft_workers *workers, const struct weft_lau
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
     struct worker *all = calloc((size_t)count, sizeof(*all));
 
-    pthread_once(&once, watch_exit);
+    pthread_once(&once, weft_exits_watch);
     const weft_status status =
         ranks != NULL && all != NULL
             ? run(workers, launch, count, ranks, all)

@@ -49,9 +49,8 @@ WEFT_INLINE bool weft_is_eager(const weft_self *self, const struct weft_shape *s
 }
 
 /* One more by a counter that this process maps. rest: all but the way of the route. The leader. */
-WEFT_INLINE void weft_path_notify_mapped(weft_self *self, uint32_t way,
-                                         const struct weft_route *rest, uint32_t tag, bool relaxed,
-                                         bool small)
+WEFT_HOT void weft_path_notify_mapped(weft_self *self, uint32_t way, const struct weft_route *rest,
+                                      uint32_t tag, bool relaxed, bool small)
 {
     if (way == WEFT_WAY_HERE)
         weft_here_notify(rest, tag, relaxed);
@@ -101,10 +100,9 @@ WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, boo
  * Straight into the target's memory, and the notification, if tag >= 0. rest: all but the way of
  * the route. channel: the route has one, for the notification. All threads, which have met.
  */
-WEFT_INLINE void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
-                                      const struct weft_route *rest, size_t offset,
-                                      const void *source, const struct weft_shape *shape, int tag,
-                                      const bool channel)
+WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
+                                   const struct weft_route *rest, size_t offset, const void *source,
+                                   const struct weft_shape *shape, int tag, const bool channel)
 {
     const bool alone = weft_copy_direct(self, rest->address + offset, source, shape);
 
@@ -117,7 +115,7 @@ WEFT_INLINE void weft_path_put_mapped(weft_self *self, const struct weft_route *
         return;
 #endif
     if (tag < 0)
-        weft_count_nudge(rest->exposed);
+        weft_count_shown(rest->exposed);
     else if (channel)
         weft_channel_notify(self, rest, (uint32_t)tag, false);
     else

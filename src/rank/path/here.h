@@ -8,7 +8,7 @@
 #include "rank/state.h"
 
 /* One more, a release of what the rank did unless relaxed. The leader. */
-WEFT_INLINE void weft_here_notify(const struct weft_route *to, uint32_t tag, bool relaxed)
+WEFT_HOT void weft_here_notify(const struct weft_route *to, uint32_t tag, bool relaxed)
 {
     weft_count_add_local(to->exposed, to->counters + tag, relaxed);
 }

@@ -9,8 +9,8 @@
 
 /* One more, a release of what the rank did unless relaxed. small: it is that of a put that a
  * channel would take. The leader. */
-WEFT_INLINE void weft_peer_notify(weft_self *self, const struct weft_route *to, uint32_t tag,
-                                  bool relaxed, bool small)
+WEFT_HOT void weft_peer_notify(weft_self *self, const struct weft_route *to, uint32_t tag,
+                               bool relaxed, bool small)
 {
     weft_count_add_peer(to->exposed, to->counters + tag, relaxed);
     if (small)

@@ -183,10 +183,12 @@ WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide
 {
     uint32_t rounds = 0;
 
+    weft_count_watch(self, 1);
     while (
         !weft_compares(there, how, value) &&
         weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there, value))
         there = weft_watch(address, wide);
+    weft_count_watch(self, -1);
     weft_wait_over(self, rounds);
 }
 

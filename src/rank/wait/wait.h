@@ -241,7 +241,7 @@ WEFT_HOT void weft_check_stop(weft_self *self)
 }
 
 /* By operations that do not wait: others get their turn. */
-static inline void weft_turn(weft_self *self)
+WEFT_HOT void weft_turn(weft_self *self)
 {
     weft_port_turn(&self->port);
 }

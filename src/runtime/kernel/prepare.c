@@ -240,12 +240,12 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 
 const weft_numbers *weft_numbers_of(const weft_job *job)
 {
-    return &job->numbers;
+    return job != NULL ? &job->numbers : NULL;
 }
 
 static bool is_process(const weft_job *job, int process)
 {
-    return process >= 0 && process < job->numbers.processes;
+    return job != NULL && process >= 0 && process < job->numbers.processes;
 }
 
 int weft_first_rank_of(const weft_job *job, int process)

@@ -22,6 +22,7 @@ struct weft_ranks {
     size_t exchange_bytes;   /* of each rank */
 
     /* The run: from weft_start (or weft_run) until weft_finish has ended. */
+    bool launching;        /* a thread is about to start one */
     bool started, running; /* there is one; its kernel has not ended on this device */
     bool in_task;          /* weft_finish has to join the task */
     struct weft_task task;

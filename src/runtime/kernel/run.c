@@ -113,13 +113,11 @@ static void fill_launch(struct weft_job *job)
     };
 }
 
-/* Everything before the kernel. Collective: on return all processes are ready. */
-static weft_status begin_run(weft_job *job, const char *call, void *user, size_t bytes)
+/* Everything before the kernel, when nothing speaks against it. */
+static weft_status launch(weft_job *job, void *user, size_t bytes)
 {
-    weft_status status = check_launch(job, call, user, bytes);
+    weft_status status = WEFT_OK;
 
-    if (status != WEFT_OK)
-        return status;
     job->ranks.user_from = user;
     job->ranks.user_bytes = bytes;
     job->ranks.ms = 0;
@@ -141,6 +139,22 @@ static weft_status begin_run(weft_job *job, const char *call, void *user, size_t
     __atomic_store_n(&job->ranks.running, true, __ATOMIC_RELAXED);
     __atomic_store_n(&job->ranks.started, true, __ATOMIC_RELEASE);
     return WEFT_OK;
+}
+
+/* Collective: on return all processes are ready. Of two threads at once one is refused. */
+static weft_status begin_run(weft_job *job, const char *call, void *user, size_t bytes)
+{
+    weft_status status = check_launch(job, call, user, bytes);
+
+    if (status != WEFT_OK)
+        return status;
+    if (__atomic_exchange_n(&job->ranks.launching, true, __ATOMIC_ACQUIRE))
+        return weft_refused(job, WEFT_ERR_STATE, "%s: another thread begins to run a kernel", call);
+    status = weft_job_idle(job, call); /* another may have begun since the first look */
+    if (status == WEFT_OK)
+        status = launch(job, user, bytes);
+    __atomic_store_n(&job->ranks.launching, false, __ATOMIC_RELEASE);
+    return status;
 }
 
 /* The kernel, on all ranks of this device: by the caller's thread, or by a task of its own. */

@@ -133,3 +133,17 @@ void *weft_memory_offered(struct weft_job *job, int process, uint64_t offer, siz
     weft_unlock(&job->space.tables);
     return found;
 }
+
+weft_win weft_memory_window(const struct weft_job *job, const unsigned char *memory, size_t bytes)
+{
+    for (uint32_t i = 0; i < job->space.state.windows_count; i++) {
+        const struct weft_window *window = &job->space.state.windows[i];
+        for (int m = 0; window->handle != WEFT_WIN_NONE && m < window->members; m++) {
+            const uintptr_t at = (uintptr_t)window->entry[m].address - (uintptr_t)memory;
+            if (window->member[m].process == job->numbers.process && window->entry[m].bytes != 0 &&
+                at < bytes)
+                return window->handle;
+        }
+    }
+    return WEFT_WIN_NONE;
+}

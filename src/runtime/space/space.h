@@ -76,6 +76,10 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
 /* Whether it lies in memory that weft_malloc gave. Table lock held. */
 bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t bytes,
                             struct weft_place *place);
+
+/* A window of which a part that is this process's lies in the memory; or NONE. Table lock held. */
+weft_win weft_memory_window(const struct weft_job *job, const unsigned char *memory, size_t bytes);
+
 /*
  * Finds it as a place that the network knows, and goes on to know while the rank in `slot` has
  * something under way. False: there is none. Table lock held.
