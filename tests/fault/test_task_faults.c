@@ -172,7 +172,7 @@ static int body(int process)
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
     if (status == WEFT_OK)
-        status = weft_tasks_begin(job, kernel, &user, 1, 2);
+        status = weft_tasks_begin(job, kernel, &user, 1, provoked == KILL ? 2 : 1); /* 1: task 0 */
     if (status == WEFT_OK) {
         create(job, &user, process);
         fault_add(FAULT_WORD_READY);
