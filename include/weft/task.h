@@ -161,7 +161,8 @@ WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *number
  */
 typedef struct weft_task_self weft_task_self;
 
-/* The i-th piece of data, as this rank reaches it; rows are weft_task_pitch bytes apart. */
+/* The i-th piece of data, as this rank reaches it; NULL: there is none. Rows are weft_task_pitch
+ * bytes apart. A piece that does not lie in its window ends the job before the call (BOUNDS). */
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task); /* which call this is, of `count` */

@@ -76,11 +76,11 @@ WEFT_INLINE uint32_t weft_gda_key_of(const struct weft_gda_keys *keys, uint64_t 
                : 0;
 }
 
-/* What names memory of another process: a network's key (net/arrive.h), place and generation, as
- * far as it fits. */
+/* What names memory of another process: the lower half of a network's key, which no other memory of
+ * the process has at a time. 0: nothing does. */
 WEFT_INLINE uint32_t weft_gda_rkey(uint64_t key)
 {
-    return (uint32_t)(key & 0xffff) << 16 | (uint32_t)(key >> 32 & 0xffff);
+    return (uint32_t)key + 1;
 }
 
 /* What a syndrome is to a job. */

@@ -67,7 +67,9 @@ struct weft_model {
     /* What base/say.c remembers of the calling task; NULL: what it does of the thread. */
     struct weft_say_task *(*say)(void);
 
-    /* Mutual exclusion of tasks, with acquire and release. */
+    /* Mutual exclusion of tasks, with acquire and release. No idle task waits for a lock that
+     * others try_lock. */
+    bool (*try_lock)(void *lock);
     void (*lock)(void *lock);
     void (*unlock)(void *lock);
 };

@@ -15,7 +15,7 @@
 
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i)
 {
-    return task->data[i];
+    return (uint32_t)i < task->record->datas ? task->data[i] : NULL;
 }
 
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)

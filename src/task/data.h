@@ -24,13 +24,20 @@ struct weft_task_self {
     uint32_t high;         /* its copies are at the upper end of the scratch memory */
 };
 
-/* Where a piece of data is for loads and stores; NULL: it must be copied. Any thread. */
+/* Where a piece of data is for loads and stores; NULL: it must be copied. It lies in its window, or
+ * the job fails. Any thread. */
 WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_data_desc *data)
 {
-    unsigned char *const at = (unsigned char *)weft_ptr(self, data->win, data->place);
+    const struct weft_window *const window = weft_check_window(self, data->win, "weft_task_data");
+    weft_check_rank(self, data->place, window->members, "weft_task_data");
+    const struct weft_window_entry *const there = &window->entry[data->place];
+    const uint64_t rows = weft_task_rows(data);
+    if (WEFT_UNLIKELY(!weft_inside(data->offset, data->pitch, data->bytes, rows, there->bytes)))
+        weft_fail_bounds(self, "weft_task_data", rows, data->bytes, data->pitch, data->offset,
+                         there->bytes, data->place);
     const bool alike =
         data->place == self->process || self->state->process_table[data->place].exposed != NULL;
-    return at != NULL && alike ? at + data->offset : NULL;
+    return there->address != NULL && alike ? there->address + data->offset : NULL;
 }
 
 /* Scratch memory that a task's data take at most. */
@@ -55,7 +62,7 @@ WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
         const weft_task_data_desc *const data = &record->data[i];
         const bool own = data->mode == WEFT_TASK_SCRATCH;
         task->data[i] = own ? NULL : (void *)weft_task_direct(self, data);
-        task->pitch[i] = data->rows > 1 ? data->pitch : data->bytes;
+        task->pitch[i] = data->pitch;
         if (task->data[i] != NULL)
             continue;
         task->data[i] = task->rank->scratch + at;
@@ -78,9 +85,9 @@ WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
         if ((task->staged >> i & 1) == 0 || (data->mode & WEFT_TASK_IN) == 0)
             continue;
         task->fetching |= 1u << i;
-        task->fetch[i] = weft_get_2d_begin(
-            self, data->win, data->place, data->offset, data->rows > 1 ? data->pitch : data->bytes,
-            task->data[i], data->bytes, data->bytes, weft_task_rows(data));
+        task->fetch[i] =
+            weft_get_2d_begin(self, data->win, data->place, data->offset, data->pitch,
+                              task->data[i], data->bytes, data->bytes, weft_task_rows(data));
     }
     return true;
 }
@@ -112,9 +119,8 @@ WEFT_INLINE uint64_t weft_task_unstage(weft_self *self, weft_task_self *task)
         if ((data->mode & WEFT_TASK_OUT) == 0)
             continue;
         moved += weft_task_bytes(data);
-        weft_put_2d(self, data->win, data->place, data->offset,
-                    data->rows > 1 ? data->pitch : data->bytes, task->data[i], data->bytes,
-                    data->bytes, weft_task_rows(data));
+        weft_put_2d(self, data->win, data->place, data->offset, data->pitch, task->data[i],
+                    data->bytes, data->bytes, weft_task_rows(data));
         weft_flush(self, data->win); /* the copy's memory is used again */
     }
     return moved;

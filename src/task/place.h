@@ -26,6 +26,7 @@ enum {
     WEFT_TASK_STATES = 4096, /* tasks of a host program that it may ask about */
     WEFT_TASK_SAMPLES = 15   /* run times of a body of which the median counts */
 };
+#define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* of a piece of data */
 
 struct weft_task_record {
     uint64_t first; /* calls from here to `end` have not begun; it may be beyond */

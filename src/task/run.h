@@ -97,6 +97,31 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
 /* ---- what may be a task -------------------------------------------------------------------------
  */
 
+/* Of its data, as weft_task_wrong. Their bytes can be added up. */
+WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, uint32_t count,
+                                             int32_t places, int64_t number[3])
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const weft_task_data_desc *const data = &datas[i];
+        number[0] = i;
+        number[1] = data->mode;
+        if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
+            return "%s: data %lld has mode %lld";
+        number[1] = data->place;
+        number[2] = places;
+        if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
+            return "%s: data %lld is at place %lld, which is not one of %lld";
+        number[1] = (int64_t)data->pitch;
+        number[2] = (int64_t)data->bytes;
+        if (data->rows > 1 && data->pitch != 0 && data->pitch < data->bytes)
+            return "%s: data %lld has a pitch of %lld for rows of %lld bytes";
+        number[1] = data->rows;
+        if (data->bytes > WEFT_TASK_MOST_BYTES / weft_task_rows(data))
+            return "%s: data %lld has %lld rows of %lld bytes";
+    }
+    return NULL;
+}
+
 /* NULL: it is one; else what is wrong: a text for the name of the call and three numbers. */
 WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bodies, uint32_t gates,
                                         int32_t places, int64_t number[3])
@@ -129,22 +154,7 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bod
         number[0] = desc->open[i] == 0 ? (int64_t)gates : desc->open[i];
     if (number[0] >= (int64_t)gates)
         return "%s: gate %lld is not one of %lld";
-    for (uint32_t i = 0; i < desc->datas; i++) {
-        const weft_task_data_desc *const data = &desc->data[i];
-        number[0] = i;
-        number[1] = data->mode;
-        if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
-            return "%s: data %lld has mode %lld";
-        number[1] = data->place;
-        number[2] = places;
-        if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
-            return "%s: data %lld is at place %lld, which is not one of %lld";
-        number[1] = (int64_t)data->pitch;
-        number[2] = (int64_t)data->bytes;
-        if (data->rows > 1 && data->pitch < data->bytes)
-            return "%s: data %lld has a pitch of %lld for rows of %lld bytes";
-    }
-    return NULL;
+    return weft_task_wrong_data(desc->data, desc->datas, places, number);
 }
 
 /* The record of a good one; whose it is follows. */
@@ -168,6 +178,8 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
         record->arguments[i] = ((const unsigned char *)desc->arguments)[i];
     for (uint32_t i = 0; i < desc->datas; i++) {
         record->data[i] = desc->data[i];
+        if (desc->data[i].rows <= 1 || desc->data[i].pitch == 0)
+            record->data[i].pitch = desc->data[i].bytes;
         if (desc->count > 1 && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
             record->flags |= WEFT_TASK_HOLD; /* each rank would bring back all of it */
     }

@@ -178,6 +178,27 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
     weft_sync(self);
 }
 
+/* In random mode it is no news to ranks that have nothing to do: each of them takes it again and
+ * again. The leader, as below. */
+WEFT_INLINE bool weft_task_lock(struct weft_task_place *p)
+{
+#ifndef __CUDACC__
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return weft_model->try_lock(&p->lock);
+#endif
+    return weft_load_relaxed_u32(&p->lock) == 0 && weft_task_swap32(&p->lock, 0, 1);
+}
+WEFT_INLINE void weft_task_unlock(struct weft_task_place *p)
+{
+#ifndef __CUDACC__
+    if (WEFT_UNLIKELY(weft_model != NULL)) {
+        weft_model->unlock(&p->lock);
+        return;
+    }
+#endif
+    weft_store_release_u32(&p->lock, 0, ORDER_task_give);
+}
+
 /* idle: the rank has found nothing to run. All threads. */
 WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, bool idle)
@@ -187,9 +208,9 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
     if (weft_leads(self)) {
         const uint64_t now = weft_port_clock();
         *mine = (idle || now - weft_load_relaxed_u64(&p->served) >= WEFT_TASK_SERVE_NS) &&
-                weft_load_relaxed_u32(&p->lock) == 0 && weft_task_swap32(&p->lock, 0, 1);
+                weft_task_lock(p);
         if (*mine)
-            weft_store_relaxed_u64(&p->served, now);
+            weft_tell_u64(&p->served, now);
     }
     weft_sync(self);
     if (*mine == 0)
@@ -208,7 +229,7 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
     }
     weft_task_finish(self, p, r);
     if (weft_leads(self))
-        weft_store_release_u32(&p->lock, 0, ORDER_task_give);
+        weft_task_unlock(p);
 }
 
 #endif

@@ -64,17 +64,18 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                 &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
             if ((uint32_t)(word >> 40) != (uint32_t)((number / WEFT_TASK_AWAY + 1) & 0xffffff))
                 break;
-            const uint32_t slot = (uint32_t)word;
-            if (slot >= p->ranks * p->slots || p->record[slot].taker != (uint32_t)from + 1)
+            const uint32_t slot = (uint32_t)word, status = (uint32_t)(word >> 32) & 0xff;
+            if (slot >= p->ranks * p->slots || p->record[slot].taker != (uint32_t)from + 1 ||
+                status < WEFT_TASK_QUEUED || status > WEFT_TASK_CANCELLED)
                 weft_fail4(self, WEFT_ERR_PROTOCOL,
-                           "place %d: place %d returns task %d, which it has not taken", p->me,
-                           from, slot, 0);
+                           "place %d: place %d returns task %d, which it has not taken, or with "
+                           "status %d",
+                           p->me, from, slot, status);
             p->returned[from]++;
             p->away[from]--;
             weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
             pace->calls += p->record[slot].end - p->record[slot].first;
-            const uint32_t status = (uint32_t)(word >> 32) & 0xff;
             if (status != WEFT_TASK_QUEUED) {
                 weft_task_complete(self, p, r, slot, status);
             } else { /* there it does not run */
@@ -312,10 +313,13 @@ WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)
 WEFT_INLINE bool weft_task_plausible(const struct weft_task_place *p,
                                      const struct weft_task_record *record)
 {
+    int64_t numbers[3];
+
     return record->body < p->bodies && record->priority < WEFT_TASK_PRIORITIES &&
            record->home == p->asking && record->datas <= WEFT_TASK_DATA &&
-           record->opens <= WEFT_TASK_OPENS && record->host <= WEFT_TASK_STATES &&
-           record->first < record->end;
+           record->host <= WEFT_TASK_STATES && record->first < record->end &&
+           record->end <= INT64_MAX &&
+           weft_task_wrong_data(record->data, record->datas, p->places, numbers) == NULL;
 }
 
 /* Takes the answer, if it is there, as far as there are slots. The leader. */
@@ -337,11 +341,12 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
         struct weft_task_record *const record = &p->record[slot - 1];
         weft_read_shared(record, &p->mail->grant[p->accepted], sizeof(*record));
         if (!weft_task_plausible(p, record))
-            weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives what is no task: body %d of %d",
-                       p->asking, record->body, p->bodies, 0);
+            weft_fail4(self, WEFT_ERR_PROTOCOL,
+                       "place %d gives what is no task: body %d of %d, %d pieces of data",
+                       p->asking, record->body, p->bodies, record->datas);
         record->many = record->end - record->first > 1;
         record->left = record->end - record->first + record->many;
-        record->parent = 0;
+        record->parent = record->taker = 0;
         weft_task_ready(self, p, r, slot - 1);
     }
     r->taken += count;

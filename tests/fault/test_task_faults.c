@@ -81,29 +81,51 @@ enum provoked {
     LISTS,
     GRANT,
     GARBAGE,
+    OUTSIDE,
+    EARLY,
     KILL,
     PROVOKED
 };
 static enum provoked provoked;
 
+static bool is_lie(void)
+{
+    return provoked >= GRANT && provoked <= EARLY;
+}
+
 /*
  * Place 1 tells place 0 of a load that it has not. It answers the last ask and the next one in
- * turns, as its own answer may come first, until that ends the job.
+ * turns, as its own answer may come first, until that ends the job. EARLY: it says that all is
+ * done.
  */
-static void lie(weft_job *job)
+static void lie(weft_job *job, weft_win win)
 {
+    const struct weft_task_record outside = {
+        .body = fine_id,
+        .end = 1,
+        .home = 1,
+        .datas = 1,
+        .data[0] = {.win = win, .offset = 60, .bytes = 8, .mode = WEFT_TASK_INOUT}};
     const struct weft_task_place *p = &job->tasks->place;
     const uint64_t *asked = &p->mail->word[weft_task_row(2, WEFT_TASK_ASKED, 0)];
+    const uint64_t phase = 1;
     weft_status status = WEFT_OK;
 
+    if (provoked == OUTSIDE)
+        weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, grant), &outside,
+                      sizeof(outside));
+    if (provoked == EARLY)
+        weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, finished), &phase, 8);
     for (uint64_t i = 1; status == WEFT_OK; i++) {
         const uint64_t ask = (__atomic_load_n(asked, __ATOMIC_ACQUIRE) >> 32) + (i & 1),
                        load = i << 32 | 5;
         const uint64_t granted = ask << 32 | (provoked == GRANT ? 77 : 1);
-        weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, granted), &granted, 8);
+        if (provoked != EARLY)
+            weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, granted), &granted, 8);
         weft_host_flush(job, p->win);
-        weft_host_put(job, p->win, 0, weft_task_mail_at(weft_task_row(2, WEFT_TASK_LOAD, 1)), &load,
-                      8);
+        if (provoked != EARLY)
+            weft_host_put(job, p->win, 0, weft_task_mail_at(weft_task_row(2, WEFT_TASK_LOAD, 1)),
+                          &load, 8);
         status = weft_host_flush(job, p->win);
         usleep(1000);
     }
@@ -119,13 +141,13 @@ static weft_status create(weft_job *job, struct user *user, int process)
     weft_task_desc desc = {.body = bodies[provoked]};
     uint32_t gate = 0;
 
-    if (process == 1 && (provoked == GRANT || provoked == GARBAGE)) {
-        weft_gate_create(job, 1, &desc.after); /* nobody is done before the lie is found */
+    if (is_lie()) { /* nobody is done before the lie is found */
+        weft_gate_create(job, 1, &desc.after);
         weft_task_create(job, &desc, NULL);
-        lie(job);
-        return WEFT_OK;
+        if (process == 1)
+            lie(job, user->win);
     }
-    if (process != 0 || provoked == GRANT || provoked == GARBAGE)
+    if (process != 0 || is_lie())
         return WEFT_OK;
     if (provoked == LARGE)
         desc.data[desc.datas++] =
@@ -137,7 +159,6 @@ static weft_status create(weft_job *job, struct user *user, int process)
     desc.after = provoked == TWICE ? 0 : gate;
     for (int i = 0; i < (provoked == KILL ? 2000 : 1); i++)
         weft_task_create(job, &desc, NULL);
-    (void)user;
     return WEFT_OK;
 }
 
@@ -151,7 +172,7 @@ static int body(int process)
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
     if (status == WEFT_OK)
-        status = weft_tasks_begin(job, kernel, &user, 1, 2);
+        status = weft_tasks_begin(job, kernel, &user, 1, provoked == KILL ? 2 : 1); /* 1: task 0 */
     if (status == WEFT_OK) {
         create(job, &user, process);
         fault_add(FAULT_WORD_READY);
@@ -242,6 +263,11 @@ int main(void)
            "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
+    expect(OUTSIDE, WEFT_ERR_BOUNDS,
+           "weft_task_data: 1 row(s) of 8 bytes, pitch 0, at offset 60 are not inside the window "
+           "of 64 "
+           "bytes of rank 0; in task \"fine\" 0 of place 1");
+    expect(EARLY, WEFT_ERR_PROTOCOL, "place 0 says that all is done, and place 0 has done 0 of 1");
     stalls(STALL, "1 tasks held by gates",
            "\"fine\" 0 waits for 1 of 2, made by host of process 0");
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");

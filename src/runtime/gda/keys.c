@@ -4,24 +4,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where the region of an rkey is in the list, or would be. */
+static uint32_t place_of(const struct weft_queue_peer *peer, uint32_t rkey)
+{
+    uint32_t low = 0, high = peer->regions_count;
+
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (weft_gda_rkey(peer->regions[middle].key) < rkey)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct weft_queue_peer *peer, uint32_t place, uint32_t rkey)
+{
+    return place < peer->regions_count && weft_gda_rkey(peer->regions[place].key) == rkey;
+}
+
 void weft_queues_region(struct weft_job *job, int process, uint64_t key, uint64_t base)
 {
-    const uint32_t place = (uint32_t)(key & 0xffff);
-
     if (job->queues == NULL)
         return;
     struct weft_queue_peer *peer = &job->queues->peers[process];
-    if (place >= peer->regions_count) {
-        const uint32_t count = (place + 64) / 64 * 64;
-        struct weft_queue_region *more = realloc(peer->regions, count * sizeof(*more));
+    const uint32_t place = place_of(peer, weft_gda_rkey(key)), count = peer->regions_count;
+    if (!is_at(peer, place, weft_gda_rkey(key))) {
+        struct weft_queue_region *more = realloc(peer->regions, (count + 1) * sizeof(*more));
         if (more == NULL) {
-            weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for %u regions of process %d", count,
+            weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for %u regions of process %d", count + 1,
                           process);
             return;
         }
-        memset(more + peer->regions_count, 0, (count - peer->regions_count) * sizeof(*more));
+        memmove(&more[place + 1], &more[place], (count - place) * sizeof(*more));
         peer->regions = more;
-        peer->regions_count = count;
+        peer->regions_count = count + 1;
+    } else if ((peer->regions[place].key ^ key) >> 63 != 0) { /* verbs has two kinds of keys */
+        weft_job_fail(job, WEFT_ERR_LIMIT,
+                      "process %d: queues cannot tell its regions at 0x%llx and 0x%llx apart, by "
+                      "keys 0x%llx and 0x%llx (WEFT_GDA=off)",
+                      process, (unsigned long long)peer->regions[place].base,
+                      (unsigned long long)base, (unsigned long long)peer->regions[place].key,
+                      (unsigned long long)key);
+        return;
     }
     peer->regions[place] = (struct weft_queue_region){key, base};
 }
@@ -30,11 +56,10 @@ bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,
                       struct weft_queue_region *region)
 {
     const struct weft_queue_peer *peer = &job->queues->peers[process];
-    const uint32_t place = rkey >> 16;
 
     weft_lock(&job->space.tables);
-    const bool known = place < peer->regions_count && peer->regions[place].base != 0 &&
-                       weft_gda_rkey(peer->regions[place].key) == rkey;
+    const uint32_t place = place_of(peer, rkey);
+    const bool known = is_at(peer, place, rkey);
     if (known)
         *region = peer->regions[place];
     weft_unlock(&job->space.tables);

@@ -130,6 +130,23 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
     return WEFT_OK;
 }
 
+/* A word that others may update meanwhile is loaded undivided, into the mailbox. Whether it is one
+ * that is there. */
+static bool load_word(struct weft_job *job, const struct weft_ask *ask, unsigned char *to)
+{
+    const bool word = ask->height == 1 && (ask->width == 4 || ask->width == 8);
+    const void *const at = word && job->device_ops->host_access ? find(job, ask) : NULL;
+    uint64_t value = 0;
+
+    if (at == NULL || (uintptr_t)at % ask->width != 0)
+        return false;
+    if (ask->width == 8)
+        value = weft_load_relaxed_u64(at);
+    const uint32_t half = ask->width == 4 ? weft_load_relaxed_u32(at) : 0;
+    weft_write_shared(to, ask->width == 8 ? (const void *)&value : &half, ask->width);
+    return true;
+}
+
 /*
  * Whether what the ask wants can be sent now. A few bytes the device itself brings to the mailbox,
  * quicker than a stream. False: the device failed.
@@ -145,7 +162,9 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
         return true;
     if (!weft_landing_reached(job, next->mark, ready))
         return false;
-    if (!*ready || !job->ranks.serves || ask->height != 1 || ask->width > WEFT_ERRAND_BYTES)
+    next->fetched = *ready && load_word(job, ask, job->proxy.asks.posts[next->place].operands);
+    if (!*ready || next->fetched || !job->ranks.serves || ask->height != 1 ||
+        ask->width > WEFT_ERRAND_BYTES)
         return true;
     errand.address = (uint64_t)(uintptr_t)find(job, ask);
     if (errand.address != 0 && job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)

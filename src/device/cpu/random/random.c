@@ -330,15 +330,22 @@ static struct weft_say_task *model_say(void)
     return task->index == 0 ? NULL : &task->say;
 }
 
-static void model_lock(void *lock)
+static bool model_try_lock(void *lock)
 {
     struct weft_model_task *task = begin_call();
     uint32_t *word = lock;
 
-    while (*word != 0)
-        model_yield(true);
+    if (*word != 0)
+        return false;
     *word = 1;
     acquire(task, word, sizeof(*word));
+    return true;
+}
+
+static void model_lock(void *lock)
+{
+    while (!model_try_lock(lock))
+        model_yield(true);
 }
 
 static void model_unlock(void *lock)
@@ -373,6 +380,7 @@ static const struct weft_model model = {
     .draw = model_draw,
     .fiber = model_fiber,
     .say = model_say,
+    .try_lock = model_try_lock,
     .lock = model_lock,
     .unlock = model_unlock,
 };
