@@ -5,7 +5,8 @@
 #include <string.h>
 
 static _Thread_local struct weft_known *now;
-static const uint64_t spin_ns = 100000, nap_ns = 200000, rest_ns = 1000000;
+static const uint64_t spin_ns = 100000, nap_ns = 200000, rest_ns = 1000000,
+                      patience_ns = 2000000000;
 
 static struct weft_known **place_of_now(void)
 {
@@ -61,11 +62,11 @@ static weft_status take_records(int process, bool *did)
     }
 }
 
-static void fail_waiting(void)
+void client_fail_waiting(CUresult result)
 {
     for (int lane = 1; lane < CLIENT_LANES; lane++)
         if (client.lanes[lane] != NULL) {
-            client.lanes[lane]->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+            client.lanes[lane]->result = result;
             __atomic_store_n(&client.lanes[lane]->done, true, __ATOMIC_RELEASE);
             client.lanes[lane] = NULL;
         }
@@ -74,6 +75,8 @@ static void fail_waiting(void)
 /* Lock held. */
 static weft_status progress(bool *did)
 {
+    if (client.left)
+        return WEFT_ERR_PEER_LOST;
     const bool had_failed = client.links.status != WEFT_OK;
     weft_status status = weft_links_progress(&client.links, did);
 
@@ -89,7 +92,7 @@ static weft_status progress(bool *did)
         weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
                  lost > 0 ? client.server[lost].name : "of this program", weft_status_text(status));
     }
-    fail_waiting();
+    client_fail_waiting(CUDA_ERROR_DEVICE_UNAVAILABLE);
     return status;
 }
 
@@ -168,25 +171,35 @@ static int take_lane(struct client_call *call)
     return 0;
 }
 
-/* Sleeps until something comes, or a while. */
+/* Drives the network; then sleeps until something comes, or a while. */
 static void nap(uint64_t longest)
 {
-    struct weft_bell *bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+    struct weft_bell *bell = NULL;
+    uint32_t ticket = 0;
     bool did = false;
 
-    if (bell == NULL) {
-        const struct timespec pause = {.tv_nsec = (long)nap_ns};
-        nanosleep(&pause, NULL);
-        return;
-    }
-    const uint32_t ticket = weft_bell_prepare(bell);
     weft_lock(&client.lock);
+    if (!client.left)
+        bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+    if (bell != NULL) {
+        ticket = weft_bell_prepare(bell);
+        client.napping++;
+    }
     const weft_status status = progress(&did);
     weft_unlock(&client.lock);
+    if (bell == NULL || status != WEFT_OK) {
+        const struct timespec pause = {.tv_nsec = (long)nap_ns};
+        nanosleep(&pause, NULL);
+    }
+    if (bell == NULL)
+        return;
     if (status == WEFT_OK && !did)
         weft_bell_sleep(bell, ticket, longest);
     else
         weft_bell_cancel(bell);
+    weft_lock(&client.lock);
+    client.napping--;
+    weft_unlock(&client.lock);
 }
 
 static void wait_for(struct client_call *call)
@@ -353,9 +366,13 @@ static void run_callback(uint32_t number)
 {
     const struct client_copy copy = client.copies[number];
 
+    client.running = true;
     weft_unlock(&client.lock);
     copy.run(copy.argument);
     weft_lock(&client.lock);
+    client.running = false;
+    if (client.left)
+        return;
     const weft_status status =
         weft_links_notify(&client.links, copy.process, WEFT_COPY_DONE, number);
     if (status != WEFT_OK)
@@ -385,10 +402,41 @@ void client_start_tasks(void)
     weft_task_start(&client.caller, "weft-callbacks", run_callbacks, NULL);
 }
 
+/* Until no callback runs; false: one does not return, perhaps as it has called exit. */
+static bool await_callback(void)
+{
+    const uint64_t deadline = weft_now_ns() + patience_ns;
+    bool running = true;
+
+    while (running && weft_now_ns() < deadline) {
+        weft_lock(&client.lock);
+        running = client.running;
+        weft_unlock(&client.lock);
+        if (running)
+            weft_task_yield(true);
+    }
+    return !running;
+}
+
 void client_stop_tasks(void)
 {
     __atomic_store_n(&client.closing, true, __ATOMIC_RELEASE);
     weft_bell_ring(&client.callbacks);
     weft_task_join(&client.service);
-    weft_task_join(&client.caller);
+    if (await_callback())
+        weft_task_join(&client.caller);
+}
+
+void client_leave(void)
+{
+    bool napping = true;
+
+    while (napping) {
+        weft_lock(&client.lock);
+        client.left = true;
+        napping = client.napping != 0;
+        weft_unlock(&client.lock);
+        if (napping)
+            weft_task_yield(true);
+    }
 }

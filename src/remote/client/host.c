@@ -56,14 +56,19 @@ void client_region_drop(struct weft_region *region)
     free(region);
 }
 
+CUresult client_refuse(unsigned *said, const char *why)
+{
+    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0)
+        weft_say(WEFT_SAY_ERROR, "%s", why);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult refuse_mapped(void)
 {
     static unsigned said;
 
-    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
-        weft_say(WEFT_SAY_ERROR,
-                 "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return client_refuse(
+        &said, "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
 }
 
 /* Sessions that have mapped it forget it; what their devices do with it comes first. */
@@ -137,9 +142,9 @@ static CUresult drop_pinned(void *memory, bool ours, CUresult none)
         busy = region != NULL && (client.writers != 0 || client.readers != 0);
         if (region != NULL && (region->base != memory || region->ours != ours || !region->pinned))
             region = NULL;
-        if (region != NULL && !busy)
+        const bool failed = client.links.status != WEFT_OK || client.left;
+        if (region != NULL && !busy && !client.left)
             client_region_drop(region);
-        const bool failed = client.links.status != WEFT_OK;
         weft_unlock(&client.lock);
         if (failed)
             return CUDA_ERROR_DEVICE_UNAVAILABLE;

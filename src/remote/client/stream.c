@@ -24,12 +24,14 @@ bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_
 
 CUresult client_route_stream(struct client_route *route, CUstream stream)
 {
+    static unsigned said;
     const uint64_t handle = (uint64_t)(uintptr_t)stream;
 
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD)
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return client_refuse(&said, "cudaStreamPerThread is not supported on remote GPUs "
+                                    "(docs/remote.md#per-thread-default-stream)");
     return weft_is_default(handle) || client_route(route, handle, WEFT_STREAM)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_HANDLE;
