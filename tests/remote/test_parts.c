@@ -111,8 +111,8 @@ static void test_arena(void)
         if (size[b] != 0) {
             MUST(*(unsigned char *)at[b] == b && *(unsigned char *)(at[b] + size[b] - 1) == b);
             MUST(weft_ranges_has(&arena.blocks, at[b], size[b]));
-            MUST(weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
-            MUST(weft_arena_free(&arena, at[b]) == CUDA_ERROR_INVALID_VALUE);
+            MUST(weft_arena_free(&arena, at[b], pick(2) == 0) == CUDA_SUCCESS);
+            MUST(weft_arena_free(&arena, at[b], true) == CUDA_ERROR_INVALID_VALUE);
             used -= (size[b] + 511) / 512 * 512;
             size[b] = 0;
             continue;
@@ -132,6 +132,11 @@ static void test_arena(void)
         *(unsigned char *)at[b] = *(unsigned char *)(at[b] + size[b] - 1) = (unsigned char)b;
     }
     MUST(!weft_ranges_has(&arena.blocks, base + (63 << 20), 4096));
+    for (int b = 0; b < BLOCKS; b++)
+        MUST(size[b] == 0 || weft_arena_free(&arena, at[b], false) == CUDA_SUCCESS);
+    weft_arena_trim(&arena);
+    MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
+    MUST(after == before);
     weft_arena_close(&arena);
     MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
     MUST(after == before); /* nothing stays backed */

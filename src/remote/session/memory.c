@@ -48,7 +48,8 @@ SESSION_DO(alloc)
 /* The device is idle, or the stream has come so far. */
 static CUresult free_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);
+    struct session_device *device = &session->device[wait->device];
+    const CUresult freed = weft_arena_free(&device->arena, wait->value, device->closed == 0);
 
     if (!wait->answers && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = freed;
@@ -206,10 +207,10 @@ SESSION_DO(copy_out)
     struct session_chunk *chunk = session_chunk_take(session);
     if (chunk == NULL)
         return SESSION_AGAIN;
-    struct session_wait *wait = session_wait_make(session, device, record->lane, 1);
-    if (wait == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->value = width * rows;
+    struct session_wait *wait;
+    const int made = session_wait_make(session, device, record->lane, 1, NULL, width * rows, &wait);
+    if (made != CUDA_SUCCESS)
+        return made;
     session_use(session, device);
     CUresult result =
         copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
