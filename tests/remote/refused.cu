@@ -3,6 +3,11 @@
 #include <cstdlib>
 
 static int wrong;
+__managed__ int managed;
+
+__global__ void nothing()
+{
+}
 
 static void refused(cudaError_t error, const char *what)
 {
@@ -27,6 +32,10 @@ int main()
     if (cudaMalloc(&memory, 4096) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
         return EXIT_FAILURE;
     wrong += floats.x != 32 || floats.y != 0 || floats.f != cudaChannelFormatKindFloat;
+    managed = 5; /* the host's own */
+    wrong += managed != 5;
+    nothing<<<1, 1>>>();
+    REFUSED(cudaPeekAtLastError());
     REFUSED(cudaMallocManaged(&mapped, 4096));
     REFUSED(cudaHostAlloc(&mapped, 4096, cudaHostAllocMapped));
     REFUSED(cudaHostGetDevicePointer(&mapped, memory, 0));

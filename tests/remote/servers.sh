@@ -26,7 +26,7 @@ server() {
     server=$!
     pids+=("$server")
     for _ in $(seq 100); do
-        grep -q listening "$here/$name.out" && break
+        grep -qs listening "$here/$name.out" && break
         sleep 0.05
     done
     address=$(sed 's/.* on \([^,]*\),.*/\1/' "$here/$name.out")

@@ -1,6 +1,6 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
- * model; the lists of servers; the versions of the pipeline.
+ * model; the lists of servers, their greetings; handles; the versions of the pipeline.
  */
 #include "fuzz/fuzz.h"
 
@@ -9,7 +9,9 @@
 #include "remote/copy/plan.h"
 #include "remote/link/ring.h"
 #include "remote/session/arena.h"
+#include "remote/session/handle.h"
 #include "remote/table/fake/fake.h"
+#include "remote/wire/hello.h"
 
 static uint64_t state = 1;
 
@@ -160,6 +162,39 @@ static void test_servers(void)
     MUST(weft_servers_parse(&servers, many) == WEFT_ERR_CONFIG);
 }
 
+/* Of another version is told from no server at all. */
+static void test_greetings(void)
+{
+    unsigned char wire[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES] = {1, 2, 3},
+                                             got[WEFT_NONCE_BYTES];
+
+    weft_greeting_put(wire, nonce);
+    MUST(weft_greeting_get(wire, got) == WEFT_NO_NONE && memcmp(got, nonce, sizeof(got)) == 0);
+    wire[8]++;
+    MUST(weft_greeting_get(wire, got) == WEFT_NO_VERSION);
+    wire[0]++;
+    MUST(weft_greeting_get(wire, got) == WEFT_NO_MALFORMED);
+}
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+/* There are so many and no more; one that is free again is used again, under another number. */
+static void test_handles(void)
+{
+    struct weft_handles handles = {.process = 1};
+    uint64_t last = 0;
+    int object;
+
+    for (int i = 0; i < WEFT_HANDLES_MOST; i++)
+        MUST((last = weft_handles_add(&handles, WEFT_EVENT, 0, &object)) != 0);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+    weft_handles_remove(&handles, weft_handles_find(&handles, WEFT_EVENT, last));
+    const uint64_t next = weft_handles_add(&handles, WEFT_EVENT, 0, &object);
+    MUST(next != 0 && next != last && weft_handles_find(&handles, WEFT_EVENT, last) == NULL);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+    free(handles.places);
+}
+
 /* ---- the pipeline's versions ----------------------------------------------------------------- */
 
 static void test_plans(void)
@@ -194,6 +229,8 @@ int main(void)
     test_ring_limits();
     test_arena();
     test_servers();
+    test_greetings();
+    test_handles();
     test_plans();
     puts("all good");
     return EXIT_SUCCESS;
