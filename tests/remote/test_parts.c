@@ -165,15 +165,14 @@ static void test_servers(void)
 /* Of another version is told from no server at all. */
 static void test_greetings(void)
 {
-    unsigned char wire[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES] = {1, 2, 3},
-                                             got[WEFT_NONCE_BYTES];
+    struct weft_greeting greeting;
 
-    weft_greeting_put(wire, nonce);
-    MUST(weft_greeting_get(wire, got) == WEFT_NO_NONE && memcmp(got, nonce, sizeof(got)) == 0);
-    wire[8]++;
-    MUST(weft_greeting_get(wire, got) == WEFT_NO_VERSION);
-    wire[0]++;
-    MUST(weft_greeting_get(wire, got) == WEFT_NO_MALFORMED);
+    weft_greeting_put(&greeting);
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_NONE);
+    greeting.version++;
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_VERSION);
+    greeting.magic[0]++;
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_MALFORMED);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */

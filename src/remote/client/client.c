@@ -147,7 +147,7 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     struct weft_request request = {
         .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
     weft_status status = WEFT_OK;
-    uint32_t clients, places;
+    struct weft_answer answer;
 
     memcpy(request.root, config->root, sizeof(request.root));
     memcpy(request.secret, config->secret, sizeof(request.secret));
@@ -156,7 +156,7 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
         request.process = (uint32_t)p;
         status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
-                                 &client.server[p].life_line, &clients, &places);
+                                 &client.server[p].life_line, &answer);
     }
     return status;
 }

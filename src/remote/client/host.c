@@ -202,24 +202,6 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
     const struct weft_region *region = client_region_at((void *)address, 1);
     const bool pinned = region != NULL && region->pinned;
     weft_unlock(&client.lock);
-    for (unsigned i = 0; i < count; i++)
-        switch (wanted[i]) {
-        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *(unsigned *)data[i] = there    ? (unsigned)CU_MEMORYTYPE_DEVICE
-                                   : pinned ? (unsigned)CU_MEMORYTYPE_HOST
-                                            : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            *(int *)data[i] = there ? (int)(device - client.device) : pinned ? 0 : -2;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-            *(CUdeviceptr *)data[i] = there ? address : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            *(void **)data[i] = pinned ? (void *)address : NULL;
-            break;
-        default:
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-    return CUDA_SUCCESS;
+    return weft_known_pointer(count, wanted, data, address,
+                              there ? (int)(device - client.device) : -1, pinned);
 }

@@ -136,10 +136,17 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
 /* Waits for what a stream of that device has been given so far; NULL: its default stream. */
 CUresult client_synchronize(const struct client_device *device, CUstream stream);
-/* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
-CUresult client_number(const struct client_copy *copy, uint32_t *number);
+/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
+bool client_take_turns(void);
+/* Drives the network; then sleeps until something comes, or at most so many ns. Without the lock.
+ */
+void client_nap(uint64_t longest);
 /* Those who wait for an answer get this one. Lock held. */
 void client_fail_waiting(CUresult result);
+
+/* ---- tasks.c */
+/* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
+CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
 void client_stop_tasks(void);
 /* From now on nobody but the caller touches the network. */
@@ -152,8 +159,6 @@ struct client_route {
     struct client_device *device;
     bool fixed; /* by a handle */
 };
-/* Takes a handle into account. False: it belongs elsewhere, or is none. */
-bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_kind kind);
 /* A stream's route: its own device's, the current one's for a default stream. */
 CUresult client_route_stream(struct client_route *route, CUstream stream);
 

@@ -145,8 +145,7 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
 /* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
-/* Whether a device's program may touch all of it. */
-bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes);
+/* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
 /* Whether the longest answer that is given at once has room. */

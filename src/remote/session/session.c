@@ -25,7 +25,7 @@ CUresult session_use(struct weft_session *session, int device)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
+static bool has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
 {
     if (weft_ranges_has(&session->device[device].arena.blocks, address, bytes))
         return true;
@@ -42,7 +42,7 @@ bool session_has(const struct weft_session *session, int device, uint64_t addres
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
 {
     for (int d = 0; d < session->count; d++)
-        if (session_has(session, d, address, bytes))
+        if (has(session, d, address, bytes))
             return d;
     return -1;
 }

@@ -41,9 +41,11 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
         return fake_end(result);
     const enum fake_memory source = fake_find(op->copy.from, from, NULL),
                            target = fake_find(op->copy.to, to, NULL);
-    if ((source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
+    if (op->copy.from == NULL || op->copy.to == NULL ||
+        (source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
         (target == FAKE_NOWHERE && fake_range_at(op->copy.to) != NULL))
-        return fake_end(CUDA_ERROR_INVALID_VALUE); /* over the end of an allocation */
+        return fake_end(
+            CUDA_ERROR_INVALID_VALUE); /* no address, or over the end of an allocation */
     if (!peer && (!fake_range_reaches(stream->device, op->copy.from, from, false) ||
                   !fake_range_reaches(stream->device, op->copy.to, to, false)))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
