@@ -10,17 +10,10 @@
 static CUresult enter_stream(struct fake_stream **stream, CUstream handle, const char *name,
                              bool *hang)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
+    CUresult result = fake_enter_stream(stream, handle);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    *stream = fake_stream_of(device, handle);
-    if (*stream == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    result = fake_fault(name, hang);
-    if (result != CUDA_SUCCESS) /* as an operation that fails: the context is lost */
-        (*stream)->device->error = result;
+    if (result == CUDA_SUCCESS && (result = fake_fault(name, hang)) != CUDA_SUCCESS)
+        (*stream)->device->error = result; /* as an operation that fails: the context is lost */
     return result;
 }
 
