@@ -85,7 +85,7 @@ static weft_status progress(bool *did)
         status = weft_sources_pump(&client.sources, did);
     if (status == WEFT_OK)
         return WEFT_OK;
-    weft_links_fail(&client.links, status, "%s", "");
+    weft_links_failed(&client.links, status);
     if (!had_failed) {
         const int lost = client.links.lost;
         weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
@@ -139,7 +139,7 @@ static CUresult send(const struct client_device *device, enum weft_call call, co
     weft_ring_out_end(&client.links.link[device->known.process].out, record);
     const weft_status status = weft_link_flush(&client.links, device->known.process);
     if (status != WEFT_OK)
-        weft_links_fail(&client.links, status, "%s", "");
+        weft_links_failed(&client.links, status);
     return CUDA_SUCCESS;
 }
 

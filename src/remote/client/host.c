@@ -124,34 +124,35 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
     return result;
 }
 
+/* Lock held; NULL: no such memory begins there. */
+static struct weft_region *pinned_at(void *memory, bool ours)
+{
+    struct weft_region *region = client_region_at(memory, 1);
+
+    return region != NULL && region->base == memory && region->ours == ours && region->pinned
+               ? region
+               : NULL;
+}
+
 /* What the devices still copy to and from it comes first. */
 static CUresult drop_pinned(void *memory, bool ours, CUresult none)
 {
-    struct weft_region *region;
-    bool busy;
+    CUresult result = CUDA_SUCCESS;
 
     weft_lock(&client.lock);
-    region = client_region_at(memory, 1);
-    const bool shared = region != NULL && region->base == memory && region->shared && ours;
+    struct weft_region *region = pinned_at(memory, ours);
+    const bool shared = region != NULL && region->shared;
     weft_unlock(&client.lock);
     if (shared)
         unshare_from((uint64_t)(uintptr_t)memory, client.links.processes);
-    do {
-        weft_lock(&client.lock);
-        region = client_region_at(memory, 1);
-        busy = region != NULL && (client.writers != 0 || client.readers != 0);
-        if (region != NULL && (region->base != memory || region->ours != ours || !region->pinned))
-            region = NULL;
-        const bool failed = client.links.status != WEFT_OK || client.left;
-        if (region != NULL && !busy && !client.left)
-            client_region_drop(region);
-        weft_unlock(&client.lock);
-        if (failed)
-            return CUDA_ERROR_DEVICE_UNAVAILABLE;
-        if (region != NULL && busy)
-            weft_task_yield(true);
-    } while (region != NULL && busy);
-    return region != NULL ? CUDA_SUCCESS : none;
+    weft_lock(&client.lock);
+    while ((region = pinned_at(memory, ours)) != NULL && result == CUDA_SUCCESS &&
+           (client.writers != 0 || client.readers != 0))
+        result = client_take_turns() ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (region != NULL && result == CUDA_SUCCESS && !client.left)
+        client_region_drop(region);
+    weft_unlock(&client.lock);
+    return region != NULL ? result : none;
 }
 
 CUresult client_host_free(void *memory)

@@ -91,7 +91,7 @@ static void run_callback(uint32_t number)
     const weft_status status =
         weft_links_notify(&client.links, copy.process, WEFT_COPY_DONE, number);
     if (status != WEFT_OK)
-        weft_links_fail(&client.links, status, "%s", "");
+        weft_links_failed(&client.links, status);
 }
 
 static void run_callbacks(void *argument)

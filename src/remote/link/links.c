@@ -14,6 +14,13 @@ enum {
 };
 static const uint64_t control_every = 5000000; /* ns between looks at the control channel */
 
+weft_status weft_links_failed(struct weft_links *links, weft_status status)
+{
+    if (links->status == WEFT_OK)
+        links->status = status;
+    return links->status;
+}
+
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
 {
     char text[256];
@@ -24,10 +31,7 @@ weft_status weft_links_fail(struct weft_links *links, weft_status status, const 
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    links->status = status;
-    if (text[0] == 0) /* who found it has said it */
-        return status;
-    return weft_err(status, "%s", text);
+    return weft_err(weft_links_failed(links, status), "%s", text);
 }
 
 /* ---- what the network says ------------------------------------------------------------------- */
@@ -244,5 +248,5 @@ weft_status weft_links_progress(struct weft_links *links, bool *did)
     }
     if (status == WEFT_OK)
         status = look_at_control(links);
-    return status == WEFT_OK ? WEFT_OK : weft_links_fail(links, status, "%s", "");
+    return status == WEFT_OK ? WEFT_OK : weft_links_failed(links, status);
 }

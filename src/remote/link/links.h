@@ -96,5 +96,7 @@ weft_status weft_links_put(struct weft_links *links, int process, uint64_t key, 
 /* The job has failed: says why, unless it had before; its value is the status. */
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, where who found it has said why. */
+weft_status weft_links_failed(struct weft_links *links, weft_status status);
 
 #endif

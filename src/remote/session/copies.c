@@ -411,5 +411,5 @@ weft_status session_copies_poll(struct weft_session *session, bool *did)
 
     if (status == WEFT_ERR_DEVICE)
         return weft_links_fail(&session->links, status, "a copy from a device failed");
-    return status == WEFT_OK ? WEFT_OK : weft_links_fail(&session->links, status, "%s", "");
+    return status == WEFT_OK ? WEFT_OK : weft_links_failed(&session->links, status);
 }

@@ -46,8 +46,7 @@ struct session_device {
 
 struct session_chunk {
     unsigned char *memory;
-    CUevent event; /* its copy is done; NULL: the chunk is free */
-    int device;
+    bool used; /* by a wait */
 };
 
 /* What to do when a wait's events have passed, or failed with result. */
@@ -69,7 +68,7 @@ struct session_wait {
     bool orphan;   /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
-    struct session_chunk *chunk; /* whose bytes go with the answer */
+    struct session_chunk *chunk; /* of its copy: its bytes go with the answer */
 };
 
 /* A copy's gate in a stream, by the copy's number. */
@@ -198,7 +197,6 @@ int session_wait_device(struct weft_session *session, int device, int lane, sess
 void session_waits_poll(struct weft_session *session, bool *did);
 /* A free chunk; NULL: none now. */
 struct session_chunk *session_chunk_take(struct weft_session *session);
-void session_chunks_poll(struct weft_session *session, bool *did);
 
 /* ---- share.c */
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */

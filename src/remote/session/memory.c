@@ -161,13 +161,14 @@ static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address
               : table->copy_async((CUdeviceptr)chunk, address, width, stream);
 }
 
-SESSION_DO(copy_in)
+static int copy_inside(struct weft_session *session, struct weft_record *record,
+                       const uint64_t *word, bool in)
 {
     const uint64_t width = word[2], rows = word[3];
-    const int device = record->device;
+    struct session_wait *wait; /* with the chunk: until the copy is done */
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        record->extra != width * rows || record->extra > WEFT_COPY_INSIDE)
+        width * rows > WEFT_COPY_INSIDE || (in ? record->extra != width * rows : record->lane == 0))
         return SESSION_WRONG;
     SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
@@ -175,52 +176,31 @@ SESSION_DO(copy_in)
     struct session_chunk *chunk = session_chunk_take(session);
     if (chunk == NULL)
         return SESSION_AGAIN; /* as a full queue of the driver's */
-    CUevent event = session_event(session, device);
-    if (event == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    session_use(session, device);
-    memcpy(chunk->memory, weft_record_extra(record), record->extra);
+    const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
+                                       width * rows, &wait);
+    if (made != CUDA_SUCCESS)
+        return made;
+    if (in)
+        memcpy(chunk->memory, weft_record_extra(record), record->extra);
     CUresult result =
-        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, true, stream);
+        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, in, stream);
     if (result == CUDA_SUCCESS)
-        result = session->table->event_record(event, stream);
-    if (result != CUDA_SUCCESS) {
-        session_event_back(session, device, event);
-        return result;
+        result = session_wait_record(session, wait, stream);
+    if (result == CUDA_SUCCESS) {
+        chunk->used = true;
+        wait->chunk = chunk;
     }
-    chunk->event = event;
-    chunk->device = device;
-    return CUDA_SUCCESS;
+    return session_wait_begin(session, wait, result);
+}
+
+SESSION_DO(copy_in)
+{
+    return copy_inside(session, record, word, true);
 }
 
 SESSION_DO(copy_out)
 {
-    const uint64_t width = word[2], rows = word[3];
-    const int device = record->device;
-
-    if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        width * rows > WEFT_COPY_INSIDE || record->lane == 0)
-        return SESSION_WRONG;
-    SESSION_STREAM(stream, word[4]);
-    if (rows_at(session, word[0], word[1], width, rows) < 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct session_chunk *chunk = session_chunk_take(session);
-    if (chunk == NULL)
-        return SESSION_AGAIN;
-    struct session_wait *wait;
-    const int made = session_wait_make(session, device, record->lane, 1, NULL, width * rows, &wait);
-    if (made != CUDA_SUCCESS)
-        return made;
-    session_use(session, device);
-    CUresult result =
-        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
-    if (result == CUDA_SUCCESS)
-        result = session_wait_record(session, wait, stream);
-    if (result == CUDA_SUCCESS) {
-        chunk->device = device;
-        wait->chunk = chunk;
-    }
-    return session_wait_begin(session, wait, result);
+    return copy_inside(session, record, word, false);
 }
 
 /* Between two places of this session; or one of them is the program's, shared. */

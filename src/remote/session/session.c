@@ -182,7 +182,6 @@ static weft_status serve(struct weft_session *session)
         if (status == WEFT_OK)
             status = session_take_records(session, &did);
         session_waits_poll(session, &did);
-        session_chunks_poll(session, &did);
         session_quiet_poll(session, &did);
         if (status == WEFT_OK)
             status = session_copies_poll(session, &did);
@@ -252,8 +251,8 @@ static weft_status open_chunks(struct weft_session *session)
         (void **)&session->chunks, (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0);
 
     for (int i = 0; i < SESSION_CHUNKS; i++)
-        session->chunk[i] = (struct session_chunk){
-            .memory = session->chunks + (size_t)i * WEFT_COPY_INSIDE, .device = -1};
+        session->chunk[i] =
+            (struct session_chunk){.memory = session->chunks + (size_t)i * WEFT_COPY_INSIDE};
     return driver_error(result, "pinned memory");
 }
 

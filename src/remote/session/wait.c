@@ -84,7 +84,7 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait)
     while (wait->count > 0)
         give_back(session, wait);
     if (wait->chunk != NULL)
-        wait->chunk->device = -1;
+        wait->chunk->used = false;
     session->retry = true;
     free(wait);
 }
@@ -220,29 +220,10 @@ void session_waits_poll(struct weft_session *session, bool *did)
     }
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------- */
-
 struct session_chunk *session_chunk_take(struct weft_session *session)
 {
     for (int i = 0; i < SESSION_CHUNKS; i++)
-        if (session->chunk[i].device < 0)
+        if (!session->chunk[i].used)
             return &session->chunk[i];
     return NULL;
-}
-
-void session_chunks_poll(struct weft_session *session, bool *did)
-{
-    for (int i = 0; i < SESSION_CHUNKS; i++) {
-        struct session_chunk *chunk = &session->chunk[i];
-        if (chunk->device < 0 || chunk->event == NULL)
-            continue;
-        if (session_use(session, chunk->device) == CUDA_SUCCESS &&
-            session->table->event_query(chunk->event) == CUDA_ERROR_NOT_READY)
-            continue;
-        session_event_back(session, chunk->device, chunk->event);
-        chunk->event = NULL;
-        chunk->device = -1;
-        session->retry = true;
-        *did = true;
-    }
 }
