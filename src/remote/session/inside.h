@@ -44,11 +44,6 @@ struct session_device {
     uint32_t closed;  /* gates */
 };
 
-struct session_chunk {
-    unsigned char *memory;
-    bool used; /* by a wait */
-};
-
 /* What to do when a wait's events have passed, or failed with result. */
 struct session_wait;
 typedef CUresult session_then(struct weft_session *session, struct session_wait *wait,
@@ -68,7 +63,7 @@ struct session_wait {
     bool orphan;   /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
-    struct session_chunk *chunk; /* of its copy: its bytes go with the answer */
+    unsigned char *chunk; /* of its copy: its bytes go with the answer */
 };
 
 /* A copy's gate in a stream, by the copy's number. */
@@ -102,7 +97,7 @@ struct weft_session {
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char *chunks;
-    struct session_chunk chunk[SESSION_CHUNKS];
+    bool chunk_used[SESSION_CHUNKS];    /* by a wait */
     CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
     uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
     unsigned char *image; /* that the program is sending */
@@ -195,8 +190,8 @@ int session_wait_stream(struct weft_session *session, int device, int lane, CUst
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value);
 void session_waits_poll(struct weft_session *session, bool *did);
-/* A free chunk; NULL: none now. */
-struct session_chunk *session_chunk_take(struct weft_session *session);
+/* Whether it is used, of a chunk. */
+bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */

@@ -161,6 +161,15 @@ static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address
               : table->copy_async((CUdeviceptr)chunk, address, width, stream);
 }
 
+/* A chunk that is free; NULL: none is. */
+static unsigned char *find_chunk(struct weft_session *session)
+{
+    for (int i = 0; i < SESSION_CHUNKS; i++)
+        if (!session->chunk_used[i])
+            return session->chunks + (size_t)i * WEFT_COPY_INSIDE;
+    return NULL;
+}
+
 static int copy_inside(struct weft_session *session, struct weft_record *record,
                        const uint64_t *word, bool in)
 {
@@ -173,7 +182,7 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
     SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct session_chunk *chunk = session_chunk_take(session);
+    unsigned char *chunk = find_chunk(session);
     if (chunk == NULL)
         return SESSION_AGAIN; /* as a full queue of the driver's */
     const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
@@ -181,13 +190,12 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
     if (made != CUDA_SUCCESS)
         return made;
     if (in)
-        memcpy(chunk->memory, weft_record_extra(record), record->extra);
-    CUresult result =
-        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, in, stream);
+        memcpy(chunk, weft_record_extra(record), record->extra);
+    CUresult result = copy_chunk(session->table, word[0], word[1], width, rows, chunk, in, stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, stream);
     if (result == CUDA_SUCCESS) {
-        chunk->used = true;
+        *session_chunk_used(session, chunk) = true;
         wait->chunk = chunk;
     }
     return session_wait_begin(session, wait, result);

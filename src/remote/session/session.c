@@ -247,13 +247,9 @@ static weft_status open_devices(struct weft_session *session)
 /* Pinned memory for copies inside records. */
 static weft_status open_chunks(struct weft_session *session)
 {
-    const CUresult result = session->table->host_alloc(
-        (void **)&session->chunks, (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0);
-
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        session->chunk[i] =
-            (struct session_chunk){.memory = session->chunks + (size_t)i * WEFT_COPY_INSIDE};
-    return driver_error(result, "pinned memory");
+    return driver_error(session->table->host_alloc((void **)&session->chunks,
+                                                   (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0),
+                        "pinned memory");
 }
 
 /* Everything of a device's that the program made. */

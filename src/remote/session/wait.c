@@ -79,12 +79,17 @@ static void give_back(struct weft_session *session, struct session_wait *wait)
         session_event_destroy(session, event);
 }
 
+bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk)
+{
+    return &session->chunk_used[(chunk - session->chunks) / WEFT_COPY_INSIDE];
+}
+
 void session_wait_drop(struct weft_session *session, struct session_wait *wait)
 {
     while (wait->count > 0)
         give_back(session, wait);
     if (wait->chunk != NULL)
-        wait->chunk->used = false;
+        *session_chunk_used(session, wait->chunk) = false;
     session->retry = true;
     free(wait);
 }
@@ -195,9 +200,8 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
     }
     if (!wait->answers)
         return true;
-    const struct session_chunk *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
-    return session_answer(session, wait->lane, wait->result, NULL, 0,
-                          chunk != NULL ? chunk->memory : NULL,
+    const unsigned char *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
+    return session_answer(session, wait->lane, wait->result, NULL, 0, chunk,
                           chunk != NULL ? (uint32_t)wait->value : 0);
 }
 
@@ -218,12 +222,4 @@ void session_waits_poll(struct weft_session *session, bool *did)
         session_wait_drop(session, wait);
         *did = true;
     }
-}
-
-struct session_chunk *session_chunk_take(struct weft_session *session)
-{
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        if (!session->chunk[i].used)
-            return &session->chunk[i];
-    return NULL;
 }
