@@ -1,4 +1,5 @@
-/* refused.cu - functions that remote GPUs do not serve: each says so, and is the thread's last error. */
+/* refused.cu - functions that remote GPUs do not serve: each says so, and is the thread's last
+ * error. */
 #include <cstdio>
 #include <cstdlib>
 
