@@ -92,6 +92,9 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 /* Whether cpu_schedule asks for random mode, and with which seed. */
 bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 
+/* "64", "4K", "2M", "1G". False: it is none; UINT64_MAX: it is more. */
+bool weft_config_bytes(const char *text, uint64_t *bytes);
+
 /* The word of a CHOICE's value; "?": it has no such value. */
 struct weft_config_word {
     char text[16];

@@ -66,25 +66,29 @@ static weft_status set_int(void *field, const struct weft_config_row *row, const
     return store(field, &(int64_t){value}, sizeof(int64_t), (double)value, row, text);
 }
 
-static weft_status set_size(void *field, const struct weft_config_row *row, const char *text)
+bool weft_config_bytes(const char *text, uint64_t *bytes)
 {
     static const char suffixes[] = "KMG";
     char *end;
-    int shift = 0;
 
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text))
-        return bad(row, text, "not a number of bytes");
-    if (*end != 0) {
-        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
-        if (suffix == NULL || end[1] != 0)
-            return bad(row, text, "not a number of bytes, or one with K, M or G");
-        shift = 10 * (int)(suffix - suffixes + 1);
-    }
+    const char *suffix = *end != 0 ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+    const int shift = suffix != NULL ? 10 * (int)(suffix - suffixes + 1) : 0;
+    if (!isdigit((unsigned char)*text) || (*end != 0 && (suffix == NULL || end[1] != 0)))
+        return false;
     if (value > UINT64_MAX >> shift)
         errno = ERANGE;
-    const uint64_t bytes = (uint64_t)value << shift;
+    *bytes = errno == 0 ? (uint64_t)value << shift : UINT64_MAX;
+    return true;
+}
+
+static weft_status set_size(void *field, const struct weft_config_row *row, const char *text)
+{
+    uint64_t bytes;
+
+    if (!weft_config_bytes(text, &bytes))
+        return bad(row, text, "not a number of bytes, or one with K, M or G");
     return store(field, &bytes, sizeof(bytes), (double)bytes, row, text);
 }
 

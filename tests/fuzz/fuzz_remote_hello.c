@@ -6,33 +6,37 @@
 #include "remote/client/connect.h"
 #include "remote/wire/hello.h"
 
+static void fill(struct fuzz_bytes *bytes, void *memory, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ((unsigned char *)memory)[i] = (unsigned char)fuzz_byte(bytes);
+}
+
 static void feed_request(struct fuzz_bytes *bytes, bool signs)
 {
     static const struct weft_key key = {.bytes = "key", .size = 3};
-    unsigned char wire[WEFT_REQUEST_BYTES], nonce[WEFT_NONCE_BYTES] = {7};
-    struct weft_request request, again;
+    static const unsigned char nonce[WEFT_NONCE_BYTES] = {7};
+    struct weft_signed_request wire;
+    const struct weft_request *r = &wire.request;
 
-    for (size_t i = 0; i < sizeof(wire); i++)
-        wire[i] = (unsigned char)fuzz_byte(bytes);
-    if (signs) { /* from one who knows the secret: what it says is looked at */
-        memcpy(&request, wire, sizeof(request) < sizeof(wire) ? sizeof(request) : sizeof(wire));
-        weft_request_put(wire, &request, &key, nonce);
-    }
-    const enum weft_no no = weft_request_get(&again, wire, &key, nonce);
+    fill(bytes, &wire, sizeof(wire));
+    if (signs) /* from one who knows the secret: what it says is looked at */
+        weft_request_sign(&wire, &key, nonce);
+    const enum weft_no no = weft_request_check(&wire, &key, nonce);
     MUST(signs || no == WEFT_NO_SECRET);
     if (no != WEFT_NO_NONE)
         return;
-    MUST(memchr(again.root, 0, sizeof(again.root)) != NULL);
-    MUST(memchr(again.secret, 0, sizeof(again.secret)) != NULL);
-    MUST(again.kind == WEFT_ASK_STATUS || (again.process >= 1 && again.process < again.processes));
+    MUST(memchr(r->root, 0, sizeof(r->root)) != NULL);
+    MUST(memchr(r->secret, 0, sizeof(r->secret)) != NULL);
+    MUST(r->kind == WEFT_ASK_STATUS || (r->process >= 1 && r->process < r->processes));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
-    unsigned char greeting[WEFT_GREETING_BYTES], answer[WEFT_ANSWER_BYTES], nonce[WEFT_NONCE_BYTES];
+    struct weft_greeting greeting;
+    struct weft_answer answer;
     struct weft_servers servers;
-    uint32_t clients, places;
     char text[512];
 
     (void)weft_err_level(WEFT_SAY_INFO);
@@ -40,12 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (kind < 2) {
         feed_request(&bytes, kind == 1);
     } else if (kind == 2) {
-        for (size_t i = 0; i < sizeof(greeting); i++)
-            greeting[i] = (unsigned char)fuzz_byte(&bytes);
-        for (size_t i = 0; i < sizeof(answer); i++)
-            answer[i] = (unsigned char)fuzz_byte(&bytes);
-        MUST(weft_greeting_get(greeting, nonce) < WEFT_NO_COUNT);
-        MUST(weft_no_text(weft_answer_get(answer, &clients, &places)) != NULL);
+        fill(&bytes, &greeting, sizeof(greeting));
+        fill(&bytes, &answer, sizeof(answer));
+        MUST(weft_greeting_check(&greeting) < WEFT_NO_COUNT);
+        MUST(weft_no_text(answer.no) != NULL);
     } else {
         snprintf(text, sizeof(text), "%.*s", (int)bytes.size, (const char *)bytes.data);
         if (weft_servers_parse(&servers, text) == WEFT_OK)

@@ -1,16 +1,34 @@
-/* endless.c - a program that copies to and from its devices until one of them fails. */
+/*
+ * endless.c - a program that copies to, between and from its two devices until one of them fails,
+ * or for so many seconds, and looks at what comes back.
+ */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 enum { BYTES = 1 << 20 };
 
-int main(void)
+static unsigned char there[BYTES], back[BYTES];
+static void *memory[2];
+
+static cudaError_t go_round(int d)
 {
-    static char host[BYTES];
+    cudaError_t error = cudaMemcpy(memory[d], there, BYTES, cudaMemcpyHostToDevice);
+
+    if (error == cudaSuccess)
+        error = cudaMemcpyPeer(memory[1 - d], 1 - d, memory[d], d, BYTES);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(back, memory[1 - d], BYTES, cudaMemcpyDeviceToHost);
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    const time_t end = argc > 1 ? time(NULL) + atoi(argv[1]) : 0;
     cudaError_t error = cudaSuccess;
-    void *memory[2];
-    int devices = 0;
+    int devices = 0, wrong = 0;
 
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices != 2)
         return EXIT_FAILURE;
@@ -19,15 +37,12 @@ int main(void)
             return EXIT_FAILURE;
     printf("ready\n");
     fflush(stdout);
-    while (error == cudaSuccess) {
-        for (int d = 0; d < 2 && error == cudaSuccess; d++) {
-            error = cudaMemcpy(memory[d], host, BYTES, cudaMemcpyHostToDevice);
-            if (error == cudaSuccess)
-                error = cudaMemcpyPeer(memory[1 - d], 1 - d, memory[d], d, BYTES);
-            if (error == cudaSuccess)
-                error = cudaMemcpy(host, memory[d], BYTES, cudaMemcpyDeviceToHost);
-        }
+    for (int round = 0; error == cudaSuccess && (end == 0 || time(NULL) < end); round++) {
+        for (size_t i = 0; i < BYTES; i++)
+            there[i] = (unsigned char)(round + i * 7 + (i >> 8));
+        error = go_round(round % 2);
+        wrong += error == cudaSuccess && memcmp(there, back, BYTES) != 0;
     }
-    printf("ended with %d\n", error);
-    return EXIT_SUCCESS;
+    printf("%d wrong, ended with %d\n", wrong, error);
+    return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -254,6 +254,8 @@ void suite_errors(void)
     OK(cudaMalloc((void **)&device, 1 << 20));
     IS(cudaErrorInvalidValue, cudaMemcpy(device + (1 << 20) - 8, host, 64, cudaMemcpyHostToDevice));
     IS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(device, host, 8, (enum cudaMemcpyKind)9));
+    IS(cudaErrorInvalidValue, cudaMemcpy(NULL, device, 64, cudaMemcpyDeviceToHost));
+    IS(cudaErrorInvalidValue, cudaMemcpy(device, NULL, 64, cudaMemcpyHostToDevice));
     IS(cudaErrorInvalidValue, cudaFree(device + 64));
     IS(cudaErrorInvalidValue, cudaMalloc(NULL, 8));
     CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);

@@ -95,6 +95,17 @@ static void kernel_there(int *memory)
     CHECK(first == shift && last == shift);
 }
 
+/* A kernel runs on the current device, in a stream of that. */
+static void wrong_stream(int *memory, cudaStream_t its)
+{
+    int factor = 1, shift = 0;
+    void *parameters[] = {&memory, &factor, &shift};
+
+    IS(cudaErrorInvalidResourceHandle,
+       cudaLaunchKernel(&suite_scale, (dim3){1, 1, 1}, (dim3){1, 1, 1}, parameters, 0, its));
+    CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+}
+
 /* What was allocated before the peer was enabled, and after. */
 static void peers(int other, int current)
 {
@@ -155,6 +166,7 @@ void suite_other(void)
         rows(own);
         if (!suite_trusts_handles)
             undocumented(other, current);
+        wrong_stream((int *)(void *)own, its);
         peers(other, current);
         OK(cudaStreamDestroy(mine));
         OK(cudaStreamDestroy(its));

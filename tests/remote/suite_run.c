@@ -67,6 +67,7 @@ void suite_launches(void)
        cudaLaunchKernel(&suite_add, grid, (dim3){2048, 1, 1}, parameters, 0, NULL));
     IS(cudaErrorInvalidConfiguration,
        cudaLaunchKernel(&suite_add, (dim3){0, 1, 1}, block, parameters, 0, NULL));
+    IS(cudaErrorInvalidValue, cudaLaunchKernel(&suite_add, grid, block, parameters, 60001, NULL));
     IS(cudaErrorInvalidDeviceFunction,
        cudaLaunchKernel(&suite_missing, grid, block, parameters, 0, NULL));
     IS(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(&n, grid, block, parameters, 0, NULL));

@@ -31,6 +31,8 @@ expect told 0 "runtime functions of $tests/vector_add_static" \
 strip -o "$here/stripped" "$tests/vector_add_static"
 expect stripped 1 "holds NVIDIA's runtime without symbols; link it with -cudart shared" \
     env LD_PRELOAD="$lib/libweft_redirect.so" "$here/stripped"
+expect library 0 'libremote_static.so, a library, holds NVIDIA'\''s runtime' \
+    env LD_PRELOAD="$lib/libweft_redirect.so:$tests/libremote_static.so" true
 expect other 0 hello env LD_PRELOAD="$lib/libweft_redirect.so" echo hello
 expect fault 1 'an illegal memory access' \
     env WEFT_REMOTE_DRIVER="$WEFT_REMOTE_DRIVER,fault=launch:2:700" LD_LIBRARY_PATH="$lib" "$tests/vector_add_shared"

@@ -1,6 +1,6 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
- * model; the lists of servers; the versions of the pipeline.
+ * model; the lists of servers, their greetings; handles; the versions of the pipeline.
  */
 #include "fuzz/fuzz.h"
 
@@ -9,7 +9,9 @@
 #include "remote/copy/plan.h"
 #include "remote/link/ring.h"
 #include "remote/session/arena.h"
+#include "remote/session/handle.h"
 #include "remote/table/fake/fake.h"
+#include "remote/wire/hello.h"
 
 static uint64_t state = 1;
 
@@ -111,8 +113,8 @@ static void test_arena(void)
         if (size[b] != 0) {
             MUST(*(unsigned char *)at[b] == b && *(unsigned char *)(at[b] + size[b] - 1) == b);
             MUST(weft_ranges_has(&arena.blocks, at[b], size[b]));
-            MUST(weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
-            MUST(weft_arena_free(&arena, at[b]) == CUDA_ERROR_INVALID_VALUE);
+            MUST(weft_arena_free(&arena, at[b], pick(2) == 0) == CUDA_SUCCESS);
+            MUST(weft_arena_free(&arena, at[b], true) == CUDA_ERROR_INVALID_VALUE);
             used -= (size[b] + 511) / 512 * 512;
             size[b] = 0;
             continue;
@@ -132,6 +134,11 @@ static void test_arena(void)
         *(unsigned char *)at[b] = *(unsigned char *)(at[b] + size[b] - 1) = (unsigned char)b;
     }
     MUST(!weft_ranges_has(&arena.blocks, base + (63 << 20), 4096));
+    for (int b = 0; b < BLOCKS; b++)
+        MUST(size[b] == 0 || weft_arena_free(&arena, at[b], false) == CUDA_SUCCESS);
+    weft_arena_trim(&arena);
+    MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
+    MUST(after == before);
     weft_arena_close(&arena);
     MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
     MUST(after == before); /* nothing stays backed */
@@ -153,6 +160,38 @@ static void test_servers(void)
     for (int i = 1; i <= WEFT_LINK_SERVERS + 1; i++)
         snprintf(many + strlen(many), sizeof(many) - strlen(many), "%sa:%d", i > 1 ? "," : "", i);
     MUST(weft_servers_parse(&servers, many) == WEFT_ERR_CONFIG);
+}
+
+/* Of another version is told from no server at all. */
+static void test_greetings(void)
+{
+    struct weft_greeting greeting;
+
+    weft_greeting_put(&greeting);
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_NONE);
+    greeting.version++;
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_VERSION);
+    greeting.magic[0]++;
+    MUST(weft_greeting_check(&greeting) == WEFT_NO_MALFORMED);
+}
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+/* There are so many and no more; one that is free again is used again, under another number. */
+static void test_handles(void)
+{
+    struct weft_handles handles = {.process = 1};
+    uint64_t last = 0;
+    int object;
+
+    for (int i = 0; i < WEFT_HANDLES_MOST; i++)
+        MUST((last = weft_handles_add(&handles, WEFT_EVENT, 0, &object)) != 0);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+    weft_handles_remove(&handles, weft_handles_find(&handles, WEFT_EVENT, last));
+    const uint64_t next = weft_handles_add(&handles, WEFT_EVENT, 0, &object);
+    MUST(next != 0 && next != last && weft_handles_find(&handles, WEFT_EVENT, last) == NULL);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+    free(handles.places);
 }
 
 /* ---- the pipeline's versions ----------------------------------------------------------------- */
@@ -189,6 +228,8 @@ int main(void)
     test_ring_limits();
     test_arena();
     test_servers();
+    test_greetings();
+    test_handles();
     test_plans();
     puts("all good");
     return EXIT_SUCCESS;

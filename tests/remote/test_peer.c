@@ -87,6 +87,8 @@ static void test_sizes(void)
                       from = (to + 1 + (int)pick((uint32_t)servers - 1)) % servers;
             copy(to, from, pick(17), pick(17), sizes[s]);
         }
+    for (size_t at = 0; at < 16; at++) /* each offset of each side */
+        copy((int)at % servers, (int)(at + 1) % servers, at, at * 5 % 16, 4099);
 }
 
 /* All to their neighbour at once, ten times round; what a device had comes by in turn. */
@@ -201,6 +203,28 @@ static void test_many_gates(void)
     fill(0, 1);
 }
 
+/* One stream waits for another server more often than that remembers at once. */
+static void test_many_waits(void)
+{
+    enum { MANY = 1500 };
+    cudaEvent_t event;
+    int open = 0;
+
+    must(cudaSetDevice(1), "device");
+    must(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event");
+    must(cudaLaunchHostFunc(stream[1], block, &open), "callback");
+    must(cudaEventRecord(event, stream[1]), "record");
+    for (int i = 0; i < MANY; i++)
+        must(cudaStreamWaitEvent(stream[0], event, 0), "wait");
+    must(cudaMemsetAsync(memory[0], 0, 1, stream[0]), "fill");
+    wrong += cudaStreamQuery(stream[0]) != cudaErrorNotReady;
+    (void)cudaGetLastError();
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    must(cudaStreamSynchronize(stream[0]), "synchronize");
+    must(cudaEventDestroy(event), "event");
+    fill(0, 1);
+}
+
 /* A copy of a stream of its own does not wait for 64 others, each with a closed gate. */
 static void test_closed_gates(void)
 {
@@ -263,6 +287,7 @@ int main(int argc, char **argv)
     for (int d = 0; d < servers; d++)
         fill(d, (unsigned)d + 1);
     test_many_gates();
+    test_many_waits();
     test_closed_gates();
     test_sizes();
     test_both_ways();

@@ -42,7 +42,7 @@ int show_status(void)
     struct weft_servers servers;
     struct weft_config config;
     struct weft_key key = {.size = 0};
-    uint32_t clients, places;
+    struct weft_answer answer;
     int line, failed = EXIT_SUCCESS;
 
     if (!load(&config) || weft_servers_parse(&servers, config.remote_servers) != WEFT_OK ||
@@ -50,9 +50,9 @@ int show_status(void)
          weft_key_read(&key, config.remote_secret_file) != WEFT_OK))
         return EXIT_FAILURE;
     for (int i = 0; i < servers.count; i++)
-        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &line, &clients,
-                            &places) == WEFT_OK)
-            printf("%s  %u clients of %u\n", servers.name[i], clients, places);
+        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &line, &answer) ==
+            WEFT_OK)
+            printf("%s  %u clients of %u\n", servers.name[i], answer.clients, answer.places);
         else
             failed = EXIT_FAILURE;
     return failed;

@@ -19,29 +19,22 @@ static void drop(struct stranger *stranger)
     stranger->fd = -1;
 }
 
-static void answer(const struct gpud *gpud, struct stranger *stranger, enum weft_no no)
-{
-    unsigned char wire[WEFT_ANSWER_BYTES];
-
-    weft_answer_put(wire, no, gpud->client_count, gpud->places);
-    (void)!send(stranger->fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 /* The whole request is there. */
 static void hear_out(struct gpud *gpud, struct stranger *stranger)
 {
-    struct weft_request request;
     char peer[WEFT_SOCKET_NAME];
-    enum weft_no no = weft_request_get(&request, stranger->request, &gpud->key, stranger->nonce);
+    const struct weft_request *request = &stranger->request.request;
+    enum weft_no no = weft_request_check(&stranger->request, &gpud->key, stranger->greeting.nonce);
 
-    if (no == WEFT_NO_NONE && request.kind == WEFT_ASK_SESSION) {
+    if (no == WEFT_NO_NONE && request->kind == WEFT_ASK_SESSION) {
         if (gpud->client_count >= gpud->places)
             no = WEFT_NO_FULL;
-        else if (!child_start(gpud, &request, stranger->fd))
+        else if (!child_start(gpud, request, stranger->fd))
             no = WEFT_NO_SYSTEM;
     }
-    explicit_bzero(&request, sizeof(request));
-    answer(gpud, stranger, no);
+    explicit_bzero(&stranger->request, sizeof(stranger->request));
+    const struct weft_answer answer = {no, gpud->client_count, gpud->places};
+    (void)!send(stranger->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (no != WEFT_NO_NONE) {
         weft_socket_peer(stranger->fd, peer);
         say("refused %s: %s", peer, weft_no_text(no));
@@ -51,7 +44,7 @@ static void hear_out(struct gpud *gpud, struct stranger *stranger)
 
 static void hear(struct gpud *gpud, struct stranger *stranger)
 {
-    const ssize_t got = recv(stranger->fd, stranger->request + stranger->have,
+    const ssize_t got = recv(stranger->fd, (char *)&stranger->request + stranger->have,
                              sizeof(stranger->request) - stranger->have, MSG_DONTWAIT);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -83,18 +76,16 @@ static struct stranger *place(struct gpud *gpud)
 static void greet(struct gpud *gpud, int fd)
 {
     struct stranger *stranger = place(gpud);
-    unsigned char wire[WEFT_GREETING_BYTES];
+    struct weft_greeting *greeting = &stranger->greeting;
 
     stranger->fd = fd;
     stranger->have = 0;
     stranger->deadline = weft_now_ns() + patience;
     weft_socket_tune(fd);
-    if (getrandom(stranger->nonce, sizeof(stranger->nonce), 0) != sizeof(stranger->nonce)) {
-        drop(stranger);
-        return;
-    }
-    weft_greeting_put(wire, stranger->nonce);
-    if (send(fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(wire))
+    weft_greeting_put(greeting);
+    if (getrandom(greeting->nonce, sizeof(greeting->nonce), 0) != sizeof(greeting->nonce) ||
+        send(fd, greeting, sizeof(*greeting), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+            (ssize_t)sizeof(*greeting))
         drop(stranger);
     else
         hear(gpud, stranger);

@@ -35,8 +35,9 @@ struct gpud {
     struct stranger {
         int fd; /* -1: free */
         uint64_t deadline;
-        size_t have;
-        unsigned char nonce[WEFT_NONCE_BYTES], request[WEFT_REQUEST_BYTES];
+        size_t have; /* bytes of the request */
+        struct weft_greeting greeting;
+        struct weft_signed_request request;
     } strangers[STRANGERS];
     struct client {
         pid_t pid; /* 0: free */

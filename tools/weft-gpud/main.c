@@ -3,6 +3,7 @@
  */
 #include "gpud.h"
 
+#include "base/config.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/socket.h"
@@ -59,20 +60,6 @@ static const struct argp_option option_list[] = {
      "the GPUs' driver, or one in host memory for tests", 0},
     {0},
 };
-
-static uint64_t size(struct argp_state *state, const char *text)
-{
-    static const char suffixes[] = "KMG";
-    char *end;
-
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    const char *suffix = *end != 0 ? strchr(suffixes, *end) : NULL;
-    if (errno != 0 || end == text || text[0] == '-' ||
-        (*end != 0 && (suffix == NULL || end[1] != 0)))
-        argp_error(state, "\"%s\" is not a number of bytes", text);
-    return value << (suffix != NULL ? 10 * (suffix - suffixes + 1) : 0);
-}
 
 static long number(struct argp_state *state, const char *text, const char **end, long least,
                    long most)
@@ -144,7 +131,8 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         gpud.places = (uint32_t)number(state, text, NULL, 1, MOST_CLIENTS);
         return 0;
     case 'm':
-        gpud.memory = size(state, text);
+        if (!weft_config_bytes(text, &gpud.memory))
+            argp_error(state, "--memory: \"%s\" is not a number of bytes", text);
         return 0;
     case OPTION_IDLE:
         gpud.idle_s = (uint32_t)number(state, text, NULL, 1, 10000000);

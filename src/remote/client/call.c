@@ -1,11 +1,11 @@
-/* remote/client/call.c - records to sessions, answers, and the tasks that drive the network. */
+/* remote/client/call.c - records to sessions, and answers. */
 #include "base/say.h"
 #include "remote/client/inside.h"
 
 #include <string.h>
 
 static _Thread_local struct weft_known *now;
-static const uint64_t spin_ns = 100000, nap_ns = 200000, rest_ns = 1000000;
+static const uint64_t spin_ns = 100000, nap_ns = 200000;
 
 static struct weft_known **place_of_now(void)
 {
@@ -61,11 +61,11 @@ static weft_status take_records(int process, bool *did)
     }
 }
 
-static void fail_waiting(void)
+void client_fail_waiting(CUresult result)
 {
     for (int lane = 1; lane < CLIENT_LANES; lane++)
         if (client.lanes[lane] != NULL) {
-            client.lanes[lane]->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+            client.lanes[lane]->result = result;
             __atomic_store_n(&client.lanes[lane]->done, true, __ATOMIC_RELEASE);
             client.lanes[lane] = NULL;
         }
@@ -74,6 +74,8 @@ static void fail_waiting(void)
 /* Lock held. */
 static weft_status progress(bool *did)
 {
+    if (client.left)
+        return WEFT_ERR_PEER_LOST;
     const bool had_failed = client.links.status != WEFT_OK;
     weft_status status = weft_links_progress(&client.links, did);
 
@@ -83,20 +85,19 @@ static weft_status progress(bool *did)
         status = weft_sources_pump(&client.sources, did);
     if (status == WEFT_OK)
         return WEFT_OK;
-    weft_links_fail(&client.links, status, "%s", "");
+    weft_links_failed(&client.links, status);
     if (!had_failed) {
         const int lost = client.links.lost;
         weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
                  lost > 0 ? client.server[lost].name : "of this program", weft_status_text(status));
     }
-    fail_waiting();
+    client_fail_waiting(CUDA_ERROR_DEVICE_UNAVAILABLE);
     return status;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
-static bool take_turns(void)
+bool client_take_turns(void)
 {
     bool did = false;
 
@@ -116,7 +117,7 @@ static struct weft_record *begin(int process, enum weft_call call, uint32_t word
 
     while (client.links.status == WEFT_OK &&
            (record = weft_ring_out_begin(out, (uint16_t)call, words, bytes)) == NULL &&
-           take_turns())
+           client_take_turns())
         continue;
     return record;
 }
@@ -138,7 +139,7 @@ static CUresult send(const struct client_device *device, enum weft_call call, co
     weft_ring_out_end(&client.links.link[device->known.process].out, record);
     const weft_status status = weft_link_flush(&client.links, device->known.process);
     if (status != WEFT_OK)
-        weft_links_fail(&client.links, status, "%s", "");
+        weft_links_failed(&client.links, status);
     return CUDA_SUCCESS;
 }
 
@@ -164,29 +165,38 @@ static int take_lane(struct client_call *call)
                 client.lanes[lane] = call;
                 return lane;
             }
-    } while (take_turns());
+    } while (client_take_turns());
     return 0;
 }
 
-/* Sleeps until something comes, or a while. */
-static void nap(uint64_t longest)
+void client_nap(uint64_t longest)
 {
-    struct weft_bell *bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+    struct weft_bell *bell = NULL;
+    uint32_t ticket = 0;
     bool did = false;
 
-    if (bell == NULL) {
-        const struct timespec pause = {.tv_nsec = (long)nap_ns};
-        nanosleep(&pause, NULL);
-        return;
-    }
-    const uint32_t ticket = weft_bell_prepare(bell);
     weft_lock(&client.lock);
+    if (!client.left)
+        bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+    if (bell != NULL) {
+        ticket = weft_bell_prepare(bell);
+        client.napping++;
+    }
     const weft_status status = progress(&did);
     weft_unlock(&client.lock);
+    if (bell == NULL || status != WEFT_OK) {
+        const struct timespec pause = {.tv_nsec = (long)nap_ns};
+        nanosleep(&pause, NULL);
+    }
+    if (bell == NULL)
+        return;
     if (status == WEFT_OK && !did)
         weft_bell_sleep(bell, ticket, longest);
     else
         weft_bell_cancel(bell);
+    weft_lock(&client.lock);
+    client.napping--;
+    weft_unlock(&client.lock);
 }
 
 static void wait_for(struct client_call *call)
@@ -203,7 +213,7 @@ static void wait_for(struct client_call *call)
         if (weft_now_ns() - start < spin_ns)
             weft_task_yield(false);
         else
-            nap(nap_ns);
+            client_nap(nap_ns);
     }
 }
 
@@ -276,119 +286,4 @@ CUresult client_query(const struct client_device *device, enum weft_call call,
     *place = asked;
     weft_unlock(&client.lock);
     return CUDA_SUCCESS;
-}
-
-/* ---- numbers of copies and callbacks ----------------------------------------------------------
- */
-
-/* Lock held; a free one, waiting for one. NULL: the job has failed. */
-static struct client_copy *take_number(void)
-{
-    do {
-        for (uint32_t i = 0; i < WEFT_COPIES; i++)
-            if (!client.copies[client.next_copy++ % WEFT_COPIES].used)
-                return &client.copies[(client.next_copy - 1) % WEFT_COPIES];
-    } while (take_turns());
-    return NULL;
-}
-
-CUresult client_number(const struct client_copy *copy, uint32_t *number)
-{
-    weft_lock(&client.lock);
-    struct client_copy *place = take_number();
-    if (place != NULL) {
-        *number = (uint32_t)(place - client.copies);
-        *place = *copy;
-        place->used = true;
-        place->send.number = *number;
-        client.writers += copy->run != NULL || copy->region != NULL;
-        client.readers += copy->send.bytes != 0;
-    }
-    weft_unlock(&client.lock);
-    return place != NULL ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
-}
-
-/* Lock held: from progress. */
-weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
-                               uint32_t number)
-{
-    struct client_copy *copy = number < WEFT_COPIES ? &client.copies[number] : NULL;
-
-    (void)context;
-    (void)process;
-    if (copy == NULL || !copy->used)
-        return WEFT_ERR_PROTOCOL;
-    if (step == WEFT_COPY_GO && copy->send.bytes != 0)
-        return weft_sources_add(&client.sources, &copy->send);
-    if (step == WEFT_COPY_CALL && copy->run != NULL) {
-        client.calling[client.last_calling++ % WEFT_COPIES] = (uint16_t)number;
-        weft_bell_ring(&client.callbacks);
-        return WEFT_OK;
-    }
-    if (step != WEFT_COPY_FREE)
-        return WEFT_ERR_PROTOCOL;
-    client.writers -= copy->run != NULL || copy->region != NULL;
-    client.readers -= copy->send.bytes != 0;
-    if (copy->region != NULL && !copy->region->pinned)
-        client_region_drop(copy->region);
-    *copy = (struct client_copy){0};
-    return WEFT_OK;
-}
-
-/* ---- tasks ----------------------------------------------------------------------------------- */
-
-static bool closing(void)
-{
-    return __atomic_load_n(&client.closing, __ATOMIC_ACQUIRE);
-}
-
-static void serve(void *argument)
-{
-    (void)argument;
-    while (!closing())
-        nap(rest_ns);
-}
-
-static void run_callback(uint32_t number)
-{
-    const struct client_copy copy = client.copies[number];
-
-    weft_unlock(&client.lock);
-    copy.run(copy.argument);
-    weft_lock(&client.lock);
-    const weft_status status =
-        weft_links_notify(&client.links, copy.process, WEFT_COPY_DONE, number);
-    if (status != WEFT_OK)
-        weft_links_fail(&client.links, status, "%s", "");
-}
-
-static void run_callbacks(void *argument)
-{
-    (void)argument;
-    while (!closing()) {
-        const uint32_t ticket = weft_bell_prepare(&client.callbacks);
-        weft_lock(&client.lock);
-        const bool there = client.first_calling != client.last_calling;
-        if (there)
-            run_callback(client.calling[client.first_calling++ % WEFT_COPIES]);
-        weft_unlock(&client.lock);
-        if (there)
-            weft_bell_cancel(&client.callbacks);
-        else
-            weft_bell_sleep(&client.callbacks, ticket, 100 * rest_ns);
-    }
-}
-
-void client_start_tasks(void)
-{
-    weft_task_start(&client.service, "weft-remote", serve, NULL);
-    weft_task_start(&client.caller, "weft-callbacks", run_callbacks, NULL);
-}
-
-void client_stop_tasks(void)
-{
-    __atomic_store_n(&client.closing, true, __ATOMIC_RELEASE);
-    weft_bell_ring(&client.callbacks);
-    weft_task_join(&client.service);
-    weft_task_join(&client.caller);
 }

@@ -68,7 +68,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
 {
     for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
         client.server[p].name = names[p - 1];
-    client.closing = false;
+    client.closing = client.left = false;
     client.forks = weft_forks();
     client.known.count = 0;
     client.age++; /* nothing is remembered of servers before */
@@ -147,7 +147,7 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     struct weft_request request = {
         .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
     weft_status status = WEFT_OK;
-    uint32_t clients, places;
+    struct weft_answer answer;
 
     memcpy(request.root, config->root, sizeof(request.root));
     memcpy(request.secret, config->secret, sizeof(request.secret));
@@ -156,7 +156,7 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
         request.process = (uint32_t)p;
         status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
-                                 &client.server[p].life_line, &clients, &places);
+                                 &client.server[p].life_line, &answer);
     }
     return status;
 }
@@ -197,6 +197,27 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
     return status;
 }
 
+/* Other threads may be in calls: none of theirs is made any more, and they wait until all is
+ * closed. */
+static void leave(void)
+{
+    weft_lock(&client.lock);
+    client.open = false;
+    weft_unlock(&client.lock);
+    drain();
+    client_stop_tasks();
+    client_leave();
+    weft_sources_close(&client.sources);
+    weft_links_close(&client.links, client.links.status == WEFT_OK);
+    weft_lock(&client.lock);
+    client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
+    for (int d = 0; d < client.known.count; d++) {
+        free(client.device[d].blocks.list);
+        client.device[d].blocks = (struct weft_ranges){0};
+    }
+    weft_unlock(&client.lock);
+}
+
 void weft_client_close(void)
 {
     if (!client.open || weft_forks() != client.forks) /* a child's exit is not the program's */
@@ -205,15 +226,7 @@ void weft_client_close(void)
         const struct client_device device = {.known = {.process = p}};
         client_post(&device, WEFT_CALL_bye, NULL, 0, NULL, 0);
     }
-    drain();
-    client_stop_tasks();
-    weft_lock(&client.lock);
-    client.open = false;
-    weft_unlock(&client.lock);
-    weft_sources_close(&client.sources);
-    weft_links_close(&client.links, client.links.status == WEFT_OK);
-    for (int d = 0; d < client.known.count; d++)
-        free(client.device[d].blocks.list);
+    leave();
 }
 
 const char *weft_client_where(int device, int *number)

@@ -50,7 +50,7 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
 /* ---- one of them ----------------------------------------------------------------------------- */
 
 /* All of it, by the deadline. */
-static bool receive(int fd, unsigned char *data, size_t bytes, uint64_t deadline)
+static bool receive(int fd, void *data, size_t bytes, uint64_t deadline)
 {
     while (bytes > 0) {
         if (!weft_socket_await(fd, POLLIN, -1, deadline))
@@ -59,14 +59,14 @@ static bool receive(int fd, unsigned char *data, size_t bytes, uint64_t deadline
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             return false;
         if (got > 0) {
-            data += got;
+            data = (char *)data + got;
             bytes -= (size_t)got;
         }
     }
     return true;
 }
 
-static weft_status refused(const char *name, enum weft_no no, uint32_t places)
+static weft_status refused(const char *name, uint32_t no, uint32_t places)
 {
     if (no == WEFT_NO_FULL)
         return weft_err(WEFT_ERR_CONFIG, "server %s refuses: all %u places are taken", name,
@@ -76,29 +76,28 @@ static weft_status refused(const char *name, enum weft_no no, uint32_t places)
 }
 
 static weft_status talk(int fd, const char *name, const struct weft_request *request,
-                        const struct weft_key *key, uint64_t deadline, uint32_t *clients,
-                        uint32_t *places)
+                        const struct weft_key *key, uint64_t deadline, struct weft_answer *answer)
 {
-    unsigned char greeting[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES], wire[WEFT_REQUEST_BYTES],
-        answer[WEFT_ANSWER_BYTES];
+    struct weft_signed_request wire = {.request = *request};
+    struct weft_greeting greeting;
 
-    if (!receive(fd, greeting, sizeof(greeting), deadline))
+    if (!receive(fd, &greeting, sizeof(greeting), deadline))
         return weft_err(WEFT_ERR_TIMEOUT, "server %s does not greet", name);
-    enum weft_no no = weft_greeting_get(greeting, nonce);
+    const enum weft_no no = weft_greeting_check(&greeting);
     if (no == WEFT_NO_MALFORMED)
         return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s is no weft-gpud", name);
     if (no != WEFT_NO_NONE)
         return refused(name, no, 0);
-    weft_request_put(wire, request, key, nonce);
-    if (!weft_socket_send(fd, wire, sizeof(wire)) || !receive(fd, answer, sizeof(answer), deadline))
+    weft_request_sign(&wire, key, greeting.nonce);
+    if (!weft_socket_send(fd, &wire, sizeof(wire)) ||
+        !receive(fd, answer, sizeof(*answer), deadline))
         return weft_err(WEFT_ERR_PEER_LOST, "server %s ends the connection", name);
-    no = weft_answer_get(answer, clients, places);
-    return no == WEFT_NO_NONE ? WEFT_OK : refused(name, no, *places);
+    return answer->no == WEFT_NO_NONE ? WEFT_OK : refused(name, answer->no, answer->places);
 }
 
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_request *request, const struct weft_key *key,
-                            double seconds, int *line, uint32_t *clients, uint32_t *places)
+                            double seconds, int *line, struct weft_answer *answer)
 {
     const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
     const char *name = servers->name[server], *reason = "no time";
@@ -107,7 +106,7 @@ weft_status weft_server_ask(const struct weft_servers *servers, int server,
     if (fd < 0)
         return weft_err(WEFT_ERR_TIMEOUT, "server %s: %s", name, reason);
     weft_socket_tune(fd);
-    const weft_status status = talk(fd, name, request, key, deadline, clients, places);
+    const weft_status status = talk(fd, name, request, key, deadline, answer);
     if (status != WEFT_OK || request->kind == WEFT_ASK_STATUS)
         close(fd);
     *line = status == WEFT_OK && request->kind != WEFT_ASK_STATUS ? fd : -1;

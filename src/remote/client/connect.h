@@ -19,11 +19,11 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
 
 /*
  * Asks one. Blocking, at most seconds. *line: the connection, whose end ends the session; -1 after
- * WEFT_ASK_STATUS. clients, places: of the server. Errors: TIMEOUT, PROTOCOL, CONFIG (refused),
+ * WEFT_ASK_STATUS. Errors: TIMEOUT, PROTOCOL, CONFIG (refused),
  * said.
  */
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_request *request, const struct weft_key *key,
-                            double seconds, int *line, uint32_t *clients, uint32_t *places);
+                            double seconds, int *line, struct weft_answer *answer);
 
 #endif

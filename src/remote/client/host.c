@@ -56,14 +56,19 @@ void client_region_drop(struct weft_region *region)
     free(region);
 }
 
+CUresult client_refuse(unsigned *said, const char *why)
+{
+    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0)
+        weft_say(WEFT_SAY_ERROR, "%s", why);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult refuse_mapped(void)
 {
     static unsigned said;
 
-    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
-        weft_say(WEFT_SAY_ERROR,
-                 "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return client_refuse(
+        &said, "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
 }
 
 /* Sessions that have mapped it forget it; what their devices do with it comes first. */
@@ -119,34 +124,35 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
     return result;
 }
 
+/* Lock held; NULL: no such memory begins there. */
+static struct weft_region *pinned_at(void *memory, bool ours)
+{
+    struct weft_region *region = client_region_at(memory, 1);
+
+    return region != NULL && region->base == memory && region->ours == ours && region->pinned
+               ? region
+               : NULL;
+}
+
 /* What the devices still copy to and from it comes first. */
 static CUresult drop_pinned(void *memory, bool ours, CUresult none)
 {
-    struct weft_region *region;
-    bool busy;
+    CUresult result = CUDA_SUCCESS;
 
     weft_lock(&client.lock);
-    region = client_region_at(memory, 1);
-    const bool shared = region != NULL && region->base == memory && region->shared && ours;
+    struct weft_region *region = pinned_at(memory, ours);
+    const bool shared = region != NULL && region->shared;
     weft_unlock(&client.lock);
     if (shared)
         unshare_from((uint64_t)(uintptr_t)memory, client.links.processes);
-    do {
-        weft_lock(&client.lock);
-        region = client_region_at(memory, 1);
-        busy = region != NULL && (client.writers != 0 || client.readers != 0);
-        if (region != NULL && (region->base != memory || region->ours != ours || !region->pinned))
-            region = NULL;
-        if (region != NULL && !busy)
-            client_region_drop(region);
-        const bool failed = client.links.status != WEFT_OK;
-        weft_unlock(&client.lock);
-        if (failed)
-            return CUDA_ERROR_DEVICE_UNAVAILABLE;
-        if (region != NULL && busy)
-            weft_task_yield(true);
-    } while (region != NULL && busy);
-    return region != NULL ? CUDA_SUCCESS : none;
+    weft_lock(&client.lock);
+    while ((region = pinned_at(memory, ours)) != NULL && result == CUDA_SUCCESS &&
+           (client.writers != 0 || client.readers != 0))
+        result = client_take_turns() ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (region != NULL && result == CUDA_SUCCESS && !client.left)
+        client_region_drop(region);
+    weft_unlock(&client.lock);
+    return region != NULL ? result : none;
 }
 
 CUresult client_host_free(void *memory)
@@ -197,24 +203,6 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
     const struct weft_region *region = client_region_at((void *)address, 1);
     const bool pinned = region != NULL && region->pinned;
     weft_unlock(&client.lock);
-    for (unsigned i = 0; i < count; i++)
-        switch (wanted[i]) {
-        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *(unsigned *)data[i] = there    ? (unsigned)CU_MEMORYTYPE_DEVICE
-                                   : pinned ? (unsigned)CU_MEMORYTYPE_HOST
-                                            : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            *(int *)data[i] = there ? (int)(device - client.device) : pinned ? 0 : -2;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-            *(CUdeviceptr *)data[i] = there ? address : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            *(void **)data[i] = pinned ? (void *)address : NULL;
-            break;
-        default:
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-    return CUDA_SUCCESS;
+    return weft_known_pointer(count, wanted, data, address,
+                              there ? (int)(device - client.device) : -1, pinned);
 }

@@ -66,7 +66,6 @@ struct client_library {
     uint64_t handles[WEFT_LINK_PROCESSES];
 };
 struct client_kernel {
-    struct client_kernel *next;
     struct client_library *library;
     uint64_t handles[WEFT_LINK_PROCESSES];
     uint32_t count, bytes; /* parameters; of all */
@@ -76,8 +75,12 @@ struct client_kernel {
 
 struct weft_client {
     struct weft_lock lock;
-    bool open, closing;
-    uint32_t forks; /* base/fork.h, when it was opened */
+    bool open;        /* calls are taken */
+    bool left;        /* the network is closed, or about to be */
+    bool closing;     /* the tasks end */
+    bool running;     /* a callback does */
+    unsigned napping; /* threads that use the network's bell */
+    uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
     struct client_device device[CLIENT_DEVICES];
@@ -97,7 +100,6 @@ struct weft_client {
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
     struct weft_region *regions;
-    struct client_kernel *kernels;
     struct client_global {
         struct client_global *next;
         uint64_t address, bytes;
@@ -134,10 +136,21 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
 /* Waits for what a stream of that device has been given so far; NULL: its default stream. */
 CUresult client_synchronize(const struct client_device *device, CUstream stream);
+/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
+bool client_take_turns(void);
+/* Drives the network; then sleeps until something comes, or at most so many ns. Without the lock.
+ */
+void client_nap(uint64_t longest);
+/* Those who wait for an answer get this one. Lock held. */
+void client_fail_waiting(CUresult result);
+
+/* ---- tasks.c */
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
 void client_stop_tasks(void);
+/* From now on nobody but the caller touches the network. */
+void client_leave(void);
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number);
 
@@ -146,8 +159,6 @@ struct client_route {
     struct client_device *device;
     bool fixed; /* by a handle */
 };
-/* Takes a handle into account. False: it belongs elsewhere, or is none. */
-bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_kind kind);
 /* A stream's route: its own device's, the current one's for a default stream. */
 CUresult client_route_stream(struct client_route *route, CUstream stream);
 
@@ -166,6 +177,8 @@ struct weft_region *client_region_at(const void *memory, size_t bytes);
 CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
                            struct weft_region **region);
 void client_region_drop(struct weft_region *region); /* lock held */
+/* Says once why something is refused; its value is NOT_SUPPORTED. */
+CUresult client_refuse(unsigned *said, const char *why);
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */

@@ -106,6 +106,8 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     enum client_place place = CLIENT_NOWHERE;
 
     *device = device_around(address);
+    if (address == 0)
+        return place;
     weft_lock(&client.lock);
     if (*device == NULL) {
         place = find_global(address, bytes, device);

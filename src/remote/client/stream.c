@@ -5,7 +5,8 @@
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_kind kind)
+/* Takes a handle into account. False: it belongs elsewhere, or is none. */
+static bool take(struct client_route *route, uint64_t handle, enum weft_handle_kind kind)
 {
     const int process = weft_handle_process(handle), number = weft_handle_device(handle);
 
@@ -24,15 +25,16 @@ bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_
 
 CUresult client_route_stream(struct client_route *route, CUstream stream)
 {
+    static unsigned said;
     const uint64_t handle = (uint64_t)(uintptr_t)stream;
 
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return weft_is_default(handle) || client_route(route, handle, WEFT_STREAM)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_HANDLE;
+        return client_refuse(&said, "cudaStreamPerThread is not supported on remote GPUs "
+                                    "(docs/remote.md#per-thread-default-stream)");
+    return weft_is_default(handle) || take(route, handle, WEFT_STREAM) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- calls of calls.def, whole ----------------------------------------------------------------
@@ -62,7 +64,7 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 #define THEN_OUT(name)
 #define THEN_STREAM(name)
 #define THEN_EVENT(name)                                                                           \
-    if (result == CUDA_SUCCESS && !client_route(&route, WORD(name), WEFT_EVENT))                   \
+    if (result == CUDA_SUCCESS && !take(&route, WORD(name), WEFT_EVENT))                           \
         result = CUDA_ERROR_INVALID_HANDLE;
 #define THEN_FUNCTION(name)
 #define THEN_NEW(name)
@@ -130,7 +132,7 @@ CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags
 
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && !client_route(&other, WORD(event), WEFT_EVENT))
+    if (result == CUDA_SUCCESS && !take(&other, WORD(event), WEFT_EVENT))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
@@ -150,8 +152,7 @@ CUresult client_event_elapsed(float *milliseconds, CUevent from, CUevent to)
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
 
-    if (!client_route(&route, WORD(from), WEFT_EVENT) ||
-        !client_route(&route, WORD(to), WEFT_EVENT))
+    if (!take(&route, WORD(from), WEFT_EVENT) || !take(&route, WORD(to), WEFT_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
     const CUresult result = CLIENT_CALL(route.device, event_elapsed, &answer, WORD(from), WORD(to));
     if (result == CUDA_SUCCESS)

@@ -12,18 +12,13 @@ enum { UNIT = 4096, LARGEST = 16 << 20, ALL = UINT32_MAX };
 /* SIZE of NxSIZE, in units; 0: it is none. */
 static uint32_t units_of(const char *text)
 {
-    char *end;
+    uint64_t bytes;
 
     if (strcmp(text, "all") == 0)
         return ALL;
-    if (*text < '0' || *text > '9')
-        return 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    const unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 0;
-    const bool whole = shift == 0 ? *end == 0 : end[1] == 0;
-    const bool inside = value <= (unsigned)LARGEST >> shift && value << shift >= UNIT;
-    return whole && inside && (value << shift) % UNIT == 0 ? (uint32_t)((value << shift) / UNIT)
-                                                           : 0;
+    return weft_config_bytes(text, &bytes) && bytes <= LARGEST && bytes % UNIT == 0
+               ? (uint32_t)(bytes / UNIT)
+               : 0;
 }
 
 weft_status weft_plan_parse(struct weft_plan *plan, const char *text)

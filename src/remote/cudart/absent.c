@@ -5,6 +5,7 @@
  */
 #include "base/say.h"
 
+int cudart_done(int error);
 int cudart_refuse(const char *function, const char *why, unsigned *said);
 
 int cudart_refuse(const char *function, const char *why, unsigned *said)
@@ -14,7 +15,7 @@ int cudart_refuse(const char *function, const char *why, unsigned *said)
     if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0)
         weft_say(WEFT_SAY_ERROR, "%s is not supported on remote GPUs (docs/remote.md#%s)", function,
                  why);
-    return NOT_SUPPORTED;
+    return cudart_done(NOT_SUPPORTED);
 }
 
 #define WEFT_ABSENT(name)                                                                          \

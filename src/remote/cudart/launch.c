@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { SHARED_ANYWAY = 48 << 10 }; /* bytes of shared memory that no attribute has to allow */
+
 /* crt/host_runtime.h declares these for C++ alone. */
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                      struct CUstream_st *stream);
@@ -84,6 +86,17 @@ static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 b
     return threads > (uint64_t)most ? cudaErrorInvalidConfiguration : cudaSuccess;
 }
 
+static cudaError_t check_shared(const struct weft_cuda_table *driver, CUfunction function,
+                                size_t shared)
+{
+    int most = 0;
+    const CUresult result = driver->function_attribute(
+        &most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+
+    return result == CUDA_SUCCESS && shared > (size_t)most ? cudaErrorInvalidValue
+                                                           : (cudaError_t)result;
+}
+
 static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, void **parameters,
                           size_t shared, cudaStream_t stream, bool cooperative)
 {
@@ -94,8 +107,8 @@ static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, v
         kernel != NULL ? check(driver, grid, block) : cudaErrorInvalidDeviceFunction;
     if (error == cudaSuccess)
         error = cudart_function(driver, kernel, &function);
-    if (error == cudaSuccess && shared > UINT32_MAX)
-        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && shared > SHARED_ANYWAY)
+        error = check_shared(driver, function, shared);
     if (error != cudaSuccess)
         return cudart_done(error);
     return cudart_driver_done(
@@ -127,6 +140,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **parameters)
 {
+    static unsigned said;
     bool cooperative = false;
 
     if (config == NULL || (config->numAttrs != 0 && config->attrs == NULL))
@@ -136,8 +150,9 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         if (attribute->id == cudaLaunchAttributeCooperative)
             cooperative = attribute->val.cooperative != 0;
         else if (attribute->id != cudaLaunchAttributeIgnore &&
-                 attribute->id != cudaLaunchAttributePriority)
-            return cudart_done(cudaErrorNotSupported); /* it would change what the kernel does */
+                 attribute->id != cudaLaunchAttributePriority &&
+                 attribute->id != cudaLaunchAttributeProgrammaticStreamSerialization)
+            return (cudaError_t)cudart_refuse("an attribute of a launch", "what-is-refused", &said);
     }
     return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
                   config->dynamicSmemBytes, config->stream, cooperative);

@@ -118,13 +118,16 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
     pthread_mutex_unlock(&registered.lock);
 }
 
-/* Its kernels are refused at their launch, where the program looks for an error. */
+/* Its kernels are refused at their launch, where the program looks for an error; the host has its
+ * own. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int ext,
                               size_t bytes, int constant, int global)
 {
     static unsigned said;
 
     cudart_refuse(name, "unified-memory", &said);
+    (void)cudaGetLastError(); /* of no call */
+    *host = calloc(1, bytes);
     if (handle != NULL)
         ((struct library *)handle)->managed = true;
 }

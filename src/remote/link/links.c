@@ -14,6 +14,13 @@ enum {
 };
 static const uint64_t control_every = 5000000; /* ns between looks at the control channel */
 
+weft_status weft_links_failed(struct weft_links *links, weft_status status)
+{
+    if (links->status == WEFT_OK)
+        links->status = status;
+    return links->status;
+}
+
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
 {
     char text[256];
@@ -24,10 +31,7 @@ weft_status weft_links_fail(struct weft_links *links, weft_status status, const 
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    links->status = status;
-    if (text[0] == 0) /* who found it has said it */
-        return status;
-    return weft_err(status, "%s", text);
+    return weft_err(weft_links_failed(links, status), "%s", text);
 }
 
 /* ---- what the network says ------------------------------------------------------------------- */
@@ -168,12 +172,12 @@ weft_status weft_link_flush(struct weft_links *links, int process)
     return WEFT_OK;
 }
 
-weft_status weft_link_tell(struct weft_links *links, int process, bool anyway)
+/* The sender learns how far its records were used, where little room is left. */
+static weft_status tell(struct weft_links *links, int process)
 {
     struct weft_link *link = &links->link[process];
-    const uint64_t untold = link->in.tail - link->in.told;
 
-    if (link->tells || untold == 0 || (!anyway && untold < TELL_AT))
+    if (link->tells || link->in.tail - link->in.told < TELL_AT)
         return WEFT_OK;
     link->told = link->in.tail;
     link->tells = true;
@@ -189,11 +193,10 @@ weft_status weft_link_tell(struct weft_links *links, int process, bool anyway)
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /* Mirrors are used again only when the network has read them, too. */
-static bool read_taken(struct weft_links *links, struct weft_link *link)
+static bool read_taken(struct weft_link *link)
 {
     const uint64_t *word = (const uint64_t *)(const void *)(link->in.memory + LINK_WORD);
 
-    (void)links;
     return link->unsent > 0 ||
            weft_ring_out_taken(&link->out, __atomic_load_n(word, __ATOMIC_RELAXED));
 }
@@ -233,7 +236,7 @@ weft_status weft_links_progress(struct weft_links *links, bool *did)
             status = put_waiting(links, p);
         if (!link_has_ring(links, p) || status != WEFT_OK)
             continue;
-        if (!read_taken(links, &links->link[p]))
+        if (!read_taken(&links->link[p]))
             status = weft_err(WEFT_ERR_PROTOCOL,
                               "process %d says it used records that it was not "
                               "sent",
@@ -241,9 +244,9 @@ weft_status weft_links_progress(struct weft_links *links, bool *did)
         if (status == WEFT_OK)
             status = weft_link_flush(links, p);
         if (status == WEFT_OK)
-            status = weft_link_tell(links, p, false);
+            status = tell(links, p);
     }
     if (status == WEFT_OK)
         status = look_at_control(links);
-    return status == WEFT_OK ? WEFT_OK : weft_links_fail(links, status, "%s", "");
+    return status == WEFT_OK ? WEFT_OK : weft_links_failed(links, status);
 }

@@ -86,8 +86,6 @@ void weft_links_close(struct weft_links *links, bool orderly);
 weft_status weft_links_progress(struct weft_links *links, bool *did);
 /* Puts what was written into the ring to a peer. Non-blocking. */
 weft_status weft_link_flush(struct weft_links *links, int process);
-/* The sender learns how far its records were used; called where little room is left, or anyway. */
-weft_status weft_link_tell(struct weft_links *links, int process, bool anyway);
 /* Tells a process something of a copy. Non-blocking; waits in a list for room. Errors: MEMORY,
  * NETWORK. */
 weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
@@ -98,5 +96,7 @@ weft_status weft_links_put(struct weft_links *links, int process, uint64_t key, 
 /* The job has failed: says why, unless it had before; its value is the status. */
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, where who found it has said why. */
+weft_status weft_links_failed(struct weft_links *links, weft_status status);
 
 #endif

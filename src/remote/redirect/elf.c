@@ -130,8 +130,6 @@ void weft_elf_read(struct weft_elf *elf, const void *bytes, size_t size)
     if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
         h.e_machine != EM_X86_64 || h.e_shentsize != sizeof(Elf64_Shdr))
         return;
-    elf->position_independent = h.e_type == ET_DYN;
-    elf->entry = h.e_entry;
     classify(elf);
 }
 

@@ -21,8 +21,6 @@ struct weft_elf {
     const unsigned char *bytes;
     size_t size;
     enum weft_elf_kind kind;
-    bool position_independent; /* its addresses are relative to where it is loaded */
-    uint64_t entry;
     int symbols; /* section of .symtab; 0: none */
     int dynamic; /* of .dynsym */
 };

@@ -4,7 +4,8 @@
  *
  * nvcc links its runtime into programs by default; its functions' addresses stand in the program's
  * .symtab. Text is not writable, so the jumps are written through /proc/self/mem. A program that
- * holds the runtime and has no symbols is ended with the remedy. No other program is touched.
+ * holds the runtime and has no symbols is ended with the remedy. No other program is touched; of
+ * libraries that hold the runtime it is said that they do.
  */
 #include "remote/redirect/elf.h"
 
@@ -13,11 +14,11 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,17 +81,15 @@ static void *open_runtime(void)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void redirect_all(const struct weft_elf *elf, const char *name)
+static void redirect_all(const struct weft_elf *elf, const char *name, uint64_t base)
 {
-    struct work work = {.runtime = open_runtime()};
+    struct work work = {.runtime = open_runtime(), .base = base};
 
     if (work.runtime == NULL)
         refuse("%s: weft's CUDA runtime: %s", name, dlerror());
     work.memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     if (work.memory < 0)
         refuse("%s: /proc/self/mem: %s; link it with -cudart shared", name, strerror(errno));
-    if (elf->position_independent)
-        work.base = getauxval(AT_ENTRY) - elf->entry;
     weft_elf_each(elf, redirect, &work);
     close(work.memory);
     if (work.failed[0] != 0)
@@ -100,26 +99,52 @@ static void redirect_all(const struct weft_elf *elf, const char *name)
         tell(work.done);
 }
 
-__attribute__((constructor)) static void begin(void)
+/* library: its name; NULL: the program. */
+static void look_at(const char *file, const char *library, uint64_t base)
 {
     struct weft_elf elf;
     struct stat info;
-    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    void *bytes = MAP_FAILED;
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
 
-    if (file < 0 || fstat(file, &info) != 0 || info.st_size == 0) {
-        if (file >= 0)
-            close(file);
-        return;
-    }
-    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size != 0)
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        close(fd);
     if (bytes == MAP_FAILED)
         return;
     weft_elf_read(&elf, bytes, (size_t)info.st_size);
-    if (elf.kind == WEFT_ELF_STRIPPED)
+    const bool holds = elf.kind == WEFT_ELF_STATIC || elf.kind == WEFT_ELF_STRIPPED;
+    if (holds && library != NULL) /* its kernels are registered with NVIDIA's runtime by now */
+        fprintf(stderr,
+                "weft: %s, a library, holds NVIDIA's runtime: it finds no GPU; link it with "
+                "-cudart shared\n",
+                library);
+    else if (elf.kind == WEFT_ELF_STRIPPED)
         refuse("%s holds NVIDIA's runtime without symbols; link it with -cudart shared",
                program_invocation_name);
-    if (elf.kind == WEFT_ELF_STATIC)
-        redirect_all(&elf, program_invocation_name);
+    else if (elf.kind == WEFT_ELF_STATIC)
+        redirect_all(&elf, program_invocation_name, base);
     munmap(bytes, (size_t)info.st_size);
+}
+
+/* An object that the dynamic linker has loaded. */
+static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    uint64_t *program = context;
+
+    (void)bytes;
+    if (info->dlpi_name[0] == 0)
+        *program = info->dlpi_addr;
+    else if (strstr(info->dlpi_name, "libcudart.so") == NULL) /* the runtime itself */
+        look_at(info->dlpi_name, info->dlpi_name, 0);
+    return 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    uint64_t program = 0;
+
+    dl_iterate_phdr(look_at_object, &program);
+    look_at("/proc/self/exe", NULL, program);
 }

@@ -172,11 +172,11 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
     if (result == CUDA_SUCCESS)
         *address = at;
     else
-        weft_arena_free(arena, at);
+        weft_arena_free(arena, at, true);
     return result;
 }
 
-CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
+CUresult weft_arena_free(struct weft_arena *arena, uint64_t address, bool trim)
 {
     const uint32_t i = weft_ranges_at(&arena->blocks, address);
 
@@ -185,6 +185,15 @@ CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
     const struct weft_range block = arena->blocks.list[i];
     arena->used -= block.bytes;
     weft_ranges_drop(&arena->blocks, i);
-    unback(arena, block.at, block.bytes);
+    if (trim)
+        unback(arena, block.at, block.bytes);
+    arena->untrimmed |= !trim;
     return CUDA_SUCCESS;
+}
+
+void weft_arena_trim(struct weft_arena *arena)
+{
+    if (arena->untrimmed)
+        unback(arena, arena->base, arena->span);
+    arena->untrimmed = false;
 }

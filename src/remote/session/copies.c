@@ -97,7 +97,8 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
     if (result == SESSION_LATER)
         result = CUDA_SUCCESS;
-    if (session->device[device].closed < SESSION_CLOSED && result == CUDA_SUCCESS)
+    if (session->device[device].closed < SESSION_CLOSED && session->unshared == NULL &&
+        result == CUDA_SUCCESS)
         result = (int)close_in_stream(session, gate, stream);
     else if (result == CUDA_SUCCESS)
         gate->soft = true;
@@ -410,5 +411,5 @@ weft_status session_copies_poll(struct weft_session *session, bool *did)
 
     if (status == WEFT_ERR_DEVICE)
         return weft_links_fail(&session->links, status, "a copy from a device failed");
-    return status == WEFT_OK ? WEFT_OK : weft_links_fail(&session->links, status, "%s", "");
+    return status == WEFT_OK ? WEFT_OK : weft_links_failed(&session->links, status);
 }

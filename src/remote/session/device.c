@@ -104,7 +104,7 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
         weft_handles_remove(&session->handles, place);
     }
     while (arena->blocks.count > 0 &&
-           weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
+           weft_arena_free(arena, arena->blocks.list[0].at, false) == CUDA_SUCCESS)
         continue;
     return result;
 }

@@ -1,6 +1,8 @@
 /* remote/session/handle.c - see the header. */
 #include "remote/session/handle.h"
 
+#include "base/say.h"
+
 #include <stdlib.h>
 
 uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind kind, int device,
@@ -15,8 +17,11 @@ uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind ki
         struct weft_place *places = capacity > WEFT_HANDLES_MOST
                                         ? NULL
                                         : realloc(handles->places, capacity * sizeof(*places));
-        if (places == NULL)
+        if (places == NULL) {
+            weft_say(WEFT_SAY_WARN, "no room for more than %u handles of a program, at most %d", at,
+                     WEFT_HANDLES_MOST);
             return 0;
+        }
         handles->places = places;
         handles->capacity = capacity;
     }

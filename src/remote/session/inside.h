@@ -44,11 +44,10 @@ struct session_device {
     uint32_t closed;  /* gates */
 };
 
-struct session_chunk {
-    unsigned char *memory;
-    CUevent event; /* its copy is done; NULL: the chunk is free */
-    int device;
-};
+/* What to do when a wait's events have passed, or failed with result. */
+struct session_wait;
+typedef CUresult session_then(struct weft_session *session, struct session_wait *wait,
+                              CUresult result);
 
 /* A call, or a callback, that waits for events. */
 struct session_wait {
@@ -56,16 +55,15 @@ struct session_wait {
     CUevent *events;
     uint32_t count;
     int device, lane;
-    /* The events have passed, or failed with result: what to do then. */
-    CUresult (*then)(struct weft_session *session, struct session_wait *wait, CUresult result);
-    uint64_t value; /* for then */
+    session_then *then; /* NULL: nothing */
+    uint64_t value;     /* for then */
     uint32_t size;
     bool answers;  /* `then`'s value goes to the lane */
     bool borrowed; /* its event is the program's: it does not go back */
     bool orphan;   /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
-    struct session_chunk *chunk; /* whose bytes go with the answer */
+    unsigned char *chunk; /* of its copy: its bytes go with the answer */
 };
 
 /* A copy's gate in a stream, by the copy's number. */
@@ -90,16 +88,16 @@ struct weft_session {
     struct weft_handles handles;
     CUresult sticky; /* of a record without an answer: comes with the next one */
     bool ends;
-    uint64_t look_at_line; /* when */
-    uint64_t asked;        /* when the program had asked for something, as seen then */
-    bool asks;             /* it has since */
+    uint64_t looked; /* at the program, when */
+    uint64_t idle;   /* ns for which it has asked for nothing, as seen then */
+    bool asks;       /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
     struct session_held *held, **last_held; /* hold.h */
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char *chunks;
-    struct session_chunk chunk[SESSION_CHUNKS];
+    bool chunk_used[SESSION_CHUNKS];    /* by a wait */
     CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
     uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
     unsigned char *image; /* that the program is sending */
@@ -109,7 +107,7 @@ struct weft_session {
         int device;
     } * globals;
     uint32_t global_count;
-    struct session_share *shares;
+    struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
     /* copies between processes */
     struct session_gate *gates; /* by number */
     uint32_t *words;            /* pinned, SESSION_GATES of them */
@@ -141,8 +139,7 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
 /* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
-/* Whether a device's program may touch all of it. */
-bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes);
+/* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
 /* Whether the longest answer that is given at once has room. */
@@ -169,9 +166,12 @@ bool session_stream(const struct weft_session *session, int device, uint64_t han
 /* ---- wait.c */
 CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
 void session_event_back(struct weft_session *session, int device, CUevent event);
-/* A wait with room for so many events, not yet in the list; NULL: no memory, or too many. */
-struct session_wait *session_wait_make(struct weft_session *session, int device, int lane,
-                                       uint32_t events);
+/*
+ * A wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full; each
+ * record that may wait is one that hold.c knows to hold.
+ */
+int session_wait_make(struct weft_session *session, int device, int lane, uint32_t events,
+                      session_then *then, uint64_t value, struct session_wait **made);
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream);
 /* SESSION_LATER; where something failed the wait is dropped, and its value is the error. */
@@ -179,27 +179,25 @@ int session_wait_begin(struct weft_session *session, struct session_wait *wait, 
 void session_wait_drop(struct weft_session *session, struct session_wait *wait);
 /* A wait for an event of the program's own. */
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
-                       CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
-                       uint64_t value);
+                       session_then *then, uint64_t value);
 bool session_event_waited(const struct weft_session *session, CUevent event);
 /* The program destroys its event: at once, or when nothing waits for it any more. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event);
 /* A wait for what a stream has been given so far. */
 int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
-                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
-                        uint64_t value);
+                        session_then *then, uint64_t value);
 /* A wait for all that the device has been given so far. */
-int session_wait_device(struct weft_session *session, int device, int lane,
-                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value);
 void session_waits_poll(struct weft_session *session, bool *did);
-/* A free chunk; NULL: none now. */
-struct session_chunk *session_chunk_take(struct weft_session *session);
-void session_chunks_poll(struct weft_session *session, bool *did);
+/* Whether it is used, of a chunk. */
+bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
+/* When no gates are closed: what the driver may do only by waiting for its devices. */
+void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /* ---- memory.c, module.c, copies.c: the calls written by hand */

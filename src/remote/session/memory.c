@@ -48,7 +48,8 @@ SESSION_DO(alloc)
 /* The device is idle, or the stream has come so far. */
 static CUresult free_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);
+    struct session_device *device = &session->device[wait->device];
+    const CUresult freed = weft_arena_free(&device->arena, wait->value, device->closed == 0);
 
     if (!wait->answers && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = freed;
@@ -160,66 +161,54 @@ static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address
               : table->copy_async((CUdeviceptr)chunk, address, width, stream);
 }
 
-SESSION_DO(copy_in)
+/* A chunk that is free; NULL: none is. */
+static unsigned char *find_chunk(struct weft_session *session)
+{
+    for (int i = 0; i < SESSION_CHUNKS; i++)
+        if (!session->chunk_used[i])
+            return session->chunks + (size_t)i * WEFT_COPY_INSIDE;
+    return NULL;
+}
+
+static int copy_inside(struct weft_session *session, struct weft_record *record,
+                       const uint64_t *word, bool in)
 {
     const uint64_t width = word[2], rows = word[3];
-    const int device = record->device;
+    struct session_wait *wait; /* with the chunk: until the copy is done */
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        record->extra != width * rows || record->extra > WEFT_COPY_INSIDE)
+        width * rows > WEFT_COPY_INSIDE || (in ? record->extra != width * rows : record->lane == 0))
         return SESSION_WRONG;
     SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct session_chunk *chunk = session_chunk_take(session);
+    unsigned char *chunk = find_chunk(session);
     if (chunk == NULL)
         return SESSION_AGAIN; /* as a full queue of the driver's */
-    CUevent event = session_event(session, device);
-    if (event == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    session_use(session, device);
-    memcpy(chunk->memory, weft_record_extra(record), record->extra);
-    CUresult result =
-        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, true, stream);
+    const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
+                                       width * rows, &wait);
+    if (made != CUDA_SUCCESS)
+        return made;
+    if (in)
+        memcpy(chunk, weft_record_extra(record), record->extra);
+    CUresult result = copy_chunk(session->table, word[0], word[1], width, rows, chunk, in, stream);
     if (result == CUDA_SUCCESS)
-        result = session->table->event_record(event, stream);
-    if (result != CUDA_SUCCESS) {
-        session_event_back(session, device, event);
-        return result;
+        result = session_wait_record(session, wait, stream);
+    if (result == CUDA_SUCCESS) {
+        *session_chunk_used(session, chunk) = true;
+        wait->chunk = chunk;
     }
-    chunk->event = event;
-    chunk->device = device;
-    return CUDA_SUCCESS;
+    return session_wait_begin(session, wait, result);
+}
+
+SESSION_DO(copy_in)
+{
+    return copy_inside(session, record, word, true);
 }
 
 SESSION_DO(copy_out)
 {
-    const uint64_t width = word[2], rows = word[3];
-    const int device = record->device;
-
-    if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        width * rows > WEFT_COPY_INSIDE || record->lane == 0)
-        return SESSION_WRONG;
-    SESSION_STREAM(stream, word[4]);
-    if (rows_at(session, word[0], word[1], width, rows) < 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct session_chunk *chunk = session_chunk_take(session);
-    if (chunk == NULL)
-        return SESSION_AGAIN;
-    struct session_wait *wait = session_wait_make(session, device, record->lane, 1);
-    if (wait == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->value = width * rows;
-    session_use(session, device);
-    CUresult result =
-        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
-    if (result == CUDA_SUCCESS)
-        result = session_wait_record(session, wait, stream);
-    if (result == CUDA_SUCCESS) {
-        chunk->device = device;
-        wait->chunk = chunk;
-    }
-    return session_wait_begin(session, wait, result);
+    return copy_inside(session, record, word, false);
 }
 
 /* Between two places of this session; or one of them is the program's, shared. */

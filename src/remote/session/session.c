@@ -25,7 +25,7 @@ CUresult session_use(struct weft_session *session, int device)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
+static bool has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
 {
     if (weft_ranges_has(&session->device[device].arena.blocks, address, bytes))
         return true;
@@ -42,7 +42,7 @@ bool session_has(const struct weft_session *session, int device, uint64_t addres
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
 {
     for (int d = 0; d < session->count; d++)
-        if (session_has(session, d, address, bytes))
+        if (has(session, d, address, bytes))
             return d;
     return -1;
 }
@@ -126,22 +126,27 @@ weft_status session_take_records(struct weft_session *session, bool *did)
     return status;
 }
 
-/* Whether the program is gone: its socket has ended. Or asks for nothing, and waits for nothing. */
+/*
+ * Whether the program is gone: its socket has ended. Or asks for nothing, and waits for nothing. A
+ * session that was stopped has not looked meanwhile: such time is not the program's.
+ */
 static weft_status look_at_program(struct weft_session *session)
 {
-    const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns;
+    const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns,
+                   passed = now - session->looked;
     char byte;
 
-    if (session->limits->life_line < 0 || now < session->look_at_line)
+    if (session->limits->life_line < 0 || passed < line_every_ns)
         return WEFT_OK;
-    session->look_at_line = now + line_every_ns;
+    session->looked = now;
+    session->idle += passed < 5 * line_every_ns ? passed : line_every_ns;
     if (session->asks || session->wait_count != 0 || session->sources.first != NULL)
-        session->asked = now;
+        session->idle = 0;
     session->asks = false;
-    if (idle_ns != 0 && now - session->asked > idle_ns)
+    if (idle_ns != 0 && session->idle > idle_ns)
         return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
                                "the program has asked for nothing for %llu s",
-                               (unsigned long long)((now - session->asked) / 1000000000));
+                               (unsigned long long)(session->idle / 1000000000));
     const ssize_t got = recv(session->limits->life_line, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
         return WEFT_OK;
@@ -170,14 +175,14 @@ static weft_status serve(struct weft_session *session)
     uint64_t idle_since = weft_now_ns();
     weft_status status = WEFT_OK;
 
-    session->asked = idle_since;
+    session->looked = idle_since;
     while (status == WEFT_OK && !session->ends) {
         bool did = false;
         status = weft_links_progress(&session->links, &did);
         if (status == WEFT_OK)
             status = session_take_records(session, &did);
         session_waits_poll(session, &did);
-        session_chunks_poll(session, &did);
+        session_quiet_poll(session, &did);
         if (status == WEFT_OK)
             status = session_copies_poll(session, &did);
         if (status == WEFT_OK)
@@ -242,13 +247,9 @@ static weft_status open_devices(struct weft_session *session)
 /* Pinned memory for copies inside records. */
 static weft_status open_chunks(struct weft_session *session)
 {
-    const CUresult result = session->table->host_alloc(
-        (void **)&session->chunks, (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0);
-
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        session->chunk[i] = (struct session_chunk){
-            .memory = session->chunks + (size_t)i * WEFT_COPY_INSIDE, .device = -1};
-    return driver_error(result, "pinned memory");
+    return driver_error(session->table->host_alloc((void **)&session->chunks,
+                                                   (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0),
+                        "pinned memory");
 }
 
 /* Everything of a device's that the program made. */

@@ -37,21 +37,23 @@ void session_event_back(struct weft_session *session, int device, CUevent event)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-struct session_wait *session_wait_make(struct weft_session *session, int device, int lane,
-                                       uint32_t events)
+int session_wait_make(struct weft_session *session, int device, int lane, uint32_t events,
+                      session_then *then, uint64_t value, struct session_wait **made)
 {
-    struct session_wait *wait = NULL;
-
-    if (session->wait_count < SESSION_PENDING)
-        wait = calloc(1, sizeof(*wait) + events * sizeof(CUevent));
+    if (session->wait_count == SESSION_PENDING)
+        return SESSION_AGAIN;
+    struct session_wait *wait = calloc(1, sizeof(*wait) + events * sizeof(CUevent));
     if (wait == NULL)
-        return NULL;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     wait->device = device;
     wait->lane = lane;
     wait->answers = lane >= 0;
     wait->size = events;
     wait->events = (CUevent *)(void *)(wait + 1);
-    return wait;
+    wait->then = then;
+    wait->value = value;
+    *made = wait;
+    return CUDA_SUCCESS;
 }
 
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
@@ -77,12 +79,17 @@ static void give_back(struct weft_session *session, struct session_wait *wait)
         session_event_destroy(session, event);
 }
 
+bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk)
+{
+    return &session->chunk_used[(chunk - session->chunks) / WEFT_COPY_INSIDE];
+}
+
 void session_wait_drop(struct weft_session *session, struct session_wait *wait)
 {
     while (wait->count > 0)
         give_back(session, wait);
     if (wait->chunk != NULL)
-        wait->chunk->device = -1;
+        *session_chunk_used(session, wait->chunk) = false;
     session->retry = true;
     free(wait);
 }
@@ -100,28 +107,24 @@ int session_wait_begin(struct weft_session *session, struct session_wait *wait, 
 }
 
 int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
-                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
-                        uint64_t value)
+                        session_then *then, uint64_t value)
 {
-    struct session_wait *wait = session_wait_make(session, device, lane, 1);
+    struct session_wait *wait;
+    const int made = session_wait_make(session, device, lane, 1, then, value, &wait);
 
-    if (wait == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->then = then;
-    wait->value = value;
-    return session_wait_begin(session, wait, session_wait_record(session, wait, stream));
+    return made != CUDA_SUCCESS
+               ? made
+               : session_wait_begin(session, wait, session_wait_record(session, wait, stream));
 }
 
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
-                       CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
-                       uint64_t value)
+                       session_then *then, uint64_t value)
 {
-    struct session_wait *wait = session_wait_make(session, device, lane, 1);
+    struct session_wait *wait;
+    const int made = session_wait_make(session, device, lane, 1, then, value, &wait);
 
-    if (wait == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->then = then;
-    wait->value = value;
+    if (made != CUDA_SUCCESS)
+        return made;
     wait->borrowed = true;
     wait->events[wait->count++] = event;
     return session_wait_begin(session, wait, CUDA_SUCCESS);
@@ -146,20 +149,18 @@ CUresult session_event_destroy(struct weft_session *session, CUevent event)
     return CUDA_SUCCESS;
 }
 
-int session_wait_device(struct weft_session *session, int device, int lane,
-                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value)
 {
+    struct session_wait *wait;
     uint32_t streams = 1;
 
     for (uint32_t i = 0; i < session->handles.count; i++)
         streams += session->handles.places[i].kind == WEFT_STREAM &&
                    session->handles.places[i].device == device;
-    struct session_wait *wait = session_wait_make(session, device, lane, streams);
-    if (wait == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->then = then;
-    wait->value = value;
+    const int made = session_wait_make(session, device, lane, streams, then, value, &wait);
+    if (made != CUDA_SUCCESS)
+        return made;
     CUresult result = CUDA_SUCCESS;
     for (uint32_t i = 0; i < session->handles.count && result == CUDA_SUCCESS; i++) {
         const struct weft_place *place = &session->handles.places[i];
@@ -199,9 +200,8 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
     }
     if (!wait->answers)
         return true;
-    const struct session_chunk *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
-    return session_answer(session, wait->lane, wait->result, NULL, 0,
-                          chunk != NULL ? chunk->memory : NULL,
+    const unsigned char *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
+    return session_answer(session, wait->lane, wait->result, NULL, 0, chunk,
                           chunk != NULL ? (uint32_t)wait->value : 0);
 }
 
@@ -220,33 +220,6 @@ void session_waits_poll(struct weft_session *session, bool *did)
             session->last_wait = at;
         session->wait_count--;
         session_wait_drop(session, wait);
-        *did = true;
-    }
-}
-
-/* ---- chunks ---------------------------------------------------------------------------------- */
-
-struct session_chunk *session_chunk_take(struct weft_session *session)
-{
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        if (session->chunk[i].device < 0)
-            return &session->chunk[i];
-    return NULL;
-}
-
-void session_chunks_poll(struct weft_session *session, bool *did)
-{
-    for (int i = 0; i < SESSION_CHUNKS; i++) {
-        struct session_chunk *chunk = &session->chunk[i];
-        if (chunk->device < 0 || chunk->event == NULL)
-            continue;
-        if (session_use(session, chunk->device) == CUDA_SUCCESS &&
-            session->table->event_query(chunk->event) == CUDA_ERROR_NOT_READY)
-            continue;
-        session_event_back(session, chunk->device, chunk->event);
-        chunk->event = NULL;
-        chunk->device = -1;
-        session->retry = true;
         *did = true;
     }
 }

@@ -190,3 +190,30 @@ CUresult weft_known_context_priorities(struct weft_known_list *list, int *least,
         *greatest = known->facts.greatest;
     return CUDA_SUCCESS;
 }
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
+                            CUdeviceptr address, int device, bool pinned)
+{
+    const unsigned type = device >= 0 ? CU_MEMORYTYPE_DEVICE : pinned ? CU_MEMORYTYPE_HOST : 0;
+
+    for (unsigned i = 0; i < count; i++)
+        switch (wanted[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(unsigned *)data[i] = type;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *(int *)data[i] = device >= 0 ? device : pinned ? 0 : CU_DEVICE_INVALID;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *(CUdeviceptr *)data[i] = device >= 0 ? address : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            *(void **)data[i] = pinned ? (void *)address : NULL;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    return CUDA_SUCCESS;
+}

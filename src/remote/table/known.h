@@ -70,6 +70,9 @@ WEFT_KNOWN_MAP(WEFT_KNOWN_DECLARE)
 /* By ordinal, by context; NULL: none. */
 struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal);
 struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context);
+/* What an address is: memory of that device, -1 of none; pinned memory of the host. */
+CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
+                            CUdeviceptr address, int device, bool pinned);
 /* Whether kernels of one device reach the other's memory: only within a server. */
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer);
 

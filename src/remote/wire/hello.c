@@ -2,7 +2,6 @@
 #include "remote/wire/hello.h"
 
 #include "base/say.h"
-#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,20 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const unsigned char magic[8] = "weftgpud";
+static const char magic[8] = "weftgpud";
 
-static void put_u32(unsigned char *at, uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint32_t get_u32(const unsigned char *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-const char *weft_no_text(enum weft_no no)
+const char *weft_no_text(uint32_t no)
 {
     static const char *const texts[] = {
 #define WEFT_NO_TEXT(name, text) text,
@@ -31,8 +19,7 @@ const char *weft_no_text(enum weft_no no)
 #undef WEFT_NO_TEXT
     };
 
-    return (unsigned)no < WEFT_NO_COUNT ? texts[no]
-                                        : "for a reason that this version does not know";
+    return no < WEFT_NO_COUNT ? texts[no] : "for a reason that this version does not know";
 }
 
 /* ---- the secret ------------------------------------------------------------------------------ */
@@ -68,46 +55,29 @@ weft_status weft_key_read(struct weft_key *key, const char *name)
     return status;
 }
 
-/* ---- greeting -------------------------------------------------------------------------------- */
+/* ---- greeting and request -------------------------------------------------------------------- */
 
-void weft_greeting_put(unsigned char wire[WEFT_GREETING_BYTES],
+void weft_greeting_put(struct weft_greeting *greeting)
+{
+    memcpy(greeting->magic, magic, sizeof(magic));
+    greeting->version = WEFT_GPUD_VERSION;
+}
+
+enum weft_no weft_greeting_check(const struct weft_greeting *greeting)
+{
+    if (memcmp(greeting->magic, magic, sizeof(magic)) != 0)
+        return WEFT_NO_MALFORMED;
+    return greeting->version == WEFT_GPUD_VERSION ? WEFT_NO_NONE : WEFT_NO_VERSION;
+}
+
+void weft_request_sign(struct weft_signed_request *request, const struct weft_key *key,
                        const unsigned char nonce[WEFT_NONCE_BYTES])
 {
-    memcpy(wire, magic, sizeof(magic));
-    put_u32(wire + 8, WEFT_GPUD_VERSION);
-    memcpy(wire + 12, nonce, WEFT_NONCE_BYTES);
+    weft_hmac(request->code, key->bytes, key->size, nonce, WEFT_NONCE_BYTES, &request->request,
+              sizeof(request->request));
 }
 
-enum weft_no weft_greeting_get(const unsigned char wire[WEFT_GREETING_BYTES],
-                               unsigned char nonce[WEFT_NONCE_BYTES])
-{
-    if (memcmp(wire, magic, sizeof(magic)) != 0)
-        return WEFT_NO_MALFORMED;
-    if (get_u32(wire + 8) != WEFT_GPUD_VERSION)
-        return WEFT_NO_VERSION;
-    memcpy(nonce, wire + 12, WEFT_NONCE_BYTES);
-    return WEFT_NO_NONE;
-}
-
-/* ---- request --------------------------------------------------------------------------------- */
-
-enum { CODE = 0, BODY = WEFT_SHA256_BYTES, ROOT = BODY + 16, SECRET = ROOT + 128 };
-
-void weft_request_put(unsigned char wire[WEFT_REQUEST_BYTES], const struct weft_request *request,
-                      const struct weft_key *key, const unsigned char nonce[WEFT_NONCE_BYTES])
-{
-    memset(wire, 0, WEFT_REQUEST_BYTES);
-    put_u32(wire + BODY, request->kind);
-    put_u32(wire + BODY + 4, request->process);
-    put_u32(wire + BODY + 8, request->processes);
-    put_u32(wire + BODY + 12, request->cuda);
-    memcpy(wire + ROOT, request->root, strnlen(request->root, 127));
-    memcpy(wire + SECRET, request->secret, strnlen(request->secret, 127));
-    weft_hmac(wire + CODE, key->bytes, key->size, nonce, WEFT_NONCE_BYTES, wire + BODY,
-              WEFT_REQUEST_BYTES - BODY);
-}
-
-static bool is_text(const unsigned char *at)
+static bool is_text(const char at[128])
 {
     for (int i = 0; i < 128; i++) {
         if (at[i] == 0)
@@ -118,52 +88,26 @@ static bool is_text(const unsigned char *at)
     return false;
 }
 
-enum weft_no weft_request_get(struct weft_request *request,
-                              const unsigned char wire[WEFT_REQUEST_BYTES],
-                              const struct weft_key *key,
-                              const unsigned char nonce[WEFT_NONCE_BYTES])
+enum weft_no weft_request_check(const struct weft_signed_request *request,
+                                const struct weft_key *key,
+                                const unsigned char nonce[WEFT_NONCE_BYTES])
 {
-    unsigned char code[WEFT_SHA256_BYTES], unlike = 0;
+    const struct weft_request *r = &request->request;
+    struct weft_signed_request right = *request;
+    unsigned char unlike = 0;
 
-    weft_hmac(code, key->bytes, key->size, nonce, WEFT_NONCE_BYTES, wire + BODY,
-              WEFT_REQUEST_BYTES - BODY);
+    weft_request_sign(&right, key, nonce);
     for (int i = 0; i < WEFT_SHA256_BYTES; i++)
-        unlike |= code[i] ^ wire[CODE + i];
+        unlike |= right.code[i] ^ request->code[i];
+    explicit_bzero(&right, sizeof(right));
     if (unlike != 0)
         return WEFT_NO_SECRET;
-    request->kind = get_u32(wire + BODY);
-    request->process = get_u32(wire + BODY + 4);
-    request->processes = get_u32(wire + BODY + 8);
-    request->cuda = get_u32(wire + BODY + 12);
-    if (!is_text(wire + ROOT) || !is_text(wire + SECRET))
+    if (!is_text(r->root) || !is_text(r->secret))
         return WEFT_NO_MALFORMED;
-    memcpy(request->root, wire + ROOT, 128);
-    memcpy(request->secret, wire + SECRET, 128);
-    if (request->kind == WEFT_ASK_STATUS)
+    if (r->kind == WEFT_ASK_STATUS)
         return WEFT_NO_NONE;
-    return request->kind == WEFT_ASK_SESSION && request->process >= 1 &&
-                   request->process < request->processes && request->processes <= 33 &&
-                   request->root[0] != 0
+    return r->kind == WEFT_ASK_SESSION && r->process >= 1 && r->process < r->processes &&
+                   r->processes <= 33 && r->root[0] != 0
                ? WEFT_NO_NONE
                : WEFT_NO_MALFORMED;
-}
-
-/* ---- answer ---------------------------------------------------------------------------------- */
-
-void weft_answer_put(unsigned char wire[WEFT_ANSWER_BYTES], enum weft_no no, uint32_t clients,
-                     uint32_t places)
-{
-    put_u32(wire, (uint32_t)no);
-    put_u32(wire + 4, clients);
-    put_u32(wire + 8, places);
-}
-
-enum weft_no weft_answer_get(const unsigned char wire[WEFT_ANSWER_BYTES], uint32_t *clients,
-                             uint32_t *places)
-{
-    const uint32_t no = get_u32(wire);
-
-    *clients = get_u32(wire + 4);
-    *places = get_u32(wire + 8);
-    return no < WEFT_NO_COUNT ? (enum weft_no)no : WEFT_NO_COUNT;
 }

@@ -1,26 +1,26 @@
 /*
- * remote/wire/hello.h - how a program asks weft-gpud for a session, as pure functions on bytes.
+ * remote/wire/hello.h - how a program asks weft-gpud for a session, as pure functions.
  *
  * The server greets with a number that it uses once. The program answers with what it wants, and a
  * code over both that only who knows the secret can make: the secret itself never travels. Then the
- * server says yes, or why not. The connection stays: its end is the program's. Numbers are
- * little-endian.
+ * server says yes, or why not. The connection stays: its end is the program's. All travel
+ * as their bytes.
  */
 #ifndef WEFT_REMOTE_WIRE_HELLO_H
 #define WEFT_REMOTE_WIRE_HELLO_H
 
-#include "boot/frame.h"
+#include "base/sha256.h"
+#include "weft/types.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    WEFT_GPUD_VERSION = 1,
-    WEFT_NONCE_BYTES = 32,
-    WEFT_GREETING_BYTES = 8 + 4 + WEFT_NONCE_BYTES,
-    WEFT_REQUEST_BYTES = 32 + 4 * 4 + 2 * 128,
-    WEFT_ANSWER_BYTES = 3 * 4,
-    WEFT_KEY_MOST = 4096 /* bytes of a secret */
+enum { WEFT_GPUD_VERSION = 1, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
+
+struct weft_greeting {
+    char magic[8];
+    uint32_t version;
+    unsigned char nonce[WEFT_NONCE_BYTES];
 };
 
 enum weft_ask_kind { WEFT_ASK_SESSION = 1, WEFT_ASK_STATUS };
@@ -30,6 +30,20 @@ struct weft_request {
     char root[128];                          /* where the program listens, boot/control.h */
     char secret[128];                        /* the job's, not the server's */
 };
+
+struct weft_signed_request {
+    unsigned char code[WEFT_SHA256_BYTES];
+    struct weft_request request;
+};
+
+struct weft_answer {
+    uint32_t no;              /* enum weft_no, or of a later version */
+    uint32_t clients, places; /* clients of places are served */
+};
+_Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
+                   sizeof(struct weft_signed_request) == 32 + 4 * 4 + 2 * 128 &&
+                   sizeof(struct weft_answer) == 3 * 4,
+               "they travel as their bytes: no padding");
 
 /* Why a server says no. X(name, "text") - numbers of the answer may follow it. */
 #define WEFT_NO_MAP(X)                                                                             \
@@ -56,26 +70,18 @@ struct weft_key {
  */
 weft_status weft_key_read(struct weft_key *key, const char *file);
 
-void weft_greeting_put(unsigned char wire[WEFT_GREETING_BYTES],
-                       const unsigned char nonce[WEFT_NONCE_BYTES]);
+/* All but its nonce. */
+void weft_greeting_put(struct weft_greeting *greeting);
 /* MALFORMED: no server of weft's. VERSION: of another version. */
-enum weft_no weft_greeting_get(const unsigned char wire[WEFT_GREETING_BYTES],
-                               unsigned char nonce[WEFT_NONCE_BYTES]);
+enum weft_no weft_greeting_check(const struct weft_greeting *greeting);
 
-void weft_request_put(unsigned char wire[WEFT_REQUEST_BYTES], const struct weft_request *request,
-                      const struct weft_key *key, const unsigned char nonce[WEFT_NONCE_BYTES]);
+void weft_request_sign(struct weft_signed_request *request, const struct weft_key *key,
+                       const unsigned char nonce[WEFT_NONCE_BYTES]);
 /* Checks the code first, in constant time; nothing else of the request is looked at before. */
-enum weft_no weft_request_get(struct weft_request *request,
-                              const unsigned char wire[WEFT_REQUEST_BYTES],
-                              const struct weft_key *key,
-                              const unsigned char nonce[WEFT_NONCE_BYTES]);
+enum weft_no weft_request_check(const struct weft_signed_request *request,
+                                const struct weft_key *key,
+                                const unsigned char nonce[WEFT_NONCE_BYTES]);
 
-/* clients of places are served. */
-void weft_answer_put(unsigned char wire[WEFT_ANSWER_BYTES], enum weft_no no, uint32_t clients,
-                     uint32_t places);
-enum weft_no weft_answer_get(const unsigned char wire[WEFT_ANSWER_BYTES], uint32_t *clients,
-                             uint32_t *places);
-
-const char *weft_no_text(enum weft_no no);
+const char *weft_no_text(uint32_t no);
 
 #endif

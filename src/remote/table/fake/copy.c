@@ -10,17 +10,10 @@
 static CUresult enter_stream(struct fake_stream **stream, CUstream handle, const char *name,
                              bool *hang)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
+    CUresult result = fake_enter_stream(stream, handle);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    *stream = fake_stream_of(device, handle);
-    if (*stream == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    result = fake_fault(name, hang);
-    if (result != CUDA_SUCCESS) /* as an operation that fails: the context is lost */
-        (*stream)->device->error = result;
+    if (result == CUDA_SUCCESS && (result = fake_fault(name, hang)) != CUDA_SUCCESS)
+        (*stream)->device->error = result; /* as an operation that fails: the context is lost */
     return result;
 }
 
@@ -41,9 +34,11 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
         return fake_end(result);
     const enum fake_memory source = fake_find(op->copy.from, from, NULL),
                            target = fake_find(op->copy.to, to, NULL);
-    if ((source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
+    if (op->copy.from == NULL || op->copy.to == NULL ||
+        (source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
         (target == FAKE_NOWHERE && fake_range_at(op->copy.to) != NULL))
-        return fake_end(CUDA_ERROR_INVALID_VALUE); /* over the end of an allocation */
+        return fake_end(
+            CUDA_ERROR_INVALID_VALUE); /* no address, or over the end of an allocation */
     if (!peer && (!fake_range_reaches(stream->device, op->copy.from, from, false) ||
                   !fake_range_reaches(stream->device, op->copy.to, to, false)))
         return fake_end(CUDA_ERROR_INVALID_VALUE);

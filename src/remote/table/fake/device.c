@@ -94,30 +94,19 @@ FAKE_CALL(context_limit, (size_t * value, CUlimit limit),
 FAKE_CALL(context_set_cache, (CUfunc_cache config), (device->cache = config, CUDA_SUCCESS))
 FAKE_CALL(context_cache, (CUfunc_cache * config), (*config = device->cache, CUDA_SUCCESS))
 
-CUresult fake_peer_enable(CUcontext context, unsigned flags)
+static CUresult set_peer(struct fake_device *device, CUcontext context, bool on)
 {
-    struct fake_device *device,
-        *peer = (struct fake_device *)(void *)weft_known_in(&fake.known, context);
-    CUresult result = fake_enter(&device);
+    const struct weft_known *peer = weft_known_in(&fake.known, context);
 
-    if (result == CUDA_SUCCESS && (peer == NULL || peer == device || flags != 0))
-        result = peer == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (device->peers & 1u << peer->known.number) != 0)
-        result = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-    if (result == CUDA_SUCCESS)
-        device->peers |= 1u << peer->known.number;
-    return fake_end(result);
+    if (peer == NULL || peer == &device->known)
+        return peer == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
+    const uint32_t bit = 1u << peer->number;
+    if (((device->peers & bit) != 0) == on)
+        return on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    device->peers ^= bit;
+    return CUDA_SUCCESS;
 }
 
-CUresult fake_peer_disable(CUcontext context)
-{
-    struct fake_device *device,
-        *peer = (struct fake_device *)(void *)weft_known_in(&fake.known, context);
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS && (peer == NULL || (device->peers & 1u << peer->known.number) == 0))
-        result = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-    if (result == CUDA_SUCCESS)
-        device->peers &= ~(1u << peer->known.number);
-    return fake_end(result);
-}
+FAKE_CALL(peer_enable, (CUcontext context, unsigned flags),
+          flags != 0 ? CUDA_ERROR_INVALID_VALUE : set_peer(device, context, true))
+FAKE_CALL(peer_disable, (CUcontext context), set_peer(device, context, false))

@@ -1,6 +1,7 @@
 /* remote/table/fake/fake.c - options of the fake driver, and how its functions begin and end. */
 #include "remote/table/fake/fake.h"
 
+#include "base/config.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "remote/table/fake/inside.h"
@@ -38,21 +39,6 @@ static const struct weft_cuda_table fake_table = {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool number(const char *text, char **end, uint64_t *value)
-{
-    static const char suffixes[] = "KMG";
-
-    if (*text < '0' || *text > '9')
-        return false;
-    *value = strtoull(text, end, 10);
-    const char *suffix = **end != 0 ? strchr(suffixes, **end) : NULL;
-    if (suffix != NULL) {
-        *value <<= 10 * (suffix - suffixes + 1);
-        (*end)++;
-    }
-    return **end == 0;
-}
-
 static bool set_fault(const char *text)
 {
     int at = 0;
@@ -88,8 +74,7 @@ static weft_status load_kernels(const char *file)
 static weft_status set_option(const char *name, const char *value)
 {
     uint64_t n = 0;
-    char *end = NULL;
-    const bool is_number = number(value, &end, &n);
+    const bool is_number = weft_config_bytes(value, &n);
 
     if (strcmp(name, "devices") == 0 && is_number && n >= 1 && n <= WEFT_FAKE_DEVICES)
         fake.known.count = (int)n;

@@ -78,27 +78,8 @@ CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *wanted, vo
 {
     fake_begin();
     const struct fake_range *range = fake_range_at((void *)address);
-    for (unsigned i = 0; i < count; i++)
-        switch (wanted[i]) {
-        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *(unsigned *)data[i] = range == NULL                ? 0
-                                   : range->kind == FAKE_DEVICE ? (unsigned)CU_MEMORYTYPE_DEVICE
-                                                                : (unsigned)CU_MEMORYTYPE_HOST;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            *(int *)data[i] = range == NULL           ? -2
-                              : range->device != NULL ? range->device->known.number
-                                                      : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-            *(CUdeviceptr *)data[i] = range != NULL && range->kind == FAKE_DEVICE ? address : 0;
-            break;
-        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            *(void **)data[i] =
-                range != NULL && range->kind == FAKE_PINNED ? (void *)address : NULL;
-            break;
-        default:
-            return fake_end(CUDA_ERROR_INVALID_VALUE);
-        }
-    return fake_end(CUDA_SUCCESS);
+    const bool ours = range != NULL && range->kind == FAKE_DEVICE;
+    return fake_end(weft_known_pointer(count, wanted, data, address,
+                                       ours ? range->device->known.number : -1,
+                                       range != NULL && !ours));
 }

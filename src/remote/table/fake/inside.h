@@ -149,7 +149,6 @@ void fake_step_or_yield(uint32_t *pauses);
 /* What was destroyed goes, if nothing uses it any more. */
 void fake_drop_event(struct fake_event *event);
 void fake_drop_stream(struct fake_stream *stream);
-void fake_drop_op(struct fake_op *op);
 
 /* ---- stream.c */
 /* Enters, and finds the stream. The lock is held after it, whatever it returns. */

@@ -81,7 +81,7 @@ void fake_drop_stream(struct fake_stream *stream)
     free(stream);
 }
 
-void fake_drop_op(struct fake_op *op)
+static void drop_op(struct fake_op *op)
 {
     if (op->kind == FAKE_RECORD || op->kind == FAKE_WAIT_EVENT) {
         op->event.event->users--;
@@ -139,7 +139,7 @@ static void run(struct fake_stream *stream)
     stream->first = op->next;
     if (stream->first == NULL)
         stream->last = &stream->first;
-    fake_drop_op(op);
+    drop_op(op);
     fake_drop_stream(stream);
 }
 
@@ -227,7 +227,7 @@ void fake_reset_streams(struct fake_device *device)
         while (s->first != NULL) {
             struct fake_op *op = s->first;
             s->first = op->next;
-            fake_drop_op(op);
+            drop_op(op);
         }
         s->last = &s->first;
         s->destroyed = s != &device->legacy;

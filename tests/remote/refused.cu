@@ -1,0 +1,51 @@
+/* refused.cu - functions that remote GPUs do not serve: each says so, and is the thread's last
+ * error. */
+#include <cstdio>
+#include <cstdlib>
+
+static int wrong;
+__managed__ int managed;
+
+__global__ void nothing()
+{
+}
+
+static void refused(cudaError_t error, const char *what)
+{
+    const cudaError_t last = cudaGetLastError();
+
+    if (error == cudaErrorNotSupported && last == error)
+        return;
+    std::printf("%s: %s, then %s\n", what, cudaGetErrorName(error), cudaGetErrorName(last));
+    wrong++;
+}
+#define REFUSED(call) refused(call, #call)
+
+int main()
+{
+    void *memory = nullptr, *mapped = nullptr;
+    const cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
+    cudaMemPool_t pool;
+    cudaIpcMemHandle_t handle;
+    cudaArray_t array;
+    cudaStream_t stream;
+
+    if (cudaMalloc(&memory, 4096) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
+        return EXIT_FAILURE;
+    wrong += floats.x != 32 || floats.y != 0 || floats.f != cudaChannelFormatKindFloat;
+    managed = 5; /* the host's own */
+    wrong += managed != 5;
+    nothing<<<1, 1>>>();
+    REFUSED(cudaPeekAtLastError());
+    REFUSED(cudaMallocManaged(&mapped, 4096));
+    REFUSED(cudaHostAlloc(&mapped, 4096, cudaHostAllocMapped));
+    REFUSED(cudaHostGetDevicePointer(&mapped, memory, 0));
+    REFUSED(cudaIpcGetMemHandle(&handle, memory));
+    REFUSED(cudaGraphicsMapResources(0, nullptr, stream));
+    REFUSED(cudaDeviceGetDefaultMemPool(&pool, 0));
+    REFUSED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    REFUSED(cudaMallocArray(&array, &floats, 64, 64));
+    REFUSED(cudaMemsetAsync(memory, 0, 4096, cudaStreamPerThread));
+    std::printf("%d not refused\n", wrong);
+    return wrong == 0 && cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;
+}
