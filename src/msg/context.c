@@ -29,7 +29,7 @@ static void drop_earlier(struct weft_contexts *contexts, weft_comm handle)
         while ((context = next) != NULL) {
             next = context->next;
             if (weft_handle_index(context->handle) == weft_handle_index(handle) &&
-                weft_context_empty(context))
+                weft_match_empty(&context->match))
                 weft_context_drop(contexts, context);
         }
     }
@@ -43,8 +43,7 @@ struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_
     if (made == NULL)
         return NULL;
     drop_earlier(contexts, handle);
-    for (int i = 0; i < WEFT_MATCHINGS; i++)
-        weft_match_open(&made->match[i]);
+    weft_match_open(&made->match);
     made->handle = handle;
     made->next = *bin;
     *bin = made;
@@ -66,14 +65,6 @@ bool weft_context_know(struct weft_msg_context *context, const int *process, int
     for (int i = 0; i < members; i++)
         context->member[process[i]] = i;
     context->members = members;
-    return true;
-}
-
-bool weft_context_empty(const struct weft_msg_context *context)
-{
-    for (int i = 0; i < WEFT_MATCHINGS; i++)
-        if (!weft_match_empty(&context->match[i]))
-            return false;
     return true;
 }
 

@@ -254,14 +254,13 @@ static void free_kept(struct weft_messages *m)
     struct weft_transfer *transfer = NULL;
 
     for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
-        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
-            for (int i = 0; i < WEFT_MATCHINGS; i++) {
-                struct weft_kept *kept;
-                while ((kept = TAILQ_FIRST(&c->match[i].arrived)) != NULL) {
-                    weft_match_take(&c->match[i], kept);
-                    weft_unexpected_free(&m->unexpected, (void *)kept);
-                }
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next) {
+            struct weft_kept *kept;
+            while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
+                weft_match_take(&c->match, kept);
+                weft_unexpected_free(&m->unexpected, (void *)kept);
             }
+        }
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
             weft_unexpected_free(&m->unexpected, transfer->matched);

@@ -153,16 +153,15 @@ static void forget(struct weft_messages *m)
     m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_WAITS)
-            weft_match_cancel(&transfer->context->match[0], &transfer->posted);
+            weft_match_cancel(&transfer->context->match, &transfer->posted);
         weft_transfer_give(&m->transfers, transfer);
     }
     for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
         for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
-            for (int i = 0; i < WEFT_MATCHINGS; i++)
-                while ((kept = TAILQ_FIRST(&c->match[i].arrived)) != NULL) {
-                    weft_match_take(&c->match[i], kept);
-                    weft_unexpected_free(&m->unexpected, (void *)kept);
-                }
+            while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
+                weft_match_take(&c->match, kept);
+                weft_unexpected_free(&m->unexpected, (void *)kept);
+            }
     free(m->peers[1].far.shadow);
 }
 
