@@ -171,7 +171,8 @@ struct weftmpi_request {
     /* What the program gave, for persistent requests and unpacking. */
     void *buffer;
     int count, peer, tag;
-    struct weftmpi_type *type;
+    struct weftmpi_type *type;    /* in use until it is over, */
+    struct weftmpi_op *operation; /* and so is a program's */
     /* Memory until it is complete. */
     struct weftmpi_unpack *unpacks;
     size_t unpacks_count;

@@ -31,7 +31,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
 {
     TRY(weftmpi_open(request, call, comm));
     TRY(weftmpi_type_in(request->comm, call, type, count, &reduction->type));
-    const struct weftmpi_op *op = weftmpi_op_of(handle);
+    struct weftmpi_op *op = weftmpi_op_of(handle);
     const struct weftmpi_type *of = reduction->type;
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
@@ -41,6 +41,8 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
                             "elements of the datatype overlap: %td to %td, extent %td",
                             (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
                             (ptrdiff_t)weftmpi_extent(of));
+    request->type = reduction->type;
+    request->operation = op->function != NULL ? op : NULL;
     reduction->combine = (weft_combine){
         .combine = combine,
         .bytes = (size_t)weftmpi_extent(of),

@@ -252,6 +252,8 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     weftmpi_hold(&kept->comm->references);
     if (kept->type != NULL)
         weftmpi_hold(&kept->type->references);
+    if (kept->operation != NULL)
+        weftmpi_hold(&kept->operation->references);
     return MPI_SUCCESS;
 }
 
@@ -260,6 +262,8 @@ static void destroy(struct weftmpi_request *request)
     let_go(request);
     if (request->type != NULL)
         weftmpi_type_leave(request->type);
+    if (request->operation != NULL)
+        weftmpi_op_leave(request->operation);
     weftmpi_comm_leave(request->comm);
     free(request);
 }

@@ -212,8 +212,7 @@ API(Type_free, (MPI_Datatype * handle))
     TYPE_IN(type, *handle);
     if (type->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(type->handle));
-    weftmpi_type_leave(type);
+    weftmpi_type_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
 }
