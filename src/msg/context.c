@@ -20,21 +20,6 @@ struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_
     return found;
 }
 
-/* Those of communicators that had the same place in the table before, if nothing is left in them.
- */
-static void drop_earlier(struct weft_contexts *contexts, weft_comm handle)
-{
-    for (int i = 0; i < WEFT_CONTEXT_BINS && !weft_group_is(handle); i++) {
-        struct weft_msg_context *next = contexts->bin[i], *context;
-        while ((context = next) != NULL) {
-            next = context->next;
-            if (weft_handle_index(context->handle) == weft_handle_index(handle) &&
-                weft_match_empty(&context->match))
-                weft_context_drop(contexts, context);
-        }
-    }
-}
-
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle)
 {
     struct weft_msg_context **bin = bin_of(contexts, handle);
@@ -42,7 +27,6 @@ struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_
 
     if (made == NULL)
         return NULL;
-    drop_earlier(contexts, handle);
     weft_match_open(&made->match);
     made->handle = handle;
     made->next = *bin;

@@ -50,8 +50,7 @@ static inline struct weft_msg_context *weft_context_find(struct weft_contexts *c
     return weft_context_look(contexts, handle);
 }
 
-/* A new one, without members; in the place of an earlier communicator's that is empty. NULL: no
- * memory. */
+/* A new one, without members. NULL: no memory. */
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle);
 
 /* Its members become known, copied. False: no memory. */
