@@ -5,7 +5,6 @@
 #include "msg/copy.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
-#include "runtime/service/landing.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -185,8 +184,8 @@ static weft_status expose(struct weft_messages *m)
 
     if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
         return WEFT_OK;
-    weft_landing_own(m->job, m->box, m->share.bytes);
-    const weft_status status = proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, &m->key);
+    const weft_status status =
+        proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, true, &m->key);
     m->exposed = status == WEFT_OK;
     return status;
 }
