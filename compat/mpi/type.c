@@ -153,8 +153,7 @@ int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype ha
     return MPI_SUCCESS;
 }
 
-/* ---- what programs ask ------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
 int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type)
 {
