@@ -36,7 +36,6 @@ enum {
 
 /* What the teams of one job share. Locks that come before: duty (runtime/service/proxy.h). */
 struct weft_teams {
-    weft_job *job;
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
