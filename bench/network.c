@@ -155,9 +155,9 @@ static void open_table(struct side *side, size_t most)
     memset(side->window, 0, most);
     weft_status status = side->ops->open(&side->net, &open);
     if (status == WEFT_OK)
-        status = side->ops->reg(side->net, side->source, most, &source_key);
+        status = side->ops->reg(side->net, side->source, most, false, &source_key);
     if (status == WEFT_OK)
-        status = side->ops->reg(side->net, side->window, most, &mine.key);
+        status = side->ops->reg(side->net, side->window, most, false, &mine.key);
     if (status == WEFT_OK)
         status = side->ops->address(side->net, mine.address);
     mine.status = (uint32_t)status;

@@ -159,7 +159,7 @@ static void leave(struct weftmpi_agreement *agreement)
 
     if (agreement->group != NULL)
         weftmpi_group_leave(agreement->group);
-    weftmpi_topology_free(agreement->topology);
+    free(agreement->topology);
     while (*at != agreement)
         at = &(*at)->next;
     *at = agreement->next;
@@ -232,7 +232,7 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     if (agreement == NULL) {
         if (group != NULL)
             weftmpi_group_leave(group);
-        weftmpi_topology_free(topology);
+        free(topology);
         return weftmpi_fail(parent, call, MPI_ERR_NO_MEM, "no memory");
     }
     *agreement = (struct weftmpi_agreement){.parent = parent,
@@ -261,7 +261,7 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
 int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
                       struct weftmpi_topology *topology, MPI_Comm *made)
 {
-    struct weftmpi_request request;
+    struct weftmpi_request request = {0};
     const int error = weftmpi_agree(&request, call, parent, group, NULL, topology, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);

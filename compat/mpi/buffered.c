@@ -36,30 +36,31 @@ static void sweep(bool all)
     }
 }
 
-weft_status weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
+int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    weft_status status = WEFT_OK;
+    int error;
 
     weftmpi_lock();
     sweep(false);
     struct buffered *one =
         whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
     if (one == NULL) {
-        request->error = weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                                      "%zu bytes do not fit the attached buffer: %zu of %zu used",
-                                      whole, attached_used, attached_bytes);
+        error = weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
+                             "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
+                             attached_used, attached_bytes);
     } else {
         if (bytes != 0)
             memcpy(one->data, row, bytes);
         *one = (struct buffered){buffered, WEFT_MESSAGE_NONE, whole};
-        status = weft_host_send_begin(weftmpi.job, request->comm->messages, request->peer,
-                                      request->tag, one->data, bytes, &one->op);
+        error = weftmpi_request_failed(
+            request, weft_host_send_begin(weftmpi.job, request->comm->messages, request->peer,
+                                          request->tag, one->data, bytes, &one->op));
         buffered = one;
         attached_used += whole;
     }
     weftmpi_unlock();
-    return status;
+    return error;
 }
 
 void weftmpi_buffered_end(void)

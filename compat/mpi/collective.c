@@ -7,41 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int weftmpi_no_memory(const struct weftmpi_request *request)
-{
-    return weftmpi_fail(request->comm, request->call, MPI_ERR_NO_MEM, "no memory");
-}
-
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row)
-{
-    if (type->dense) {
-        *row = (const char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    void *packed = weftmpi_request_memory(request, count * type->size);
-    if (packed == NULL)
-        return weftmpi_no_memory(request);
-    weftmpi_pack(type, count, user, packed);
-    *row = packed;
-    return MPI_SUCCESS;
-}
-
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row)
-{
-    const size_t bytes = count * type->size;
-
-    if (type->dense) {
-        *row = (char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    *row = weftmpi_request_memory(request, bytes);
-    return *row != NULL && weftmpi_request_unpack(request, *row, user, type, bytes)
-               ? MPI_SUCCESS
-               : weftmpi_no_memory(request);
-}
-
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)
@@ -50,22 +15,17 @@ int weftmpi_check_root(const struct weftmpi_request *request, int root)
     return MPI_SUCCESS;
 }
 
-static int begun_with(struct weftmpi_request *request, weft_status status)
-{
-    return weftmpi_failed(request->comm, request->call, status);
-}
+/* ---- barrier, broadcast ---------------------------------------------------------------------- */
 
-/* ---- barrier, broadcast -----------------------------------------------------------------------
- */
-
-static int begin_Barrier(struct weftmpi_request *request, const char *call, MPI_Comm comm)
+static int barrier(struct weftmpi_request *request, const char *call, MPI_Comm comm)
 {
     TRY(weftmpi_open(request, call, comm));
-    return begun_with(request, weft_team_barrier(request->comm->team, &request->collective));
+    return weftmpi_request_failed(request,
+                                  weft_team_barrier(request->comm->team, &request->collective));
 }
 
-static int begin_Bcast(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                       MPI_Datatype handle, int root, MPI_Comm comm)
+static int broadcast(struct weftmpi_request *request, const char *call, void *buffer, int count,
+                     MPI_Datatype handle, int root, MPI_Comm comm)
 {
     struct weftmpi_type *type;
     const void *from;
@@ -80,17 +40,16 @@ static int begin_Bcast(struct weftmpi_request *request, const char *call, void *
     } else {
         TRY(weftmpi_row_out(request, buffer, (size_t)count, type, &row));
     }
-    return begun_with(request,
-                      weft_team_broadcast(request->comm->team, root, row,
-                                          type->size * (size_t)count, &request->collective));
+    return weftmpi_request_failed(request, weft_team_broadcast(request->comm->team, root, row,
+                                                               type->size * (size_t)count,
+                                                               &request->collective));
 }
 
-BOTH(Barrier, Ibarrier, (&begun, __func__, comm), MPI_Comm comm)
-BOTH(Bcast, Ibcast, (&begun, __func__, buffer, count, type, root, comm), void *buffer, int count,
-     MPI_Datatype type, int root, MPI_Comm comm)
+BOTH(Barrier, Ibarrier, barrier(&begun, __func__, comm), MPI_Comm comm)
+BOTH(Bcast, Ibcast, broadcast(&begun, __func__, buffer, count, type, root, comm), void *buffer,
+     int count, MPI_Datatype type, int root, MPI_Comm comm)
 
-/* ---- gather and scatter -----------------------------------------------------------------------
- */
+/* ---- gather and scatter ---------------------------------------------------------------------- */
 
 /*
  * What the root (or, of an allgather, everybody) has of all members: pieces of `count` elements, or
@@ -204,11 +163,11 @@ static int gather(struct weftmpi_request *request, const char *call, const void 
     }
     TRY(own_in(request, &pieces, send, send_count, send_type, &from, &bytes));
     weft_team *team = request->comm->team;
-    return begun_with(request,
-                      pieces.unlike
-                          ? weft_team_gather_sizes(team, root, from, bytes, row, pieces.sizes,
-                                                   pieces.offsets, &request->collective)
-                          : weft_team_gather(team, root, from, bytes, row, &request->collective));
+    return weftmpi_request_failed(
+        request, pieces.unlike
+                     ? weft_team_gather_sizes(team, root, from, bytes, row, pieces.sizes,
+                                              pieces.offsets, &request->collective)
+                     : weft_team_gather(team, root, from, bytes, row, &request->collective));
 }
 
 static int scatter(struct weftmpi_request *request, const char *call, struct pieces pieces,
@@ -235,11 +194,11 @@ static int scatter(struct weftmpi_request *request, const char *call, struct pie
         TRY(weftmpi_row_out(request, receive, (size_t)receive_count, type, &row));
     }
     weft_team *team = request->comm->team;
-    return begun_with(request,
-                      pieces.unlike
-                          ? weft_team_scatter_sizes(team, root, from, pieces.sizes, pieces.offsets,
-                                                    row, bytes, &request->collective)
-                          : weft_team_scatter(team, root, from, row, bytes, &request->collective));
+    return weftmpi_request_failed(
+        request, pieces.unlike
+                     ? weft_team_scatter_sizes(team, root, from, pieces.sizes, pieces.offsets, row,
+                                               bytes, &request->collective)
+                     : weft_team_scatter(team, root, from, row, bytes, &request->collective));
 }
 
 static int allgather(struct weftmpi_request *request, const char *call, const void *send,
@@ -255,15 +214,15 @@ static int allgather(struct weftmpi_request *request, const char *call, const vo
     TRY(row_of(request, &pieces, &row, NULL));
     TRY(own_in(request, &pieces, send, send_count, send_type, &from, &bytes));
     weft_team *team = request->comm->team;
-    return begun_with(
+    return weftmpi_request_failed(
         request, pieces.unlike ? weft_team_allgather_sizes(team, from, row, pieces.sizes,
                                                            pieces.offsets, &request->collective)
                                : weft_team_allgather(team, from, bytes, row, &request->collective));
 }
 
-static int begin_Alltoall(struct weftmpi_request *request, const char *call, const void *send,
-                          int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                          MPI_Datatype receive_type, MPI_Comm comm)
+static int alltoall(struct weftmpi_request *request, const char *call, const void *send,
+                    int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                    MPI_Datatype receive_type, MPI_Comm comm)
 {
     struct weftmpi_type *type, *sent;
     const void *from;
@@ -284,41 +243,35 @@ static int begin_Alltoall(struct weftmpi_request *request, const char *call, con
         TRY(weftmpi_row_in(request, send, n * (size_t)send_count, sent, &from));
     }
     TRY(weftmpi_row_out(request, receive, n * (size_t)receive_count, type, &row));
-    return begun_with(
+    return weftmpi_request_failed(
         request, weft_team_alltoall(request->comm->team, from, row, bytes, &request->collective));
 }
 
-#define begin_Gather     gather
-#define begin_Gatherv    gather
-#define begin_Scatter    scatter
-#define begin_Scatterv   scatter
-#define begin_Allgather  allgather
-#define begin_Allgatherv allgather
-
 BOTH(Gather, Igather,
-     (&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count), receive_type,
-      root, comm),
+     gather(&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count),
+            receive_type, root, comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Gatherv, Igatherv,
-     (&begun, __func__, send, send_count, send_type,
-      UNLIKE(receive, receive_counts, receive_offsets), receive_type, root, comm),
+     gather(&begun, __func__, send, send_count, send_type,
+            UNLIKE(receive, receive_counts, receive_offsets), receive_type, root, comm),
      SEND, RECEIVES, int root, MPI_Comm comm)
 BOTH(Scatter, Iscatter,
-     (&begun, __func__, ALIKE(send, send_count), send_type, receive, receive_count, receive_type,
-      root, comm),
+     scatter(&begun, __func__, ALIKE(send, send_count), send_type, receive, receive_count,
+             receive_type, root, comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Scatterv, Iscatterv,
-     (&begun, __func__, UNLIKE(send, send_counts, send_offsets), send_type, receive, receive_count,
-      receive_type, root, comm),
+     scatter(&begun, __func__, UNLIKE(send, send_counts, send_offsets), send_type, receive,
+             receive_count, receive_type, root, comm),
      SENDS, RECEIVE, int root, MPI_Comm comm)
 BOTH(Allgather, Iallgather,
-     (&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count), receive_type,
-      comm),
+     allgather(&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count),
+               receive_type, comm),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Allgatherv, Iallgatherv,
-     (&begun, __func__, send, send_count, send_type,
-      UNLIKE(receive, receive_counts, receive_offsets), receive_type, comm),
+     allgather(&begun, __func__, send, send_count, send_type,
+               UNLIKE(receive, receive_counts, receive_offsets), receive_type, comm),
      SEND, RECEIVES, MPI_Comm comm)
 BOTH(Alltoall, Ialltoall,
-     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, comm),
+     alltoall(&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type,
+              comm),
      SEND, RECEIVE, MPI_Comm comm)

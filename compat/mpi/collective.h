@@ -4,21 +4,6 @@
 
 #include "internal.h"
 
-/* Defines both forms of a collective: begin_<name>(request, call, arguments) begins it. */
-#define BOTH(name, iname, arguments, ...)                                                          \
-    API(name, (__VA_ARGS__))                                                                       \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin_##name arguments;                                                  \
-        return weftmpi_request_wait(&begun, error, MPI_STATUS_IGNORE);                             \
-    }                                                                                              \
-    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin_##name arguments;                                                  \
-        return weftmpi_request_keep(&begun, error, request);                                       \
-    }
-
 /* Parameters that calls have in common; S: of each member. */
 #define SEND    const void *send, int send_count, MPI_Datatype send_type
 #define RECEIVE void *receive, int receive_count, MPI_Datatype receive_type
@@ -39,13 +24,6 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);
-/* `count` elements at user, in a row: where they are, or packed. *row. */
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row);
-/* Where they may arrive in a row; they are unpacked when the request completes. */
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row);
-int weftmpi_no_memory(const struct weftmpi_request *request);
 /* An element's place in a buffer. */
 static inline void *weftmpi_element(const void *user, const struct weftmpi_type *type, MPI_Aint i)
 {

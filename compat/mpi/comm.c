@@ -13,7 +13,7 @@ static const char *const names[WEFT_TEAM_KINDS] = {
     "MPI_Allgatherv",     "MPI_Alltoall", "MPI_Alltoallv/w", "MPI_Neighbor_*",
 };
 
-struct weftmpi_comm *weftmpi_comm_of(MPI_Comm handle)
+static struct weftmpi_comm *comm_of(MPI_Comm handle)
 {
     if (handle == MPI_COMM_WORLD)
         return weftmpi.world;
@@ -25,7 +25,7 @@ struct weftmpi_comm *weftmpi_comm_of(MPI_Comm handle)
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
 {
     TRY(weftmpi_is_open(call));
-    *comm = weftmpi_comm_of(handle);
+    *comm = comm_of(handle);
     if (*comm == NULL)
         return weftmpi_fail(NULL, call, MPI_ERR_COMM, "no communicator, or it was freed");
     return MPI_SUCCESS;
@@ -95,14 +95,13 @@ void weftmpi_comm_leave(struct weftmpi_comm *comm)
         weftmpi_number_give(comm->number);
     weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
     weftmpi_errhandler_leave(comm->errhandler);
-    weftmpi_topology_free(comm->topology);
+    free(comm->topology);
     if (comm->group != NULL)
         weftmpi_group_leave(comm->group);
     free(comm);
 }
 
-/* ---- what programs ask ------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
 API(Comm_size, (MPI_Comm handle, int *size))
 {
@@ -151,26 +150,18 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     return MPI_SUCCESS;
 }
 
-/* ---- made and freed ---------------------------------------------------------------------------
- */
+/* ---- made and freed -------------------------------------------------------------------------- */
 
-API(Comm_dup, (MPI_Comm handle, MPI_Comm *copy))
+static int dup(struct weftmpi_request *request, const char *call, MPI_Comm handle, MPI_Comm *copy)
 {
-    struct weftmpi_request request;
-    COMM_IN(comm, handle);
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_hold(&comm->group->references);
-    const int error = weftmpi_agree(&request, __func__, comm, comm->group, comm, NULL, copy);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+    return weftmpi_agree(request, call, comm, comm->group, comm, NULL, copy);
 }
 
-API(Comm_idup, (MPI_Comm handle, MPI_Comm *copy, MPI_Request *request))
-{
-    struct weftmpi_request begun;
-    COMM_IN(comm, handle);
-    weftmpi_hold(&comm->group->references);
-    const int error = weftmpi_agree(&begun, __func__, comm, comm->group, comm, NULL, copy);
-    return weftmpi_request_keep(&begun, error, request);
-}
+BOTH(Comm_dup, Comm_idup, dup(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)
 
 struct claim {
     int color, key, rank;
@@ -185,31 +176,32 @@ static int by_key(const void *a, const void *b)
 
 static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)
 {
-    struct claim mine = {color, key, comm->rank};
+    const struct claim mine = {color, key, comm->rank};
     struct claim *all = malloc((size_t)comm->size * sizeof(*all));
-    weft_team_op *op = NULL;
+    struct weftmpi_request request = {0};
+    struct weftmpi_group *group = NULL;
     int members = 0;
 
     if (all == NULL)
         return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
-    weft_status status = weft_team_allgather(comm->team, &mine, sizeof(mine), all, &op);
-    if (status == WEFT_OK)
-        status = weftmpi_team_wait(&op);
-    for (int i = 0; status == WEFT_OK && i < comm->size; i++)
+    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
+    const weft_status status =
+        weft_team_allgather(comm->team, &mine, sizeof(mine), all, &request.collective);
+    int error =
+        weftmpi_request_wait(&request, weftmpi_request_failed(&request, status), MPI_STATUS_IGNORE);
+    for (int i = 0; error == MPI_SUCCESS && i < comm->size; i++)
         if (all[i].color == color)
             all[members++] = all[i];
-    struct weftmpi_group *group = NULL;
-    if (status == WEFT_OK && color != MPI_UNDEFINED) {
+    if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
         qsort(all, (size_t)members, sizeof(*all), by_key);
         group = weftmpi_group_make(members);
         for (int i = 0; group != NULL && i < members; i++)
             group->processes[i] = comm->group->processes[all[i].rank];
         if (group == NULL)
-            status = WEFT_ERR_MEMORY;
+            error = weftmpi_no_memory(&request);
     }
     free(all);
-    TRY(weftmpi_failed(comm, call, status));
-    return weftmpi_agree_now(call, comm, group, NULL, part);
+    return error == MPI_SUCCESS ? weftmpi_agree_now(call, comm, group, NULL, part) : error;
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))

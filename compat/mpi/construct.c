@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- runs -------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Puts a run behind the last one, or joins them. False: no memory. */
 static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
@@ -57,8 +56,7 @@ static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *ol
     return true;
 }
 
-/* ---- the basic elements -----------------------------------------------------------------------
- */
+/* ---- the basic elements ---------------------------------------------------------------------- */
 
 static bool add_basics(struct weftmpi_type *type, struct weftmpi_basics basics)
 {
@@ -125,8 +123,7 @@ static bool spell_out(struct weftmpi_type *type)
     return true;
 }
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static struct weftmpi_type *make(void)
 {
@@ -203,33 +200,32 @@ static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_
 
 static int old_in(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
 {
-    *old = weftmpi_type_of(handle);
-    if (*old == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_TYPE, "no datatype, or it was freed");
+    TRY(weftmpi_any_type_in(call, handle, old));
     return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
 }
 
 /* `count` blocks of lengths elements (all `length` if lengths is NULL) at offsets in bytes. */
 static int blocks(const char *call, int count, const int *lengths, int length,
-                  const MPI_Aint *offsets, const int *places, const struct weftmpi_type *old,
-                  MPI_Datatype *handle)
+                  const MPI_Aint *offsets, const int *places, MPI_Datatype handle,
+                  MPI_Datatype *made)
 {
+    struct weftmpi_type *old;
+
+    TRY(old_in(call, handle, count, &old));
+    for (int i = 0; i < count; i++)
+        if ((lengths != NULL ? lengths[i] : length) < 0)
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "block %d has %d elements", i,
+                                lengths != NULL ? lengths[i] : length);
     const MPI_Aint extent = weftmpi_extent(old);
     struct weftmpi_type *type = make();
     bool complete = type != NULL;
     size_t all = 0;
-
-    for (int i = 0; i < count; i++) {
-        const int many = lengths != NULL ? lengths[i] : length;
-        const MPI_Aint offset = offsets != NULL ? offsets[i] : places[i] * extent;
-        if (many < 0) {
-            give(call, type, false, handle);
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "block %d has %d elements", i, many);
-        }
-        complete = complete && add(type, old, (size_t)many, offset, extent);
-        all += (size_t)many;
+    for (int i = 0; i < count && complete; i++) {
+        const size_t many = (size_t)(lengths != NULL ? lengths[i] : length);
+        complete = add(type, old, many, offsets != NULL ? offsets[i] : places[i] * extent, extent);
+        all += many;
     }
-    return give(call, type, complete && add_pattern(type, old, all), handle);
+    return give(call, type, complete && add_pattern(type, old, all), made);
 }
 
 static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_Datatype handle,
@@ -271,28 +267,19 @@ API(Type_create_hvector,
 API(Type_indexed,
     (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
 {
-    struct weftmpi_type *old;
-
-    TRY(old_in(__func__, handle, count, &old));
-    return blocks(__func__, count, lengths, 0, NULL, offsets, old, made);
+    return blocks(__func__, count, lengths, 0, NULL, offsets, handle, made);
 }
 
 API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offsets[],
                            MPI_Datatype handle, MPI_Datatype *made))
 {
-    struct weftmpi_type *old;
-
-    TRY(old_in(__func__, handle, count, &old));
-    return blocks(__func__, count, lengths, 0, offsets, NULL, old, made);
+    return blocks(__func__, count, lengths, 0, offsets, NULL, handle, made);
 }
 
 API(Type_create_indexed_block,
     (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
 {
-    struct weftmpi_type *old;
-
-    TRY(old_in(__func__, handle, count, &old));
-    return blocks(__func__, count, NULL, length, NULL, offsets, old, made);
+    return blocks(__func__, count, NULL, length, NULL, offsets, handle, made);
 }
 
 API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
@@ -348,6 +335,12 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     struct weftmpi_type *old;
 
     TRY(old_in(__func__, handle, ndims, &old));
+    if (ndims < 1)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions", ndims);
+    for (int i = 0; i < ndims; i++)
+        if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
+            return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
+                                i, subsizes[i], starts[i], sizes[i]);
     const MPI_Aint extent = weftmpi_extent(old);
     MPI_Aint step = extent, offset = 0;
     size_t elements = 1;
@@ -355,12 +348,6 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     bool complete = row != NULL && add(row, old, 1, 0, extent);
     for (int k = 0; k < ndims; k++) {
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
-        if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 ||
-            starts[i] > sizes[i] - subsizes[i] || ndims < 1) {
-            give(__func__, row, false, made);
-            return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
-                                i, subsizes[i], starts[i], sizes[i]);
-        }
         struct weftmpi_type *rows = make();
         complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
         if (row != NULL)

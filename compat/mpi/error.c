@@ -40,29 +40,16 @@ static const struct {
     {MPI_ERR_WIN, "MPI_ERR_WIN: no window"},
 };
 
-int weftmpi_class(weft_status status)
-{
-    switch (status) {
-    case WEFT_OK:
-        return MPI_SUCCESS;
-    case WEFT_ERR_BOUNDS:
-        return MPI_ERR_TRUNCATE;
-    case WEFT_ERR_RANK:
-        return MPI_ERR_RANK;
-    case WEFT_ERR_TAG:
-        return MPI_ERR_TAG;
-    case WEFT_ERR_COMM:
-        return MPI_ERR_COMM;
-    case WEFT_ERR_MEMORY:
-        return MPI_ERR_NO_MEM;
-    case WEFT_ERR_ARGUMENT:
-        return MPI_ERR_ARG;
-    case WEFT_ERR_UNSUPPORTED:
-        return MPI_ERR_UNSUPPORTED_OPERATION;
-    default:
-        return MPI_ERR_OTHER;
-    }
-}
+/* By weft's statuses; of the others MPI_ERR_OTHER, which is not 0. */
+static const int class_of[WEFT_STATUS_COUNT] = {
+    [WEFT_ERR_BOUNDS] = MPI_ERR_TRUNCATE,
+    [WEFT_ERR_RANK] = MPI_ERR_RANK,
+    [WEFT_ERR_TAG] = MPI_ERR_TAG,
+    [WEFT_ERR_COMM] = MPI_ERR_COMM,
+    [WEFT_ERR_MEMORY] = MPI_ERR_NO_MEM,
+    [WEFT_ERR_ARGUMENT] = MPI_ERR_ARG,
+    [WEFT_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
+};
 
 /* Ends the whole job, for an error that is fatal. */
 static void die(const char *text, int error_class)
@@ -108,7 +95,7 @@ int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status stat
 {
     if (status == WEFT_OK)
         return MPI_SUCCESS;
-    return weftmpi_fail(comm, call, weftmpi_class(status), "%s",
+    return weftmpi_fail(comm, call, class_of[status] != 0 ? class_of[status] : MPI_ERR_OTHER, "%s",
                         *weft_error(weftmpi.job) != '\0' ? weft_error(weftmpi.job)
                                                          : weft_status_text(status));
 }
@@ -140,8 +127,7 @@ API(Error_string, (int code, char *text, int *length))
     return code >= 0 && code <= MPI_ERR_LASTCODE ? MPI_SUCCESS : MPI_ERR_ARG;
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------
- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static struct weftmpi_errhandler fatal = {MPI_ERRORS_ARE_FATAL, NULL, 1};
 static struct weftmpi_errhandler returned = {MPI_ERRORS_RETURN, NULL, 1};

@@ -112,9 +112,9 @@ static int exchange(struct weftmpi_request *request, enum weft_team_kind kind, s
     const struct weftmpi_topology *topology = request->comm->topology;
     if (in_members != NULL && topology->kind == MPI_CART && !send->same)
         swap_pairs(pieces + sends, in_members, in);
-    return weftmpi_failed(request->comm, request->call,
-                          weft_team_exchange(request->comm->team, kind, pieces, sends,
-                                             pieces + sends, receives, &request->collective));
+    return weftmpi_request_failed(request, weft_team_exchange(request->comm->team, kind, pieces,
+                                                              sends, pieces + sends, receives,
+                                                              &request->collective));
 }
 
 static int all(struct weftmpi_request *request, const char *call, MPI_Comm comm, struct side send,
@@ -153,39 +153,31 @@ static int near(struct weftmpi_request *request, const char *call, MPI_Comm comm
 #define UNLIKE_W(buffer, n, place, at, types)                                                      \
     ((struct side){.base = (void *)buffer, .counts = n, .place = at, .handles = types})
 
-#define begin_Alltoallv           all
-#define begin_Alltoallw           all
-#define begin_Neighbor_allgather  near
-#define begin_Neighbor_allgatherv near
-#define begin_Neighbor_alltoall   near
-#define begin_Neighbor_alltoallv  near
-#define begin_Neighbor_alltoallw  near
-
 BOTH(Alltoallv, Ialltoallv,
-     (&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
-      UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
+     all(&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
+         UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SENDS, RECEIVES, MPI_Comm comm)
 BOTH(Alltoallw, Ialltoallw,
-     (&begun, __func__, comm, UNLIKE_W(send, send_counts, bytes, send_offsets, send_types),
-      UNLIKE_W(receive, receive_counts, bytes, receive_offsets, receive_types)),
+     all(&begun, __func__, comm, UNLIKE_W(send, send_counts, bytes, send_offsets, send_types),
+         UNLIKE_W(receive, receive_counts, bytes, receive_offsets, receive_types)),
      SENDS_W(int), RECEIVES_W(int), MPI_Comm comm)
 BOTH(Neighbor_allgather, Ineighbor_allgather,
-     (&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
-      LIKE(receive, receive_count, receive_type)),
+     near(&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
+          LIKE(receive, receive_count, receive_type)),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
-     (&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
-      UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
+     near(&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
+          UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SEND, RECEIVES, MPI_Comm comm)
 BOTH(Neighbor_alltoall, Ineighbor_alltoall,
-     (&begun, __func__, comm, LIKE(send, send_count, send_type),
-      LIKE(receive, receive_count, receive_type)),
+     near(&begun, __func__, comm, LIKE(send, send_count, send_type),
+          LIKE(receive, receive_count, receive_type)),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
-     (&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
-      UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
+     near(&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
+          UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SENDS, RECEIVES, MPI_Comm comm)
 BOTH(Neighbor_alltoallw, Ineighbor_alltoallw,
-     (&begun, __func__, comm, UNLIKE_W(send, send_counts, addresses, send_offsets, send_types),
-      UNLIKE_W(receive, receive_counts, addresses, receive_offsets, receive_types)),
+     near(&begun, __func__, comm, UNLIKE_W(send, send_counts, addresses, send_offsets, send_types),
+          UNLIKE_W(receive, receive_counts, addresses, receive_offsets, receive_types)),
      SENDS_W(MPI_Aint), RECEIVES_W(MPI_Aint), MPI_Comm comm)

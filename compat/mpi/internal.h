@@ -18,8 +18,7 @@
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
 
-/* ---- handle.c ----------------------------------------------------------------------------------
- */
+/* ---- handle.c -------------------------------------------------------------------------------- */
 
 enum weftmpi_kind {
     WEFTMPI_NONE,
@@ -55,8 +54,7 @@ static inline bool weftmpi_let_go(int *references)
     return __atomic_sub_fetch(references, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-/* ---- objects -----------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 struct weftmpi_errhandler {
     MPI_Errhandler handle;
@@ -81,8 +79,8 @@ struct weftmpi_topology {
     int ndims, *dims, *periods, *coords;
     int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
     bool weighted;
-    int *numbers; /* of all these arrays */
     size_t count;
+    int numbers[]; /* of all these arrays */
 };
 
 struct weftmpi_comm {
@@ -137,8 +135,7 @@ struct weftmpi_agreement; /* agree.c */
 
 enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 enum weftmpi_way {
     WEFTMPI_SEND,
@@ -171,7 +168,8 @@ struct weftmpi_request {
     /* What the program gave, for persistent requests and unpacking. */
     void *buffer;
     int count, peer, tag;
-    struct weftmpi_type *type;
+    struct weftmpi_type *type;    /* in use until it is over, */
+    struct weftmpi_op *operation; /* and so is a program's */
     /* Memory until it is complete. */
     struct weftmpi_unpack *unpacks;
     size_t unpacks_count;
@@ -181,8 +179,7 @@ struct weftmpi_request {
     struct weftmpi_request *next; /* among the orphans */
 };
 
-/* ---- error.c -----------------------------------------------------------------------------------
- */
+/* ---- error.c --------------------------------------------------------------------------------- */
 
 /*
  * Raises an error on a communicator (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the text) is
@@ -192,15 +189,17 @@ int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, c
                  ...) __attribute__((format(printf, 4, 5)));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
-/* The class of a weft status. */
-int weftmpi_class(weft_status status);
-/* The same of a status that a call of weft returned, which has said why. */
+/* The same for a status that a call of weft returned, which has said why. */
 int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
+/* The same of a request's call. */
+static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
+{
+    return weftmpi_failed(request->comm, request->call, status);
+}
 struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle);
 void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
 
-/* ---- checks: each raises the error and returns its class, or MPI_SUCCESS -----------------------
- */
+/* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
 /* The library is open; *comm is the communicator. */
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
@@ -227,8 +226,7 @@ int weftmpi_is_open(const char *call);
             return try_error;                                                                      \
     } while (0)
 
-/* ---- start.c -----------------------------------------------------------------------------------
- */
+/* ---- start.c --------------------------------------------------------------------------------- */
 
 extern struct weftmpi_state {
     weft_job *job;
@@ -240,8 +238,7 @@ extern struct weftmpi_state {
     struct weftmpi_agreement *agreeing;
 } weftmpi;
 
-/* ---- type.c, pack.c ----------------------------------------------------------------------------
- */
+/* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
 struct weftmpi_type *weftmpi_type_of(MPI_Datatype handle);
 void weftmpi_type_leave(struct weftmpi_type *type);
@@ -253,11 +250,15 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
-/* How many basic elements so many bytes are; -1: they end within one. */
-MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes);
+/* `count` elements at user, in a row: where they are, or packed. *row. */
+int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
+                   const struct weftmpi_type *type, const void **row);
+/* Where they may arrive in a row; they are unpacked when the request completes. */
+int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
+                    struct weftmpi_type *type, void **row);
+int weftmpi_no_memory(const struct weftmpi_request *request);
 
-/* ---- operate.c ---------------------------------------------------------------------------------
- */
+/* ---- operate.c ------------------------------------------------------------------------------- */
 
 struct weftmpi_op *weftmpi_op_of(MPI_Op handle);
 void weftmpi_op_leave(struct weftmpi_op *op);
@@ -266,8 +267,7 @@ bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type 
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
 
-/* ---- group.c, attribute.c, topology.c, info.c --------------------------------------------------
- */
+/* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
 struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
 void weftmpi_group_leave(struct weftmpi_group *group);
@@ -277,7 +277,6 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* Copies and deletes by the callbacks of their keyvals; an error code of these. */
 int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm *to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
-void weftmpi_topology_free(struct weftmpi_topology *topology);
 /*
  * The neighbours, those that send first: (*ranks)[0..in), then [in..in + out). The caller frees
  * *ranks. MPI_PROC_NULL: outside of a grid.
@@ -285,10 +284,8 @@ void weftmpi_topology_free(struct weftmpi_topology *topology);
 int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks);
 struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology);
 
-/* ---- comm.c, agree.c ---------------------------------------------------------------------------
- */
+/* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
-struct weftmpi_comm *weftmpi_comm_of(MPI_Comm handle);
 /* A communicator of that group and number; takes the group's reference. NULL: no memory. */
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle);
 void weftmpi_comm_leave(struct weftmpi_comm *comm); /* freed with the last */
@@ -310,10 +307,9 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 void weftmpi_agree_drive(void); /* moves all on */
 void weftmpi_number_give(int number);
 
-/* ---- request.c ---------------------------------------------------------------------------------
- */
+/* ---- request.c ------------------------------------------------------------------------------- */
 
-/* An empty one, without a handle: on the stack of a blocking call, or to be kept. */
+/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
@@ -327,29 +323,45 @@ bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void 
  */
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle);
+/*
+ * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
+ * __func__, begins it and is its error. TOLD: the blocking form has a status.
+ */
+#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const int error = begin;                                                                   \
+        return weftmpi_request_wait(&begun, error, status);                                        \
+    }                                                                                              \
+    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const int error = begin;                                                                   \
+        return weftmpi_request_keep(&begun, error, request);                                       \
+    }
+#define BOTH(name, iname, begin, ...)                                                              \
+    FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
+#define BOTH_TOLD(name, iname, begin, ...)                                                         \
+    FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
 /* Moves what does not move by itself. True: there is something. */
 bool weftmpi_drive(void);
 void weftmpi_pause(void); /* between two looks */
-/* Waits for a collective while all others move. */
-weft_status weftmpi_team_wait(weft_team_op **op);
 /* The request of a send that is complete at once. */
 #define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
 /* Waits for sends and receives whose requests were freed. At the end. */
 void weftmpi_orphans_end(void);
 
-/* ---- point.c -----------------------------------------------------------------------------------
- */
+/* ---- point.c --------------------------------------------------------------------------------- */
 
 /* Begins what the request says; a persistent one again. Raises the error. */
 int weftmpi_point_begin(struct weftmpi_request *request);
 /* A buffered send: the bytes are copied. */
-weft_status weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
+int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* Waits for all of them. */
 void weftmpi_buffered_end(void);
 /* A source and tag that a receive may name. */
 int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag);
-/* Where the bytes of a receive may arrive in a row; NULL: no memory. */
-void *weftmpi_receive_row(struct weftmpi_request *request);
 /* Status of a receive from MPI_PROC_NULL; of no operation; of a message. */
 void weftmpi_no_process(MPI_Status *status);
 void weftmpi_empty_status(MPI_Status *status);

@@ -135,8 +135,7 @@ _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &
                    sizeof(MPI_Aint) == 8,
                "the table's rows");
 
-/* ---- operations -------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 enum { FIRST_OP = 0x21, LAST_OP = 0x3d };
 

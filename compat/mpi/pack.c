@@ -94,7 +94,8 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *pac
                 far);
 }
 
-MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)
+/* How many basic elements so many bytes are; -1: they end within one. */
+static MPI_Count elements_in(const struct weftmpi_type *type, size_t bytes)
 {
     if (type->size == 0 || bytes == 0)
         return 0;
@@ -117,8 +118,44 @@ MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)
     return elements;
 }
 
-/* ---- what programs call -----------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+int weftmpi_no_memory(const struct weftmpi_request *request)
+{
+    return weftmpi_fail(request->comm, request->call, MPI_ERR_NO_MEM, "no memory");
+}
+
+int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
+                   const struct weftmpi_type *type, const void **row)
+{
+    if (type->dense) {
+        *row = (const char *)user + type->true_lower;
+        return MPI_SUCCESS;
+    }
+    void *packed = weftmpi_request_memory(request, count * type->size);
+    if (packed == NULL)
+        return weftmpi_no_memory(request);
+    weftmpi_pack(type, count, user, packed);
+    *row = packed;
+    return MPI_SUCCESS;
+}
+
+int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
+                    struct weftmpi_type *type, void **row)
+{
+    const size_t bytes = count * type->size;
+
+    if (type->dense) {
+        *row = (char *)user + type->true_lower;
+        return MPI_SUCCESS;
+    }
+    *row = weftmpi_request_memory(request, bytes);
+    return *row != NULL && weftmpi_request_unpack(request, *row, user, type, bytes)
+               ? MPI_SUCCESS
+               : weftmpi_no_memory(request);
+}
+
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 /* The datatype, and the bytes that `count` elements take in the packed buffer. */
 static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, int count,
@@ -187,7 +224,7 @@ API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
     TYPE_IN(type, handle);
-    const MPI_Count elements = weftmpi_elements(type, weftmpi_status_bytes(status));
+    const MPI_Count elements = elements_in(type, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;
 }

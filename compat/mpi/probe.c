@@ -115,32 +115,15 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
         *handle = MPI_MESSAGE_NULL;
         return MPI_SUCCESS;
     }
-    request->buffer = buffer;
-    request->count = count;
-    void *row = weftmpi_receive_row(request);
-    if (row == NULL && !request->type->dense)
-        return weftmpi_fail(request->comm, call, MPI_ERR_NO_MEM, "no memory");
+    void *row;
+    TRY(weftmpi_row_out(request, buffer, (size_t)count, request->type, &row));
     const weft_status status = weft_host_receive_matched_begin(
         weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
     weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
     free(matched);
     *handle = MPI_MESSAGE_NULL;
-    return weftmpi_failed(request->comm, call, status);
+    return weftmpi_request_failed(request, status);
 }
 
-API(Mrecv, (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status))
-{
-    struct weftmpi_request request;
-    const int error = begin_matched(&request, __func__, buffer, count, type, message);
-
-    return error != MPI_SUCCESS ? error : weftmpi_request_wait(&request, error, status);
-}
-
-API(Imrecv,
-    (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request))
-{
-    struct weftmpi_request begun;
-
-    TRY(begin_matched(&begun, __func__, buffer, count, type, message));
-    return weftmpi_request_keep(&begun, MPI_SUCCESS, request);
-}
+BOTH_TOLD(Mrecv, Imrecv, begin_matched(&begun, __func__, buffer, count, type, message),
+          void *buffer, int count, MPI_Datatype type, MPI_Message *message)

@@ -31,7 +31,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
 {
     TRY(weftmpi_open(request, call, comm));
     TRY(weftmpi_type_in(request->comm, call, type, count, &reduction->type));
-    const struct weftmpi_op *op = weftmpi_op_of(handle);
+    struct weftmpi_op *op = weftmpi_op_of(handle);
     const struct weftmpi_type *of = reduction->type;
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
@@ -41,6 +41,8 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
                             "elements of the datatype overlap: %td to %td, extent %td",
                             (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
                             (ptrdiff_t)weftmpi_extent(of));
+    request->type = reduction->type;
+    request->operation = op->function != NULL ? op : NULL;
     reduction->combine = (weft_combine){
         .combine = combine,
         .bytes = (size_t)weftmpi_extent(of),
@@ -102,9 +104,8 @@ static int target_of(struct weftmpi_request *request, const struct reduction *re
     return MPI_SUCCESS;
 }
 
-static int begin_Reduce(struct weftmpi_request *request, const char *call, const void *send,
-                        void *receive, int count, MPI_Datatype type, MPI_Op op, int root,
-                        MPI_Comm comm)
+static int reduce(struct weftmpi_request *request, const char *call, const void *send,
+                  void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 {
     struct reduction reduction;
     const void *source;
@@ -117,9 +118,9 @@ static int begin_Reduce(struct weftmpi_request *request, const char *call, const
         TRY(target_of(request, &reduction, receive, (size_t)count, &target));
     TRY(source_of(request, &reduction, here && send == MPI_IN_PLACE ? receive : send, (size_t)count,
                   &source));
-    return weftmpi_failed(request->comm, call,
-                          weft_team_reduce(request->comm->team, root, source, target, (size_t)count,
-                                           &reduction.combine, &request->collective));
+    return weftmpi_request_failed(
+        request, weft_team_reduce(request->comm->team, root, source, target, (size_t)count,
+                                  &reduction.combine, &request->collective));
 }
 
 /* Source and target of the reductions that have both everywhere. */
@@ -131,34 +132,25 @@ static int open_both(struct weftmpi_request *request, const void *send, void *re
     return target_of(request, reduction, receive, received, target);
 }
 
-static int begin_Allreduce(struct weftmpi_request *request, const char *call, const void *send,
-                           void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+/* Allreduce, Scan and Exscan. */
+static int everywhere(enum weft_team_kind kind, struct weftmpi_request *request, const char *call,
+                      const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                      MPI_Comm comm)
 {
+    const size_t n = (size_t)count;
     struct reduction reduction;
     const void *source;
     void *target;
 
     TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    TRY(open_both(request, send, receive, (size_t)count, (size_t)count, &reduction, &source,
-                  &target));
-    return weftmpi_failed(request->comm, call,
-                          weft_team_allreduce(request->comm->team, source, target, (size_t)count,
-                                              &reduction.combine, &request->collective));
-}
-
-static int scan(bool before, struct weftmpi_request *request, const char *call, const void *send,
-                void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    struct reduction reduction;
-    const void *source;
-    void *target;
-
-    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    TRY(open_both(request, send, receive, (size_t)count, (size_t)count, &reduction, &source,
-                  &target));
-    return weftmpi_failed(request->comm, call,
-                          weft_team_scan(request->comm->team, before, source, target, (size_t)count,
-                                         &reduction.combine, &request->collective));
+    TRY(open_both(request, send, receive, n, n, &reduction, &source, &target));
+    weft_team *team = request->comm->team;
+    return weftmpi_request_failed(
+        request,
+        kind == WEFT_TEAM_ALLREDUCE
+            ? weft_team_allreduce(team, source, target, n, &reduction.combine, &request->collective)
+            : weft_team_scan(team, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n,
+                             &reduction.combine, &request->collective));
 }
 
 /* counts NULL: `count` for each. */
@@ -185,29 +177,27 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
     }
     TRY(open_both(request, send, receive, all, each[request->comm->rank], &reduction, &source,
                   &target));
-    return weftmpi_failed(request->comm, call,
-                          weft_team_reduce_scatter(request->comm->team, source, target, each,
-                                                   &reduction.combine, &request->collective));
+    return weftmpi_request_failed(
+        request, weft_team_reduce_scatter(request->comm->team, source, target, each,
+                                          &reduction.combine, &request->collective));
 }
-
-#define begin_Scan(...)   scan(false, __VA_ARGS__)
-#define begin_Exscan(...) scan(true, __VA_ARGS__)
-#define begin_Reduce_scatter(request, call, send, receive, counts, type, op, comm)                 \
-    reduce_scatter(request, call, send, receive, counts, 0, type, op, comm)
-#define begin_Reduce_scatter_block(request, call, send, receive, count, type, op, comm)            \
-    reduce_scatter(request, call, send, receive, NULL, count, type, op, comm)
 
 #define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
 
-BOTH(Reduce, Ireduce, (&begun, __func__, send, receive, count, type, op, root, comm), ELEMENTS,
-     int root, MPI_Comm comm)
-BOTH(Allreduce, Iallreduce, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
+BOTH(Reduce, Ireduce, reduce(&begun, __func__, send, receive, count, type, op, root, comm),
+     ELEMENTS, int root, MPI_Comm comm)
+BOTH(Allreduce, Iallreduce,
+     everywhere(WEFT_TEAM_ALLREDUCE, &begun, __func__, send, receive, count, type, op, comm),
+     ELEMENTS, MPI_Comm comm)
+BOTH(Scan, Iscan,
+     everywhere(WEFT_TEAM_SCAN, &begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
      MPI_Comm comm)
-BOTH(Scan, Iscan, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
-BOTH(Exscan, Iexscan, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
-     MPI_Comm comm)
+BOTH(Exscan, Iexscan,
+     everywhere(WEFT_TEAM_SCAN_BEFORE, &begun, __func__, send, receive, count, type, op, comm),
+     ELEMENTS, MPI_Comm comm)
 BOTH(Reduce_scatter_block, Ireduce_scatter_block,
-     (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
-BOTH(Reduce_scatter, Ireduce_scatter, (&begun, __func__, send, receive, counts, type, op, comm),
-     const void *send, void *receive, const int counts[], MPI_Datatype type, MPI_Op op,
+     reduce_scatter(&begun, __func__, send, receive, NULL, count, type, op, comm), ELEMENTS,
      MPI_Comm comm)
+BOTH(Reduce_scatter, Ireduce_scatter,
+     reduce_scatter(&begun, __func__, send, receive, counts, 0, type, op, comm), const void *send,
+     void *receive, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)

@@ -18,7 +18,6 @@ struct weftmpi_request weftmpi_request_done = {
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
 {
-    memset(request, 0, sizeof(*request));
     request->way = way;
     request->call = call;
     request->comm = comm;
@@ -68,8 +67,7 @@ static void let_go(struct weftmpi_request *request)
     request->unpacks_count = request->memory_count = 0;
 }
 
-/* ---- completion -------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 static weft_status poll_message(weft_message_op *op, double seconds, weft_message *message,
                                 bool *done)
@@ -112,12 +110,12 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
             if (request->unpacks_count != 0 && message.bytes < request->unpacks[0].bytes)
                 request->unpacks[0].bytes = message.bytes;
         }
-        request->error = weftmpi_failed(request->comm, request->call, status);
+        request->error = weftmpi_request_failed(request, status);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
         if (done && request->error == MPI_SUCCESS)
-            request->error = weftmpi_failed(request->comm, request->call, status);
+            request->error = weftmpi_request_failed(request, status);
     }
     return done;
 }
@@ -128,7 +126,7 @@ static bool poll_collective(struct weftmpi_request *request, double seconds)
 
     if (status == WEFT_ERR_TIMEOUT && request->collective != NULL)
         return false;
-    request->error = weftmpi_failed(request->comm, request->call, status);
+    request->error = weftmpi_request_failed(request, status);
     return true;
 }
 
@@ -188,19 +186,6 @@ void weftmpi_request_until(struct weftmpi_request *request)
         ;
 }
 
-weft_status weftmpi_team_wait(weft_team_op **op)
-{
-    weft_status status = WEFT_OK;
-
-    while (*op != NULL) {
-        const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
-        status = weft_team_wait_for(op, weftmpi_drive() ? 50e-6 : alone);
-        if (status != WEFT_OK && status != WEFT_ERR_TIMEOUT)
-            break;
-    }
-    return status;
-}
-
 /* All but MPI_ERROR, which only the calls for several requests set. */
 static void tell(const MPI_Status *from, MPI_Status *status)
 {
@@ -222,8 +207,7 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
     return request->error;
 }
 
-/* ---- handles ----------------------------------------------------------------------------------
- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle)
 {
@@ -252,6 +236,8 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     weftmpi_hold(&kept->comm->references);
     if (kept->type != NULL)
         weftmpi_hold(&kept->type->references);
+    if (kept->operation != NULL)
+        weftmpi_hold(&kept->operation->references);
     return MPI_SUCCESS;
 }
 
@@ -260,6 +246,8 @@ static void destroy(struct weftmpi_request *request)
     let_go(request);
     if (request->type != NULL)
         weftmpi_type_leave(request->type);
+    if (request->operation != NULL)
+        weftmpi_op_leave(request->operation);
     weftmpi_comm_leave(request->comm);
     free(request);
 }
@@ -300,8 +288,7 @@ int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MP
     return error;
 }
 
-/* ---- one --------------------------------------------------------------------------------------
- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 API(Wait, (MPI_Request * handle, MPI_Status *status))
 {

@@ -93,17 +93,17 @@ API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 /* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
 API(Finalize, (void))
 {
-    weft_team_op *op = NULL;
+    struct weftmpi_request request = {0};
 
     TRY(weftmpi_is_open(__func__));
     TRY(weftmpi_attributes_delete(weftmpi.self));
     TRY(weftmpi_attributes_delete(weftmpi.world));
     weftmpi_orphans_end();
     weftmpi_buffered_end();
-    weft_status status = weft_team_barrier(weftmpi.world->team, &op);
-    if (status == WEFT_OK)
-        status = weftmpi_team_wait(&op);
-    TRY(weftmpi_failed(NULL, __func__, status));
+    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, __func__, weftmpi.world);
+    const weft_status status = weft_team_barrier(weftmpi.world->team, &request.collective);
+    TRY(weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
+                             MPI_STATUS_IGNORE));
     weftmpi_comm_leave(weftmpi.self);
     weftmpi_comm_leave(weftmpi.world);
     weftmpi.world = weftmpi.self = NULL;
@@ -153,21 +153,15 @@ API(Abort, (MPI_Comm comm, int code))
     _exit(code == 0 ? 1 : code & 0xff);
 }
 
-/* ---- what programs ask ------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
-static double now(void)
+extern double PMPI_Wtime(void) __attribute__((alias("MPI_Wtime")));
+__attribute__((weak)) double MPI_Wtime(void)
 {
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-extern double PMPI_Wtime(void) __attribute__((alias("MPI_Wtime")));
-__attribute__((weak)) double MPI_Wtime(void)
-{
-    return now();
 }
 
 extern double PMPI_Wtick(void) __attribute__((alias("MPI_Wtick")));

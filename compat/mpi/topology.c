@@ -4,27 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void weftmpi_topology_free(struct weftmpi_topology *topology)
-{
-    if (topology == NULL)
-        return;
-    free(topology->numbers);
-    free(topology);
-}
-
 /* One of that kind, with room for so many numbers, which its arrays share; NULL: no memory. */
 static struct weftmpi_topology *make(int kind, size_t numbers)
 {
-    struct weftmpi_topology *topology = calloc(1, sizeof(*topology));
+    struct weftmpi_topology *topology = calloc(1, sizeof(*topology) + numbers * sizeof(int));
 
-    if (topology == NULL)
-        return NULL;
-    topology->kind = kind;
-    topology->count = numbers;
-    topology->numbers = calloc(numbers + 1, sizeof(int));
-    if (topology->numbers == NULL) {
-        free(topology);
-        return NULL;
+    if (topology != NULL) {
+        topology->kind = kind;
+        topology->count = numbers;
     }
     return topology;
 }
@@ -48,10 +35,7 @@ struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *to
     struct weftmpi_topology *copy = make(topology->kind, topology->count);
 
     if (copy != NULL) {
-        int *numbers = copy->numbers;
-        memcpy(numbers, topology->numbers, topology->count * sizeof(int));
-        *copy = *topology;
-        copy->numbers = numbers;
+        memcpy(copy, topology, sizeof(*copy) + topology->count * sizeof(int));
         lay_out(copy);
     }
     return copy;
@@ -81,8 +65,7 @@ API(Topo_test, (MPI_Comm handle, int *kind))
     return MPI_SUCCESS;
 }
 
-/* ---- grids ------------------------------------------------------------------------------------
- */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 /* Whether `factor`, so many times, is at least `left`. */
 static bool reaches(int factor, int times, int left)
@@ -288,8 +271,7 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
     return weftmpi_agree_now(__func__, comm, group, sub, part);
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 API(Dist_graph_create_adjacent,
     (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
@@ -351,8 +333,7 @@ API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int sour
     return MPI_SUCCESS;
 }
 
-/* ---- neighbours -------------------------------------------------------------------------------
- */
+/* ---- neighbours ------------------------------------------------------------------------------ */
 
 int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks)
 {

@@ -153,8 +153,7 @@ int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype ha
     return MPI_SUCCESS;
 }
 
-/* ---- what programs ask ------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
 int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type)
 {
@@ -212,8 +211,7 @@ API(Type_free, (MPI_Datatype * handle))
     TYPE_IN(type, *handle);
     if (type->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(type->handle));
-    weftmpi_type_leave(type);
+    weftmpi_type_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
 }

@@ -3,43 +3,43 @@
 
 #include "request.h"
 
-/* ---- several ----------------------------------------------------------------------------------
- */
+/* ---- several --------------------------------------------------------------------------------- */
 
-/* Ends one of several; its error stands in its status. */
-static int end_one(MPI_Request *handle, MPI_Status *status)
+/* Ends so many; indices NULL: all of them. Each one's error stands in its status. */
+static int end_some(const char *call, MPI_Request handles[], int count, const int indices[],
+                    MPI_Status statuses[])
 {
-    struct weftmpi_request *request;
-    int error = weftmpi_request_find("MPI_Waitall", *handle, false, &request);
+    int result = MPI_SUCCESS;
 
-    if (error == MPI_SUCCESS)
-        error = weftmpi_request_end(request, handle, status);
-    if (status != MPI_STATUS_IGNORE)
-        status->MPI_ERROR = error;
-    return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+    for (int i = 0; i < count; i++) {
+        MPI_Request *const handle = &handles[indices == NULL ? i : indices[i]];
+        MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
+        struct weftmpi_request *request;
+        int error = weftmpi_request_find(call, *handle, false, &request);
+        if (error == MPI_SUCCESS)
+            error = weftmpi_request_end(request, handle, status);
+        if (status != MPI_STATUS_IGNORE)
+            status->MPI_ERROR = error;
+        if (error != MPI_SUCCESS)
+            result = MPI_ERR_IN_STATUS;
+    }
+    return result;
 }
 
 API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 {
-    int error = MPI_SUCCESS;
-
     TRY(weftmpi_is_open(__func__));
     for (int i = 0; i < count; i++) {
         struct weftmpi_request *request;
         TRY(weftmpi_request_find(__func__, handles[i], false, &request));
         if (request != NULL)
             weftmpi_request_until(request);
-        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
     }
-    return error;
+    return end_some(__func__, handles, count, NULL, statuses);
 }
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
 {
-    int error = MPI_SUCCESS;
-
     TRY(weftmpi_is_open(__func__));
     weftmpi_drive();
     *flag = 1;
@@ -48,11 +48,7 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
         TRY(weftmpi_request_find(__func__, handles[i], false, &request));
         *flag = request == NULL || weftmpi_request_poll(request, 0);
     }
-    for (int i = 0; i < count && *flag; i++)
-        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
-    return error;
+    return *flag ? end_some(__func__, handles, count, NULL, statuses) : MPI_SUCCESS;
 }
 
 /*
@@ -95,59 +91,49 @@ static int look_until(const char *call, int count, MPI_Request handles[], int mo
     }
 }
 
+/* Ends the one at `index`; MPI_UNDEFINED: none was active. */
+static int end_any(const char *call, MPI_Request handles[], int index, MPI_Status *status)
+{
+    struct weftmpi_request *request;
+
+    if (index == MPI_UNDEFINED)
+        return weftmpi_request_end(NULL, NULL, status);
+    TRY(weftmpi_request_find(call, handles[index], false, &request));
+    return weftmpi_request_end(request, &handles[index], status);
+}
+
 API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
 {
-    int done, one = MPI_UNDEFINED;
+    int done;
 
-    TRY(look_until(__func__, count, handles, 1, &done, &one));
-    *index = done == MPI_UNDEFINED ? MPI_UNDEFINED : one;
-    if (done == MPI_UNDEFINED)
-        return weftmpi_request_end(NULL, NULL, status);
-    struct weftmpi_request *request;
-    TRY(weftmpi_request_find(__func__, handles[one], false, &request));
-    return weftmpi_request_end(request, &handles[one], status);
+    *index = MPI_UNDEFINED;
+    TRY(look_until(__func__, count, handles, 1, &done, index));
+    return end_any(__func__, handles, *index, status);
 }
 
 API(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status))
 {
-    int done, one = MPI_UNDEFINED;
+    int done;
 
-    TRY(look(__func__, count, handles, 1, &done, &one));
+    *index = MPI_UNDEFINED;
+    TRY(look(__func__, count, handles, 1, &done, index));
     *flag = done != 0;
-    *index = done == 1 ? one : MPI_UNDEFINED;
-    if (done == 0)
-        return MPI_SUCCESS;
-    struct weftmpi_request *request = NULL;
-    if (done == 1)
-        TRY(weftmpi_request_find(__func__, handles[one], false, &request));
-    return weftmpi_request_end(request, done == 1 ? &handles[one] : NULL, status);
-}
-
-static int end_some(MPI_Request handles[], int done, const int indices[], MPI_Status statuses[])
-{
-    int error = MPI_SUCCESS;
-
-    for (int i = 0; i < done; i++)
-        if (end_one(&handles[indices[i]], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
-    return error;
+    return *flag ? end_any(__func__, handles, *index, status) : MPI_SUCCESS;
 }
 
 API(Waitsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
 {
     TRY(look_until(__func__, count, handles, count, done, indices));
-    return end_some(handles, *done, indices, statuses);
+    return end_some(__func__, handles, *done, indices, statuses);
 }
 
 API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
 {
     TRY(look(__func__, count, handles, count, done, indices));
-    return end_some(handles, *done, indices, statuses);
+    return end_some(__func__, handles, *done, indices, statuses);
 }
 
-/* ---- persistent -------------------------------------------------------------------------------
- */
+/* ---- persistent ------------------------------------------------------------------------------ */
 
 API(Start, (MPI_Request * handle))
 {
@@ -172,8 +158,7 @@ API(Startall, (int count, MPI_Request handles[]))
     return MPI_SUCCESS;
 }
 
-/* ---- taken back -------------------------------------------------------------------------------
- */
+/* ---- taken back ------------------------------------------------------------------------------ */
 
 API(Cancel, (MPI_Request * handle))
 {

@@ -27,11 +27,7 @@ enum weft_mail_kind {
     WEFT_MAIL_CREDIT     /* so much was taken in all: data.taken (msg/far.c) */
 };
 
-/* Flags of EAGER and OFFER. */
-enum {
-    WEFT_MAIL_WANTED = 1,    /* EAGER: TAKEN is to be answered */
-    WEFT_MAIL_COLLECTIVE = 2 /* it matches in the context's second matching */
-};
+enum { WEFT_MAIL_WANTED = 1 /* a flag of EAGER: TAKEN is to be answered */ };
 
 /* What a frame says, apart from its place in the ring. */
 struct weft_mail_text {

@@ -18,6 +18,24 @@ weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char
 }
 
 /*
+ * Those of communicators that had the same place in the table before, if nothing is left in them.
+ * The program says that they are gone, not a frame: other processes may name any handle.
+ */
+static void drop_earlier(struct weft_messages *m, weft_comm comm)
+{
+    for (int i = 0; i < WEFT_CONTEXT_BINS; i++) {
+        struct weft_msg_context *next = m->contexts.bin[i], *context;
+        while ((context = next) != NULL) {
+            next = context->next;
+            if (context->handle != comm &&
+                weft_handle_index(context->handle) == weft_handle_index(comm) &&
+                weft_match_empty(&context->match) && !weft_transfer_uses(&m->transfers, context))
+                weft_context_drop(&m->contexts, context);
+        }
+    }
+}
+
+/*
  * The context of a group of weft_host_split, whose members become known at its first use. NULL: it
  * is none of this process, or (*memory false) there is no memory. Tables and messages locked.
  */
@@ -37,6 +55,7 @@ static struct weft_msg_context *context_of_group(struct weft_messages *m, weft_c
         *memory = context != NULL;
         return context;
     }
+    drop_earlier(m, comm);
     process = malloc((size_t)entry->members * sizeof(*process));
     for (int i = 0; process != NULL && i < entry->members; i++)
         process[i] = entry->member[i].process;

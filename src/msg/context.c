@@ -20,21 +20,6 @@ struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_
     return found;
 }
 
-/* Those of communicators that had the same place in the table before, if nothing is left in them.
- */
-static void drop_earlier(struct weft_contexts *contexts, weft_comm handle)
-{
-    for (int i = 0; i < WEFT_CONTEXT_BINS && !weft_group_is(handle); i++) {
-        struct weft_msg_context *next = contexts->bin[i], *context;
-        while ((context = next) != NULL) {
-            next = context->next;
-            if (weft_handle_index(context->handle) == weft_handle_index(handle) &&
-                weft_context_empty(context))
-                weft_context_drop(contexts, context);
-        }
-    }
-}
-
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle)
 {
     struct weft_msg_context **bin = bin_of(contexts, handle);
@@ -42,9 +27,7 @@ struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_
 
     if (made == NULL)
         return NULL;
-    drop_earlier(contexts, handle);
-    for (int i = 0; i < WEFT_MATCHINGS; i++)
-        weft_match_open(&made->match[i]);
+    weft_match_open(&made->match);
     made->handle = handle;
     made->next = *bin;
     *bin = made;
@@ -66,14 +49,6 @@ bool weft_context_know(struct weft_msg_context *context, const int *process, int
     for (int i = 0; i < members; i++)
         context->member[process[i]] = i;
     context->members = members;
-    return true;
-}
-
-bool weft_context_empty(const struct weft_msg_context *context)
-{
-    for (int i = 0; i < WEFT_MATCHINGS; i++)
-        if (!weft_match_empty(&context->match[i]))
-            return false;
     return true;
 }
 

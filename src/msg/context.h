@@ -1,6 +1,6 @@
 /*
  * msg/context.h - contexts: where messages match. One for each communicator of host programs, by
- * its handle; each has two matchings, so that a collective never takes a message.
+ * its handle.
  *
  * A message may come before this process has used its communicator, or has even heard of it. The
  * context is made then, and its members become known when the program first names it.
@@ -12,8 +12,6 @@
 #include "msg/match.h"
 #include "weft/types.h"
 
-enum weft_matching { WEFT_OF_PROGRAM, WEFT_OF_COLLECTIVES, WEFT_MATCHINGS };
-
 struct weft_msg_context {
     struct weft_msg_context *next; /* of its bin */
     weft_comm handle;
@@ -23,7 +21,7 @@ struct weft_msg_context {
     /* What a message with that tag belongs to, in words; NULL: the tag says it. */
     void (*words)(const void *of, int tag, char *text, size_t bytes);
     const void *words_of;
-    struct weft_match match[WEFT_MATCHINGS];
+    struct weft_match match;
 };
 
 enum { WEFT_CONTEXT_BINS = 64 };
@@ -52,15 +50,13 @@ static inline struct weft_msg_context *weft_context_find(struct weft_contexts *c
     return weft_context_look(contexts, handle);
 }
 
-/* A new one, without members; in the place of an earlier communicator's that is empty. NULL: no
- * memory. */
+/* A new one, without members. NULL: no memory. */
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle);
 
 /* Its members become known, copied. False: no memory. */
 bool weft_context_know(struct weft_msg_context *context, const int *process, int members,
                        int processes);
 
-bool weft_context_empty(const struct weft_msg_context *context);
 void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context);
 /* All of them. */
 void weft_contexts_close(struct weft_contexts *contexts);

@@ -127,10 +127,9 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
     struct weft_msg_context *context = context_of(m, text->context);
     if (context == NULL)
         return false;
-    struct weft_match *match = &context->match[(head.flags & WEFT_MAIL_COLLECTIVE) != 0];
-    struct weft_posted *posted = weft_match_arrive(match, process, text->tag);
+    struct weft_posted *posted = weft_match_arrive(&context->match, process, text->tag);
     if (posted == NULL) {
-        keep(m, match, &met, text);
+        keep(m, &context->match, &met, text);
         return true;
     }
     meet(m, (struct weft_transfer *)(void *)posted, &met);

@@ -75,7 +75,7 @@ static void add_kept(struct text *text, const struct weft_msg_context *context, 
     const struct weft_kept *kept;
     int count = 0;
 
-    TAILQ_FOREACH (kept, &context->match[WEFT_OF_PROGRAM].arrived, in_order) {
+    TAILQ_FOREACH (kept, &context->match.arrived, in_order) {
         const struct weft_unexpected *message = (const void *)kept;
         if ((process != WEFT_ANY && kept->from != process) || count++ >= NAMED)
             continue;
@@ -165,7 +165,7 @@ static void add_left(struct text *text, int *count, const struct weft_msg_contex
 {
     const struct weft_kept *kept;
 
-    TAILQ_FOREACH (kept, &context->match[WEFT_OF_PROGRAM].arrived, in_order) {
+    TAILQ_FOREACH (kept, &context->match.arrived, in_order) {
         if ((*count)++ >= NAMED)
             continue;
         add(text, "%sfrom ", *count == 1 ? "" : ", ");

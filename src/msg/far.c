@@ -90,10 +90,10 @@ bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
     struct weft_msg_peer *peer = &m->peers[transfer->peer];
 
     if (m->job->config.msg_put == 0 || peer->out.ring != NULL || transfer->device ||
-        m->stage != NULL || transfer->peer == m->job->numbers.process || transfer->offer == 0 ||
+        transfer->peer == m->job->numbers.process || transfer->offer == 0 ||
         weft_memory_is_offer(transfer->offer))
         return false;
-    if (proxy->net_ops->reg(proxy->net, transfer->buffer, transfer->room, &transfer->key) !=
+    if (proxy->net_ops->reg(proxy->net, transfer->buffer, transfer->room, true, &transfer->key) !=
         WEFT_OK) {
         weft_msg_no_memory(m, "a region of a receive");
         return true;

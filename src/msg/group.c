@@ -67,7 +67,8 @@ weft_status weft_message_group_give(weft_job *job, weft_comm *group)
     const weft_status status = weft_msg_begin_in(&call, job, "weft_message_group_give", *group);
     if (status != WEFT_OK)
         return status;
-    if (!weft_context_empty(call.context) || weft_transfer_uses(&call.m->transfers, call.context))
+    if (!weft_match_empty(&call.context->match) ||
+        weft_transfer_uses(&call.m->transfers, call.context))
         return weft_msg_refuse(&call, WEFT_ERR_STATE,
                                "a receive, a send or a message of group 0x%x is left", *group);
     weft_context_drop(&call.m->contexts, call.context);

@@ -167,11 +167,6 @@ static inline void weft_msg_reuse(const struct weft_msg_peer *peer)
 bool weft_msg_flush(struct weft_messages *m, int process);
 /* Whether a payload of so many bytes may go along: its receiver has room to keep it. */
 bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t bytes);
-/* It has gone. */
-static inline void weft_msg_gave(struct weft_msg_peer *peer, uint32_t bytes)
-{
-    peer->given += weft_mail_need(bytes);
-}
 /* A payload that came from a process is kept no more. */
 void weft_msg_took(struct weft_messages *m, int process, uint32_t bytes);
 

@@ -5,7 +5,6 @@
 #include "msg/copy.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
-#include "runtime/service/landing.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -185,8 +184,8 @@ static weft_status expose(struct weft_messages *m)
 
     if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
         return WEFT_OK;
-    weft_landing_own(m->job, m->box, m->share.bytes);
-    const weft_status status = proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, &m->key);
+    const weft_status status =
+        proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, true, &m->key);
     m->exposed = status == WEFT_OK;
     return status;
 }
@@ -254,14 +253,13 @@ static void free_kept(struct weft_messages *m)
     struct weft_transfer *transfer = NULL;
 
     for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
-        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
-            for (int i = 0; i < WEFT_MATCHINGS; i++) {
-                struct weft_kept *kept;
-                while ((kept = TAILQ_FIRST(&c->match[i].arrived)) != NULL) {
-                    weft_match_take(&c->match[i], kept);
-                    weft_unexpected_free(&m->unexpected, (void *)kept);
-                }
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next) {
+            struct weft_kept *kept;
+            while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
+                weft_match_take(&c->match, kept);
+                weft_unexpected_free(&m->unexpected, (void *)kept);
             }
+        }
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
             weft_unexpected_free(&m->unexpected, transfer->matched);

@@ -16,7 +16,7 @@ static void aim(struct weft_transfer *transfer, void *target, size_t most, bool 
 static struct weft_transfer *begin(struct weft_msg_call *call, void *target, size_t most,
                                    weft_status *status)
 {
-    struct weft_match *match = &call->context->match[WEFT_OF_PROGRAM];
+    struct weft_match *match = &call->context->match;
     bool device;
 
     *status = weft_msg_place(call, target, most, &device);
@@ -88,7 +88,7 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
                                "the operation", job->numbers.process);
     *cancelled = transfer->state == WEFT_TRANSFER_WAITS;
     if (*cancelled) {
-        weft_match_cancel(&transfer->context->match[WEFT_OF_PROGRAM], &transfer->posted);
+        weft_match_cancel(&transfer->context->match, &transfer->posted);
         weft_transfer_give(&call.m->transfers, transfer);
         *op = WEFT_MESSAGE_NONE;
     }
@@ -163,8 +163,8 @@ static void tell_kept(const struct weft_msg_call *call, const struct weft_unexpe
 
 static struct weft_unexpected *find(const struct weft_msg_call *call)
 {
-    return (struct weft_unexpected *)(void *)weft_match_find(&call->context->match[WEFT_OF_PROGRAM],
-                                                             call->process, call->tag);
+    return (struct weft_unexpected *)(void *)weft_match_find(&call->context->match, call->process,
+                                                             call->tag);
 }
 
 static bool is_there(struct weft_messages *m, void *call)
@@ -195,7 +195,7 @@ static weft_status take(struct weft_msg_call *call, weft_message_op *matched, we
 
     if (transfer == NULL)
         return WEFT_ERR_MEMORY;
-    weft_match_take(&call->context->match[WEFT_OF_PROGRAM], &kept->kept);
+    weft_match_take(&call->context->match, &kept->kept);
     transfer->matched = kept;
     transfer->posted.from = kept->kept.from;
     transfer->posted.tag = kept->kept.tag;

@@ -45,14 +45,15 @@ static struct weft_exposure *free_place(struct weft_arrive *arrive)
     return &list[old];
 }
 
-weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, uint64_t *key)
+weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, bool own,
+                            uint64_t *key)
 {
     weft_lock(&arrive->lock);
     struct weft_exposure *place = free_place(arrive);
     if (place != NULL) {
         const uint32_t generation = (place->generation + 1) & UINT32_MAX >> 1;
         *place = (struct weft_exposure){
-            .base = base, .bytes = bytes, .generation = generation, .used = true};
+            .base = base, .bytes = bytes, .generation = generation, .used = true, .own = own};
         *key = (uint64_t)generation << 32 | (uint64_t)(place - arrive->list);
     }
     weft_unlock(&arrive->lock);
@@ -237,14 +238,6 @@ static weft_status give(const struct weft_arrive *arrive, const struct weft_arri
                : WEFT_ERR_DEVICE;
 }
 
-static bool is_own(const struct weft_arrive_device *device, const void *target)
-{
-    for (size_t i = 0; i < sizeof(device->own) / sizeof(device->own[0]); i++)
-        if ((uintptr_t)target - (uintptr_t)device->own[i].memory < device->own[i].bytes)
-            return true;
-    return false;
-}
-
 weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_t key,
                                 uint64_t offset, const void *data, size_t bytes, uint32_t notice)
 {
@@ -258,7 +251,7 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
         const struct weft_exposure *region = find(arrive, key, offset, bytes);
         if (region != NULL) {
             arrival.target = region->base + offset;
-            later = later && !is_own(arrive->device, arrival.target);
+            later = later && !region->own;
             if (later)
                 status = give(arrive, &arrival);
             else

@@ -59,11 +59,6 @@ struct weft_arrive_device {
     /* A mark behind all that; whether everything before it is there. Marks are reached in order. */
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
-    /* Memory of the host's own among the regions: it stores there itself, at once. */
-    struct {
-        const void *memory;
-        size_t bytes;
-    } own[2];
     /* The device itself; ops NULL: it is none that fetches from pinned memory. */
     const struct weft_device_ops *ops;
     struct weft_device *device;
@@ -75,7 +70,7 @@ struct weft_exposure {
     size_t bytes;
     uint32_t generation;
     uint32_t holders; /* nothing else takes this place while there are any */
-    bool used;
+    bool used, own;   /* own: the host stores there itself */
     void *mr;         /* the network's registration of it; NULL: none */
     uint64_t own_key; /* by which the others know that */
 };
@@ -112,7 +107,8 @@ void weft_arrive_close(struct weft_arrive *arrive);
  * A key is a place in the table and its generation, so that a key that is no longer good is
  * recognised even when other memory has taken its place. Its top bit is never set. Errors: MEMORY.
  */
-weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, uint64_t *key);
+weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, bool own,
+                            uint64_t *key);
 /*
  * When it returns, nothing is written there any more, except by who holds it, and by the network's
  * device until the registration that was kept, which is returned, is gone.

@@ -113,8 +113,11 @@ struct weft_net_ops {
     weft_status (*address)(struct weft_net *net, void *address);
     weft_status (*connect)(struct weft_net *net, int process, const void *address);
 
-    /* Exposes memory; the key is meaningful to the other processes. */
-    weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+    /*
+     * Exposes memory; the key is meaningful to the other processes. own: the host stores there
+     * itself, at once, also where windows are not memory that it stores to (arrive.h).
+     */
+    weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
     void (*dereg)(struct weft_net *net, uint64_t key);
     /* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
     void (*place)(struct weft_net *net, uint64_t key, uint64_t place[2]);

@@ -3,6 +3,7 @@
  * the order of mixed sizes; wildcards; probes; operations completed in any order; groups.
  */
 #ifndef __CUDACC__ /* no kernel */
+#include "msg/msg.h"
 #include "support/test.h"
 
 #include "weft/message.h"
@@ -80,6 +81,10 @@ static void check_sizes(struct test_env *env)
             TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
             TEST(env, op.index == 0 && op.generation == 0);
         }
+    /* Over a network large ones are put from memory of the host to it, whatever the device. */
+    const struct weft_messages *const m = env->job->messages;
+    const bool far = n > 1 && m->peers[from].out.ring == NULL;
+    TEST_EQ(env, m->put != 0, far && env->job->config.msg_put != 0);
     free(out);
     free(in);
 }

@@ -143,7 +143,7 @@ static struct stage *open_stage(bool device, const char *threads)
         .context = stage, .land = land, .settle = settle, .mark = mark, .settled = settled};
     if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
         weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
-        weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, &stage->key) != WEFT_OK ||
+        weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, false, &stage->key) != WEFT_OK ||
         weft_net_mpi.address(stage->net, address) != WEFT_OK)
         abort();
     memcpy(&victim, address, sizeof(victim));

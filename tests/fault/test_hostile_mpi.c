@@ -162,7 +162,7 @@ static void give_up(void)
     CHECK(weft_now_ns() - before > 500000000); /* it waited for what does not come here */
     CHECK(stage->lingers == 1);
     uint64_t other;
-    CHECK(weft_net_mpi.reg(stage->net, stage->memory, MEMORY, &other) == WEFT_OK);
+    CHECK(weft_net_mpi.reg(stage->net, stage->memory, MEMORY, false, &other) == WEFT_OK);
     CHECK((uint32_t)other != (uint32_t)stage->key); /* its place is taken still */
     send_bytes(stage, WEFT_NET_MPI_TAG_PAYLOAD, payload, sizeof(payload));
     CHECK(turns(stage) == WEFT_OK);

@@ -62,9 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     weft_arrive_open(&arrive, "fuzz", &(struct weft_net_open){0}, NULL, 1, NULL);
     MUST(memory != NULL);
-    MUST(weft_arrive_reg(&arrive, memory, REGION, &gone) == WEFT_OK);
+    MUST(weft_arrive_reg(&arrive, memory, REGION, false, &gone) == WEFT_OK);
     weft_arrive_dereg(&arrive, gone);
-    MUST(weft_arrive_reg(&arrive, memory, REGION, &key) == WEFT_OK);
+    MUST(weft_arrive_reg(&arrive, memory, REGION, false, &key) == WEFT_OK);
     MUST(weft_arrive_deliver(&arrive, 0, gone, 0, memory, 1, 0) != WEFT_OK);
     while (in.size > 0) {
         check_notice(job_of_one(), fuzz_word(&in));

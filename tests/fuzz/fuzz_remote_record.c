@@ -28,11 +28,12 @@ static weft_status put(struct weft_net *net, const struct weft_net_put *what)
     return WEFT_OK;
 }
 
-static weft_status reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
     (void)net;
     (void)base;
     (void)bytes;
+    (void)own;
     *key = 1;
     return WEFT_OK;
 }

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     MUST(ops != NULL && ops->open(&net, &open) == WEFT_OK);
     MUST(ops->address(net, address) == WEFT_OK && ops->connect(net, 0, address) == WEFT_OK);
-    MUST(ops->reg(net, memory + GUARD, REGION, &key) == WEFT_OK);
+    MUST(ops->reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
     ops->caps(net, &caps);
     MUST(caps.stage != NULL);
     memset(caps.stage, FILL, STAGE);

@@ -361,6 +361,25 @@ static void at_once(void)
     }
 }
 
+/* The operation and the datatype are freed while a reduction is under way that uses both. */
+static void freed(void)
+{
+    const matrix mine = matrix_of(me, 0);
+    matrix all;
+    MPI_Datatype four;
+    MPI_Op op;
+    MPI_Request request;
+
+    MPI_Type_contiguous(4, MPI_UNSIGNED, &four);
+    MPI_Type_commit(&four);
+    MPI_Op_create(multiply, 0, &op);
+    MPI_Iallreduce(&mine, &all, 1, four, op, comm, &request);
+    MPI_Op_free(&op);
+    MPI_Type_free(&four);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(same(all, product(0, n - 1, 0)));
+}
+
 /* A collective of several rounds goes on while its members compute and call nothing. */
 static void alone(int count)
 {
@@ -408,6 +427,7 @@ static void all_of(MPI_Comm tested)
         indexes();
     }
     at_once();
+    freed();
 }
 
 int main(int argc, char **argv)

@@ -43,6 +43,11 @@ refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \
      else MPI_Recv(data, 2, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
 refused 1 "MPI_Send: rank 1 of 1 in MPI_COMM_WORLD" 'MPI_Send(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);'
 refused 1 "MPI_Send: count -1" 'MPI_Send(data, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);'
+refused 1 "MPI_Type_indexed: block 1 has -1 elements" \
+    'int lengths[] = {1, -1}; MPI_Datatype t; MPI_Type_indexed(2, lengths, data, MPI_INT, &t);'
+refused 1 "MPI_Type_create_subarray: dimension 0: 5 from 0 on, of 4" \
+    'int all = 4, part = 5, from = 0; MPI_Datatype t;
+     MPI_Type_create_subarray(1, &all, &part, &from, MPI_ORDER_C, MPI_INT, &t);'
 refused 1 "MPI_Barrier: no communicator, or it was freed" \
     'MPI_Comm c, d; MPI_Comm_dup(MPI_COMM_WORLD, &c); d = c; MPI_Comm_free(&c); MPI_Barrier(d);'
 refused 1 "MPI_Wait: no request, or it was freed" \

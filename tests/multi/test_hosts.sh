@@ -231,6 +231,21 @@ gone() {
     kill "$job" 2>/dev/null # a launcher may wait for the host that was cut off
     wait "$job"
 }
+# talk ARGS...: small and large messages and a collective without an end, which go round.
+talk() {
+    : >out
+    timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$@" "$bin/tests/test_cut_off" >out 2>err </dev/null &
+    job=$!
+    ready 4
+}
+# one_error STATUS TEXT: each process has said one error, that one.
+one_error() {
+    local process
+    for process in 0 1 2 3; do
+        has err "\[p$process\] WEFT_ERR_$1: $2"
+        [ "$(grep -c "\[p$process\] WEFT_ERR_" err)" -eq 1 ] || fail "process $process says several errors"
+    done
+}
 found=0
 for net in ${WEFT_NET-ofi mpi}; do
     "$bin/weft-info" 2>/dev/null | grep -Eq "^ +$net +between" || continue
@@ -268,20 +283,25 @@ for net in ${WEFT_NET-ofi mpi}; do
         has err "\[p$process\] .*PEER_LOST.* process 1 .*lost"
     done
     [ "$net" = ofi ] || continue
+    program=test_cut_off
     name="host1 is cut off among messages, over $net"
-    program=lbm_msg
-    timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$bin/lbm_msg" --progress --repetitions 1000000 \
-        >out 2>err </dev/null &
-    job=$!
-    until grep -q 'repetition 3 of' err || ! kill -0 $job; do
-        sleep 0.1
-    done
+    talk
     since=$(now)
     "$hosts" cut net host1
     told "$since" 1
     gone "$since"
+    one_error PEER_LOST "process [01] "
     "$hosts" join net host1
     "$hosts" on net host1 ip link set eth0 up
+    # The control channel goes on: only a limit ends the silence (docs/known-faults.md, 15b).
+    name="silence between host1 and host2 among messages, over $net"
+    talk -x WEFT_TIMEOUT_S=8
+    since=$(now)
+    "$hosts" apart net host1 host2
+    gone "$since" 20
+    one_error TIMEOUT "host of process . has waited .* in weft_(team_allgather|host_message_wait_all)"
+    "$hosts" join net host1
+    "$hosts" join net host2
     program=power_iteration
 done
 [ $found -gt 0 ] || echo "no network between nodes in this build: only the control channel was tested"

@@ -59,7 +59,7 @@ void suffer(struct end *end, int number)
     end_meet(end);
     if (end == victim && m->gone) {
         all->ops->dereg(end->net, end->key);
-        CHECK(all, all->ops->reg(end->net, end->memory, END_MEMORY, &other) == WEFT_OK);
+        CHECK(all, all->ops->reg(end->net, end->memory, END_MEMORY, false, &other) == WEFT_OK);
         CHECK(all, other != end->key);
         end->key = other;
     }

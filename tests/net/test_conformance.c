@@ -41,7 +41,8 @@ static void alone(struct end *end, int unused)
     CHECK(end->all, caps.address_bytes <= WEFT_NET_ADDRESS_MAX);
     CHECK(end->all, weft_net_find(ops->name) == ops);
     for (int i = 0; i < REGIONS; i++)
-        CHECK(end->all, ops->reg(end->net, memory[i], sizeof(memory[i]), &keys[i]) == WEFT_OK);
+        CHECK(end->all,
+              ops->reg(end->net, memory[i], sizeof(memory[i]), false, &keys[i]) == WEFT_OK);
     for (int i = 0; i < REGIONS; i += 2)
         ops->dereg(end->net, keys[i]);
     for (int i = 1; i < REGIONS; i += 2) {

@@ -156,7 +156,8 @@ int main(void)
     pair_open("", false, NULL);
     direct = pair[1].key;
     pair[1].net->device.attr.max_mr_size = 4096;
-    CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, &pair[1].key) == WEFT_OK);
+    CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, false, &pair[1].key) ==
+          WEFT_OK);
     CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0 && (direct & WEFT_VERBS_BY_MESSAGE) == 0);
     put_sizes("a window larger than the device maps");
     put_turns(pair[1].key, direct);

@@ -125,7 +125,7 @@ static inline void pair_open(const char *devices, bool words_written,
         if (end->memory == NULL || weft_net_verbs.open(&end->net, &open) != WEFT_OK)
             exit(1);
         memset(end->memory, 0, PAIR_MEMORY);
-        CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, &end->key) == WEFT_OK);
+        CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, false, &end->key) == WEFT_OK);
         if (words_written)
             end->net->address.words_atomically = 1;
         CHECK(weft_net_verbs.address(end->net, end->address) == WEFT_OK);

@@ -92,7 +92,7 @@ void end_open(struct end *end)
     end->kinds = all_notices(arrived, end);
     end_lands_later(end);
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
-        all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
+        all->ops->reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK ||
         all->ops->address(end->net, end->address) != WEFT_OK) {
         fprintf(stderr, "%s could not be opened\n", all->ops->name);
         exit(1);
@@ -118,7 +118,8 @@ void *end_sources(struct end *end, size_t bytes)
     if (sources == NULL)
         die("calloc");
     if (end->all->register_sources)
-        CHECK(end->all, end->all->ops->reg(end->net, sources, bytes, &end->sources_key) == WEFT_OK);
+        CHECK(end->all,
+              end->all->ops->reg(end->net, sources, bytes, false, &end->sources_key) == WEFT_OK);
     return sources;
 }
 

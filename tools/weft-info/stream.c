@@ -105,7 +105,7 @@ static bool open_ends(struct stream *s)
         for (int to = 0; to < 2; to++)
             if (s->net_ops->connect(s->net[i], to, address[to]) != WEFT_OK)
                 return false;
-    return s->net_ops->reg(s->net[1], s->window, STREAM_MOST, &s->key) == WEFT_OK;
+    return s->net_ops->reg(s->net[1], s->window, STREAM_MOST, false, &s->key) == WEFT_OK;
 }
 
 static bool open_memory(struct stream *s)

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void add(weft_team_op *op, struct weft_step step)
 {
@@ -111,8 +110,7 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     return op;
 }
 
-/* ---- carrying out -----------------------------------------------------------------------------
- */
+/* ---- carrying out ---------------------------------------------------------------------------- */
 
 static weft_status begin_round(weft_team_op *op)
 {
@@ -195,8 +193,7 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
     return WEFT_OK;
 }
 
-/* ---- completion -------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 static void unlink_active(weft_team_op *op)
 {

@@ -36,7 +36,6 @@ enum {
 
 /* What the teams of one job share. Locks that come before: duty (runtime/service/proxy.h). */
 struct weft_teams {
-    weft_job *job;
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
@@ -71,8 +70,7 @@ struct weft_team_op {
     _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
 };
 
-/* ---- written by algorithms; what fails is kept in the op's `failed` ---------------------------
- */
+/* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
 
 /* Messages of 0 bytes are sent too. To or from this member itself: not here. */
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes);
@@ -84,8 +82,7 @@ void weft_plan_next(weft_team_op *op);
 /* Memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
-/* ---- plan.c -----------------------------------------------------------------------------------
- */
+/* ---- plan.c ---------------------------------------------------------------------------------- */
 
 /*
  * Moves all that no thread waits for. task: the receive task does; it calls no combine that is for
@@ -104,8 +101,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op);
 /* A root that is no member. */
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 
-/* ---- mismatch.c -------------------------------------------------------------------------------
- */
+/* ---- mismatch.c ------------------------------------------------------------------------------ */
 
 int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root);
 /* "MPI_Allreduce 12 on MPI_COMM_WORLD": a team's collective with that tag. */

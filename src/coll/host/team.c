@@ -26,7 +26,6 @@ static weft_status teams_open(struct weft_job *job)
 
     if (teams == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for teams");
-    teams->job = job;
     teams->messages = job->messages;
     job->teams = teams;
     job->messages->drive = drive;

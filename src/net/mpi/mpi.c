@@ -220,9 +220,9 @@ static weft_status mpi_connect(struct weft_net *net, int process, const void *ad
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static weft_status mpi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+static weft_status mpi_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
-    return weft_arrive_reg(&net->arrive, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, own, key);
 }
 
 /* MPI may read or write memory after weft has done with it. */

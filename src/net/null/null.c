@@ -75,9 +75,9 @@ static weft_status null_connect(struct weft_net *net, int process, const void *a
     return WEFT_OK;
 }
 
-static weft_status null_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+static weft_status null_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
-    return weft_arrive_reg(&net->arrive, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, own, key);
 }
 
 static void null_dereg(struct weft_net *net, uint64_t key)

@@ -223,7 +223,7 @@ bool weft_ofi_is_loopback(const struct sockaddr *address);
 
 /* ---- memory.c: registered memory, here and there. Lock held, except in the table's functions */
 
-weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
 /* Registers memory with the provider; the key is heeded where that lets us. 0, or its error. */
 int weft_ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
                       uint64_t wanted_key, struct fid_mr **mr);

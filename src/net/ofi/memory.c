@@ -52,9 +52,9 @@ static void expose(struct weft_net *net, void *base, size_t bytes, uint64_t key)
                  net->info->fabric_attr->prov_name, bytes, weft_ofi_error(error));
 }
 
-weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
-    weft_status status = weft_arrive_reg(&net->arrive, base, bytes, key);
+    weft_status status = weft_arrive_reg(&net->arrive, base, bytes, own, key);
 
     if (status == WEFT_OK && net->can.form != WEFT_OFI_NO_DATA && net->can.direct && bytes > 0) {
         weft_lock(&net->lock);

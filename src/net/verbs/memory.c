@@ -68,10 +68,10 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
 }
 
 weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, size_t bytes,
-                                  uint64_t *key)
+                                  bool own, uint64_t *key)
 {
     uint64_t region, address;
-    weft_status status = weft_arrive_reg(memory->arrive, base, bytes, &region);
+    weft_status status = weft_arrive_reg(memory->arrive, base, bytes, own, &region);
 
     if (status != WEFT_OK)
         return status;

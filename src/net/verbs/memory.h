@@ -42,7 +42,7 @@ struct weft_verbs_memory {
 /* Both any thread. A device that cannot map the memory gets it by message, and a warning says so.
  */
 weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, size_t bytes,
-                                  uint64_t *key);
+                                  bool own, uint64_t *key);
 void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key);
 void weft_verbs_memory_free(struct weft_verbs_memory *memory);
 

@@ -288,9 +288,10 @@ static weft_status verbs_connect(struct weft_net *net, int process, const void *
     return WEFT_OK;
 }
 
-static weft_status verbs_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+static weft_status verbs_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                             uint64_t *key)
 {
-    return weft_verbs_memory_add(&net->memory, base, bytes, key);
+    return weft_verbs_memory_add(&net->memory, base, bytes, own, key);
 }
 
 static void verbs_dereg(struct weft_net *net, uint64_t key)

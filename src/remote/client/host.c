@@ -31,7 +31,8 @@ CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, u
     *r = (struct weft_region){
         .base = memory, .bytes = bytes, .flags = flags, .ours = ours, .pinned = pinned};
     weft_lock(&client.lock);
-    if (client.open && client.links.ops->reg(client.links.net, memory, bytes, &r->key) == WEFT_OK) {
+    if (client.open &&
+        client.links.ops->reg(client.links.net, memory, bytes, true, &r->key) == WEFT_OK) {
         r->next = client.regions;
         client.regions = r;
         *region = r;

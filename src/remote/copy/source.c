@@ -21,7 +21,7 @@ static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (links->ops->reg(links->net, memory, bytes, &piece->key) != WEFT_OK) {
+    if (links->ops->reg(links->net, memory, bytes, true, &piece->key) != WEFT_OK) {
         munmap(memory, bytes);
         return NULL;
     }

@@ -154,7 +154,7 @@ static weft_status connect_all(struct weft_links *links)
     weft_status status = all != NULL ? WEFT_OK : weft_err(WEFT_ERR_MEMORY, "no memory for cards");
 
     if (status == WEFT_OK)
-        status = links->ops->reg(links->net, links->inbox, links->inbox_bytes, &mine.key);
+        status = links->ops->reg(links->net, links->inbox, links->inbox_bytes, true, &mine.key);
     if (status == WEFT_OK)
         status = links->ops->address(links->net, mine.address);
     if (status == WEFT_OK)
@@ -239,11 +239,8 @@ weft_status weft_links_open(struct weft_links *links, const struct weft_config *
     links->processes = links->control->processes;
     links->one_address_space = links->control->local;
     status = make_rings(links);
-    if (device != NULL) {
+    if (device != NULL)
         links->device = *device;
-        links->device.own[0].memory = links->inbox;
-        links->device.own[0].bytes = links->inbox_bytes;
-    }
     if (status == WEFT_OK)
         status = choose_net(links, &one_host);
     if (status == WEFT_OK)

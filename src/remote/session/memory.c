@@ -23,7 +23,7 @@ SESSION_DO(arena)
         result = weft_arena_open(&device->arena, session->table, device->ordinal, base, span,
                                  limit != 0 && limit < total ? limit : total);
     if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
-                                                          &device->arena_key) != WEFT_OK)
+                                                          false, &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return session_reply(session, record, result, &device->arena_key, 1, NULL, 0);
 }

@@ -192,24 +192,15 @@ const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
 
     if (landing == NULL)
         return NULL;
-    landing->device = (struct weft_arrive_device){
-        .context = job,
-        .own[0] = {job->proxy.asks.posts, job->proxy.asks.posts != NULL ? weft_asks_bytes(job) : 0},
-        .land = land,
-        .settle = settle,
-        .mark = mark,
-        .settled = settled,
-        .ops = job->ranks.image != NULL ? job->device_ops : NULL,
-        .device = job->device};
+    landing->device =
+        (struct weft_arrive_device){.context = job,
+                                    .land = land,
+                                    .settle = settle,
+                                    .mark = mark,
+                                    .settled = settled,
+                                    .ops = job->ranks.image != NULL ? job->device_ops : NULL,
+                                    .device = job->device};
     return &landing->device;
-}
-
-void weft_landing_own(struct weft_job *job, const void *memory, size_t bytes)
-{
-    if (job->proxy.landings == NULL)
-        return;
-    job->proxy.landings->device.own[1].memory = memory;
-    job->proxy.landings->device.own[1].bytes = bytes;
 }
 
 /* ---- what answers ask of the device ---------------------------------------------------------- */

@@ -27,9 +27,6 @@ void weft_landing_reset(struct weft_job *job);
 /* What the network's arrive.h asks of the device. NULL: nothing, the host stores to windows. */
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job);
 
-/* Memory of the host's own, beside that of asks: a module's, before the services start. */
-void weft_landing_own(struct weft_job *job, const void *memory, size_t bytes);
-
 /*
  * For answers (ask.h). bool: false, the device failed. copy: for the rank in `slot`, or the host
  * program, whose memory may be unknown to the device. store: a word of the host's, after all that

@@ -65,7 +65,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
         index++;
     struct weft_segment *segment = segment_at(self, index);
     weft_status status =
-        segment != NULL ? job->proxy.net_ops->reg(job->proxy.net, memory, share->bytes, &key)
+        segment != NULL ? job->proxy.net_ops->reg(job->proxy.net, memory, share->bytes, false, &key)
                         : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
     if (status == WEFT_OK)
         *segment = (struct weft_segment){.share = *share,

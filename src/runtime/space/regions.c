@@ -40,7 +40,7 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
     struct weft_region *region = new_region(job);
     if (region == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->space.regions_count);
-    weft_status status = job->proxy.net_ops->reg(job->proxy.net, base, bytes, &key);
+    weft_status status = job->proxy.net_ops->reg(job->proxy.net, base, bytes, false, &key);
     if (status == WEFT_OK)
         *region = (struct weft_region){base, bytes, key, claim, WEFT_WIN_NONE};
     return status;

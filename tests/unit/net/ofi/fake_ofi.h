@@ -161,7 +161,7 @@ static inline struct weft_net *make(enum weft_ofi_data form, bool ordered, uint3
         net->peers[p].events = net->peers[p].received = start;
         net->peers[p].expected = net->peers[p].applied = net->peers[p].told = start;
     }
-    assert_int_equal(weft_arrive_reg(&net->arrive, memory, sizeof(memory), &key), WEFT_OK);
+    assert_int_equal(weft_arrive_reg(&net->arrive, memory, sizeof(memory), false, &key), WEFT_OK);
     for (int i = 0; i < BUFFERS; i++) {
         buffers[i].bytes = buffer_bytes[i];
         buffers[i].context.what = WEFT_OFI_RECEIVE_BUFFER;

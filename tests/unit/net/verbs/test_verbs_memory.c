@@ -121,7 +121,7 @@ static void keys(void **state)
         unsigned char *base = area + (i * 977) % 60000;
         uint64_t key, address;
         uint32_t lkey;
-        assert_int_equal(weft_verbs_memory_add(&memory, base, 4000, &key), WEFT_OK);
+        assert_int_equal(weft_verbs_memory_add(&memory, base, 4000, false, &key), WEFT_OK);
         assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && key != before);
         assert_int_equal(weft_verbs_key_rkey(key), RKEY);
         assert_int_equal(weft_verbs_key_base(key), asked.iova);
@@ -158,9 +158,9 @@ static void landing(void **state)
 
     (void)state;
     begin(false);
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, &direct), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, false, &direct), WEFT_OK);
     asked.refuse = true;
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, &by_message), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, false, &by_message), WEFT_OK);
     assert_true((by_message & WEFT_VERBS_BY_MESSAGE) != 0);
     assert_true(lands(direct, 24, "12345678", 8));
     assert_true(lands(by_message, 16, "abcdefgh", 8));
@@ -183,7 +183,7 @@ static void dmabufs(void **state)
     begin(true);
     memory.dmabuf = true;
     gpu.dmabuf = give_dmabuf;
-    assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, &key), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, false, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && memory.dmabufs == 1);
     assert_int_equal(asked.offset, (uintptr_t)(area + 1234) & 4095);
     assert_int_equal(asked.iova & 4095, asked.offset); /* a device asks that of pages */
@@ -193,11 +193,11 @@ static void dmabufs(void **state)
     assert_int_equal(asked.alive, 0);
 
     asked.refuse = true; /* by the device: through host buffers, and a warning */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, &key), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, false, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0 && memory.dmabufs == 1);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1);
     gpu.dmabuf = give_none; /* by the driver */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, &key), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, false, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0);
     weft_verbs_memory_free(&memory);
     weft_arrive_close(&arrive);
