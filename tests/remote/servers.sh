@@ -25,22 +25,22 @@ server() {
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         grep -qs listening "$here/$name.out" && break
         sleep 0.05
     done
     address=$(sed 's/.* on \([^,]*\),.*/\1/' "$here/$name.out")
 }
 
-# until TEXT COMMAND... - within ten seconds the command says it.
+# until_says TEXT COMMAND... - the command says it before long.
 until_says() {
     local text=$1
     shift
-    for _ in $(seq 100); do
+    for _ in $(seq 400); do
         "$@" 2>&1 | grep -qF -- "$text" && return 0
         sleep 0.1
     done
-    fail "not \"$text\" within 10 s: $*"
+    fail "not \"$text\" after 400 times: $*"
 }
 
 # fail TEXT...
