@@ -299,7 +299,7 @@ for net in ${WEFT_NET-ofi mpi}; do
     since=$(now)
     "$hosts" apart net host1 host2
     gone "$since" 20
-    one_error TIMEOUT "host of process . has waited .* in weft_(team_allgather|host_message_wait_all)"
+    one_error TIMEOUT "host of process . has waited .* in weft_(team_allgather|host_[a-z_]+)"
     "$hosts" join net host1
     "$hosts" join net host2
     program=power_iteration

@@ -253,9 +253,13 @@ void remote_signal(struct host *host, int number)
         (void)link_send(&host->link, RECORD_SIGNAL, 0, &byte, 1);
 }
 
+/* Who takes nothing more has ended, or soon will. What it said before that is read first. */
 void remote_beat(struct host *host)
 {
-    if (host->link.out >= 0 && (!link_flush(&host->link) || !link_beat(&host->link)))
+    struct pollfd polled = {.fd = host->link.in, .events = POLLIN};
+
+    if (host->link.out >= 0 && (!link_flush(&host->link) || !link_beat(&host->link)) &&
+        poll(&polled, 1, 0) == 0)
         hang_up(host);
 }
 
