@@ -135,7 +135,8 @@ WEFT_HOT void weft_count_nudge(struct weft_exposed *target)
     weft_bell_nudge(&target->bell);
 }
 
-/* A put without a notification: news for who waits for a value alone. */
+/* A put without a notification: news for who waits for a value alone. As a nudge it has no fence:
+ * who begins to wait at this very moment may be missed, and looks again within a millisecond. */
 WEFT_HOT void weft_count_shown(struct weft_exposed *target)
 {
     if (WEFT_UNLIKELY(__atomic_load_n(&target->watchers, __ATOMIC_RELAXED) != 0))
