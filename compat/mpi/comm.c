@@ -152,7 +152,8 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 
 /* ---- made and freed -------------------------------------------------------------------------- */
 
-static int dup(struct weftmpi_request *request, const char *call, MPI_Comm handle, MPI_Comm *copy)
+static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
+                     MPI_Comm *copy)
 {
     struct weftmpi_comm *comm;
 
@@ -161,7 +162,7 @@ static int dup(struct weftmpi_request *request, const char *call, MPI_Comm handl
     return weftmpi_agree(request, call, comm, comm->group, comm, NULL, copy);
 }
 
-BOTH(Comm_dup, Comm_idup, dup(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)
+BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)
 
 struct claim {
     int color, key, rank;
