@@ -27,7 +27,7 @@ END {
     table("weft_allreduce of all ranks, us each; on 1 and 2 GPUs; floor: one barrier of them", "coll coll2",
         "weft floor", "weft floor", "floor")
     table("messages of host programs, us one way, and us a step of lbm and md; MPI: staged by the program",
-        "messages", "auto engine block rendezvous mpi", "weft engine block rendezvous MPI", "engine rendezvous mpi")
+        "messages", "auto engine block rendezvous ucx mpi", "weft engine block rendezvous UCX MPI", "engine rendezvous ucx mpi")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
     staged_table()
