@@ -1,8 +1,8 @@
 /*
  * bench/alloc.cu - a block is taken and given back, size by size: by a host program from its heap
- * (local), by all ranks at once inside a kernel (kernel), by malloc, by weft_malloc, by all host
- * programs together (team). Each program of a job measures beside the others; process 0 prints its
- * own time.
+ * (local) or from that in host memory (host), by all ranks at once inside a kernel (kernel), by
+ * malloc, by weft_malloc, by all host programs together (team). Each program of a job measures
+ * beside the others; process 0 prints its own time.
  */
 #include "support/bench.h"
 
@@ -36,9 +36,10 @@ WEFT_KERNEL(alloc, struct alloc_data, user)
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 128, LOCAL = 0, KERNEL = 1, MALLOC = 2, TEAM = 4 };
+enum { THREADS = 128, LOCAL = 0, KERNEL, MALLOC, WEFT_MALLOC, TEAM, HOST };
 
-static const char *const forms[] = {"local", "kernel", "malloc", "weft_malloc", "team", NULL};
+static const char *const forms[] = {"local", "kernel", "malloc", "weft_malloc",
+                                    "team",  "host",   NULL};
 
 /* One block of that form, taken and given back by the host program. False: there was none. */
 static bool once(weft_job *job, int form, size_t bytes)
@@ -46,9 +47,11 @@ static bool once(weft_job *job, int form, size_t bytes)
     weft_gptr block;
     bool taken = true;
 
-    if (form == LOCAL)
-        return weft_host_local_alloc(job, bytes, &block) == WEFT_OK &&
+    if (form == LOCAL || form == HOST) {
+        const weft_gkind kind = form == HOST ? WEFT_GKIND_HOST : WEFT_GKIND_DEVICE;
+        return weft_host_local_alloc_kind(job, bytes, kind, &block) == WEFT_OK &&
                weft_host_local_free(job, block) == WEFT_OK;
+    }
     if (form == TEAM) {
         weft_gspan span;
         return weft_galloc(job, WEFT_COMM_HOST, bytes, &span) == WEFT_OK &&

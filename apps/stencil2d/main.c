@@ -63,10 +63,8 @@ static bool fill(struct plate *plate)
 
     plate->fields = weft_malloc(plate->job, 2 * bytes);
     bool good = start != NULL && plate->fields != NULL;
-    for (uint64_t row = 0; good && row < rows; row++)
-        for (uint64_t column = 0; column < width; column++)
-            start[row * width + column] =
-                start_at(plate->options.n, plate->first - 1 + row, column);
+    if (good)
+        start_rows(plate->options.n, plate->first - 1, rows, start);
     for (size_t field = 0; good && field < 2; field++)
         good = weft_copy(plate->job, plate->fields + field * rows * width, start, bytes) == WEFT_OK;
     free(start);

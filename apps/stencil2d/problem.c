@@ -161,9 +161,14 @@ void rows_of(const struct options *o, int place, int places, uint64_t *first, ui
     }
 }
 
-double start_at(uint64_t n, uint64_t row, uint64_t column)
+void start_rows(uint64_t n, uint64_t first, uint64_t rows, double *to)
 {
-    return random_unit(1, row * (n + 2) + column);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (uint64_t row = 0; row < rows; row++)
+        for (uint64_t i = row * (n + 2); i < (row + 1) * (n + 2); i++)
+            to[i] = random_unit(1, first * (n + 2) + i);
 }
 
 int solvers(void)
@@ -186,10 +191,8 @@ double *solve(const struct options *o, double *ms)
         free(field[1]);
         return NULL;
     }
-    for (size_t row = 0; row < width; row++)
-        for (size_t column = 0; column < width; column++)
-            field[0][row * width + column] = start_at(o->n, row, column);
-    memcpy(field[1], field[0], points * sizeof(double));
+    for (int i = 0; i < 2; i++)
+        start_rows(o->n, 0, width, field[i]);
     clock_gettime(CLOCK_MONOTONIC, &a);
     for (uint32_t it = 0; it < o->iterations; it++) {
         const double *const in = field[it % 2];

@@ -38,8 +38,8 @@ const char *variant_name(enum variant variant);
 /* The inner rows of a place: first to end - 1, of 1 to n. */
 void rows_of(const struct options *options, int place, int places, uint64_t *first, uint64_t *end);
 
-/* A point of the field at the beginning, edge included: row and column 0 to n + 1. */
-double start_at(uint64_t n, uint64_t row, uint64_t column);
+/* Rows of the field at the beginning, edge included: of rows 0 to n + 1, each of n + 2 points. */
+void start_rows(uint64_t n, uint64_t first, uint64_t rows, double *to);
 
 /* Threads of OpenMP; 0: it is not built in. */
 int solvers(void);

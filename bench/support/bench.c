@@ -134,7 +134,7 @@ static void list_forms(char *text, size_t room, const char *const *forms)
 void bench_parse(struct bench_options *options, int argc, char **argv, int has, const char *about,
                  const char *const *forms)
 {
-    char listed[128];
+    char listed[192];
     struct argp_option table[6] = {repeats_option};
     int used = 1;
     if (has & (BENCH_HAS_SIZES | BENCH_HAS_WORDS)) {

@@ -96,8 +96,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "stencil2d_cuda: no memory for %zu bytes\n", bytes);
         return 1;
     }
-    for (size_t i = 0; i < width * width; i++)
-        start[i] = start_at(o.n, i / width, i % width);
+    start_rows(o.n, 0, width, start);
     for (int i = 0; i < 2; i++) {
         check(cudaMalloc(&field[i], bytes), "memory");
         check(cudaMemcpy(field[i], start, bytes, cudaMemcpyDefault), "copy");

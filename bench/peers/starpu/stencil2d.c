@@ -154,8 +154,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "stencil2d_starpu: no memory for %zu points\n", points);
         exit(1);
     }
-    for (size_t i = 0; i < points; i++)
-        field[0][i] = field[1][i] = start_at(o.n, i / width, i % width);
+    for (int i = 0; i < 2; i++)
+        start_rows(o.n, 0, width, field[i]);
     good(starpu_init(NULL), "start");
     const double us = run(&o, field);
     starpu_shutdown();
