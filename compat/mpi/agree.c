@@ -120,23 +120,21 @@ static weft_status make(struct weftmpi_agreement *agreement)
 
     if (agreement->group == NULL)
         return WEFT_OK;
-    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number, NULL);
+    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
     agreement->group = NULL;
-    weftmpi_hold(&parent->errhandler->references);
-    weftmpi_errhandler_leave(comm->errhandler);
-    comm->errhandler = parent->errhandler;
+    comm->errhandler = weftmpi_hold(parent->errhandler);
     comm->topology = agreement->topology;
     agreement->topology = NULL;
     if (from != NULL && from->topology != NULL)
         comm->topology = weftmpi_topology_copy(from->topology);
     if (from != NULL && (agreement->error = weftmpi_attributes_copy(from, comm)) != MPI_SUCCESS) {
         weftmpi_attributes_delete(comm);
-        weftmpi_comm_leave(comm);
+        weftmpi_leave(comm);
         return WEFT_OK;
     }
-    *agreement->made = comm->handle;
+    *agreement->made = comm->object.handle;
     return WEFT_OK;
 }
 
@@ -158,7 +156,7 @@ static void leave(struct weftmpi_agreement *agreement)
     struct weftmpi_agreement **at = &weftmpi.agreeing;
 
     if (agreement->group != NULL)
-        weftmpi_group_leave(agreement->group);
+        weftmpi_leave(agreement->group);
     free(agreement->topology);
     while (*at != agreement)
         at = &(*at)->next;
@@ -231,9 +229,9 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     *made = MPI_COMM_NULL;
     if (agreement == NULL) {
         if (group != NULL)
-            weftmpi_group_leave(group);
+            weftmpi_leave(group);
         free(topology);
-        return weftmpi_fail(parent, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(parent, call);
     }
     *agreement = (struct weftmpi_agreement){.parent = parent,
                                             .from = from,

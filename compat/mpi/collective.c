@@ -88,7 +88,7 @@ static int lay_out(struct weftmpi_request *request, MPI_Datatype handle, struct 
         return MPI_SUCCESS;
     pieces->sizes = weftmpi_request_memory(request, 2 * (size_t)n * sizeof(size_t));
     if (pieces->sizes == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     pieces->offsets = pieces->sizes + n;
     for (int i = 0; i < n; i++) {
         if (pieces->counts[i] < 0)
@@ -111,7 +111,7 @@ static int row_of(struct weftmpi_request *request, const struct pieces *pieces, 
     char *row = (char *)pieces->user + type->true_lower;
 
     if (!type->dense && (row = weftmpi_request_memory(request, pieces->all)) == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     for (int i = 0; !type->dense && i < request->comm->size; i++) {
         size_t count;
         void *user = piece_of(pieces, i, &count);
@@ -119,7 +119,7 @@ static int row_of(struct weftmpi_request *request, const struct pieces *pieces, 
         if (out == NULL)
             weftmpi_pack(type, count, user, at);
         else if (!weftmpi_request_unpack(request, at, user, type, count * type->size))
-            return weftmpi_no_memory(request);
+            return weftmpi_no_memory(request->comm, request->call);
     }
     if (out == NULL)
         *in = row;
@@ -235,7 +235,7 @@ static int alltoall(struct weftmpi_request *request, const char *call, const voi
     if (send == MPI_IN_PLACE) {
         void *copy = weftmpi_request_memory(request, n * bytes);
         if (copy == NULL)
-            return weftmpi_no_memory(request);
+            return weftmpi_no_memory(request->comm, request->call);
         weftmpi_pack(type, n * (size_t)receive_count, receive, copy);
         from = copy;
     } else {

@@ -127,16 +127,14 @@ static bool spell_out(struct weftmpi_type *type)
 
 static struct weftmpi_type *make(void)
 {
-    struct weftmpi_type *type = calloc(1, sizeof(*type));
+    struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
 
-    if (type != NULL)
-        *type = (struct weftmpi_type){.lower = INTPTR_MAX,
-                                      .upper = INTPTR_MIN,
-                                      .true_lower = INTPTR_MAX,
-                                      .true_upper = INTPTR_MIN,
-                                      .align = 1,
-                                      .references = 1,
-                                      .repeats = 1};
+    if (type != NULL) {
+        type->lower = type->true_lower = INTPTR_MAX;
+        type->upper = type->true_upper = INTPTR_MIN;
+        type->align = 1;
+        type->repeats = 1;
+    }
     return type;
 }
 
@@ -178,15 +176,10 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
 /* The type is complete (or, if not, there was no memory): *handle. Takes it. */
 static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
 {
-    const uint64_t number = complete ? weftmpi_handle_make(WEFTMPI_TYPE, type) : 0;
-
-    if (number == 0) {
-        if (type != NULL) {
-            free(type->runs);
-            free(type->pattern);
-        }
-        free(type);
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a datatype");
+    if (!complete) {
+        if (type != NULL)
+            weftmpi_leave(type);
+        return weftmpi_no_memory(NULL, call);
     }
     if (type->lower > type->upper)
         type->lower = type->upper = 0;
@@ -194,13 +187,15 @@ static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_
         type->true_lower = type->true_upper = 0;
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    type->handle = *handle = (MPI_Datatype)(uintptr_t)number;
+    *handle = type->object.handle;
     return MPI_SUCCESS;
 }
 
 static int old_in(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
 {
-    TRY(weftmpi_any_type_in(call, handle, old));
+    *old = weftmpi_find(WEFTMPI_TYPE, handle);
+    if (*old == NULL)
+        return weftmpi_no_object(NULL, call, WEFTMPI_TYPE);
     return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
 }
 
@@ -241,10 +236,8 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
     bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || add(type, block, (size_t)count, 0, step)) &&
                     add_pattern(type, old, (size_t)count * (size_t)length);
-    if (block != NULL) {
-        free(block->runs);
-        free(block);
-    }
+    if (block != NULL)
+        weftmpi_leave(block);
     return give(call, type, complete, made);
 }
 
@@ -292,7 +285,7 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
     struct weftmpi_type *type = make();
     bool complete = type != NULL;
     for (int i = 0; i < count && complete; i++) {
-        old = weftmpi_type_of(olds[i]);
+        old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
         complete =
             add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
             (lengths[i] == 0 || (spell_out(type) && add_pattern(type, old, (size_t)lengths[i])));
@@ -320,11 +313,12 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
-    struct weftmpi_type *old;
+    struct weftmpi_type *old, *copy;
 
     TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
-    weftmpi_type_of(*made)->committed = old->committed;
+    TRY(old_in(__func__, *made, 0, &copy));
+    copy->committed = old->committed;
     return MPI_SUCCESS;
 }
 
@@ -351,8 +345,7 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         struct weftmpi_type *rows = make();
         complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
         if (row != NULL)
-            free(row->runs);
-        free(row);
+            weftmpi_leave(row);
         row = rows;
         offset += starts[i] * step;
         step *= sizes[i];

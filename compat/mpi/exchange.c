@@ -69,8 +69,8 @@ static int copy_pieces(struct weftmpi_request *request, weft_piece *pieces, size
     for (size_t i = 0; i < count; i++) {
         void *copy = weftmpi_request_memory(request, pieces[i].bytes);
         if (copy == NULL)
-            return weftmpi_no_memory(request);
-        weftmpi_pack(weftmpi_type_of(MPI_BYTE), pieces[i].bytes, pieces[i].data, copy);
+            return weftmpi_no_memory(request->comm, request->call);
+        weftmpi_pack(WEFTMPI_BYTES, pieces[i].bytes, pieces[i].data, copy);
         pieces[i].data = copy;
     }
     return MPI_SUCCESS;
@@ -102,7 +102,7 @@ static int exchange(struct weftmpi_request *request, enum weft_team_kind kind, s
         weftmpi_request_memory(request, ((size_t)out + (size_t)in) * sizeof(*pieces));
 
     if (pieces == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     if (in_place)
         *send = *receive;
     TRY(lists(request, send, out, out_members, false, pieces, &sends));

@@ -4,33 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weftmpi_group empty = {.handle = MPI_GROUP_EMPTY, .size = 0, .references = 1};
+struct weftmpi_group weftmpi_groups[] = {{.object = {MPI_GROUP_EMPTY, 1}}};
 
 struct weftmpi_group *weftmpi_group_make(int size)
 {
     struct weftmpi_group *group =
-        calloc(1, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
+        weftmpi_make(WEFTMPI_GROUP, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
 
-    if (group != NULL) {
+    if (group != NULL)
         group->size = size;
-        group->references = 1;
-    }
     return group;
-}
-
-void weftmpi_group_leave(struct weftmpi_group *group)
-{
-    if (weftmpi_let_go(&group->references)) {
-        if (group->handle != NULL)
-            weftmpi_handle_drop(WEFTMPI_NUMBER(group->handle));
-        free(group);
-    }
-}
-
-struct weftmpi_group *weftmpi_group_of(MPI_Group handle)
-{
-    return handle == MPI_GROUP_EMPTY ? &empty
-                                     : weftmpi_handle_find(WEFTMPI_GROUP, WEFTMPI_NUMBER(handle));
 }
 
 int weftmpi_group_rank(const struct weftmpi_group *group, int process)
@@ -46,35 +29,19 @@ static int here(void)
     return weft_numbers_of(weftmpi.job)->process;
 }
 
-static int group_in(const char *call, MPI_Group handle, struct weftmpi_group **group)
-{
-    TRY(weftmpi_is_open(call));
-    *group = weftmpi_group_of(handle);
-    if (*group == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_GROUP, "no group, or it was freed");
-    return MPI_SUCCESS;
-}
-
 /* The group of a handle, in a function of MPI: declares it. */
-#define GROUP_IN(group, call, handle)                                                              \
-    struct weftmpi_group *group;                                                                   \
-    TRY(group_in(call, handle, &(group)))
+#define GROUP_IN(name, call, handle)                                                               \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, group, WEFTMPI_GROUP, call, handle)
 
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
-    if (group != NULL && group->size == 0) {
-        free(group);
-        *handle = MPI_GROUP_EMPTY;
-        weftmpi_hold(&empty.references);
-        return MPI_SUCCESS;
-    }
-    const uint64_t number = group == NULL ? 0 : weftmpi_handle_make(WEFTMPI_GROUP, group);
-    if (number == 0) {
-        free(group);
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a group");
-    }
-    *handle = group->handle = (MPI_Group)(uintptr_t)number;
+    if (group == NULL)
+        return weftmpi_no_memory(NULL, call);
+    *handle = group->size == 0 ? MPI_GROUP_EMPTY : group->object.handle;
+    if (group->size == 0)
+        weftmpi_leave(group);
     return MPI_SUCCESS;
 }
 
@@ -155,7 +122,7 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
     GROUP_IN(group, call, handle);
     int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
     if (ranks == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(NULL, call);
     for (int i = 0; i < n; i++) {
         const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
         const long many = step == 0 ? -1 : ((long)last - first) / step + 1;
@@ -259,7 +226,7 @@ API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 API(Group_free, (MPI_Group * handle))
 {
     GROUP_IN(group, __func__, *handle);
-    weftmpi_group_leave(group);
+    weftmpi_leave(group);
     *handle = MPI_GROUP_NULL;
     return MPI_SUCCESS;
 }

@@ -32,39 +32,51 @@ enum weftmpi_kind {
     WEFTMPI_MESSAGE
 };
 
-/* A handle of an object, until it is dropped; 0: no memory. Any thread. */
-uint64_t weftmpi_handle_make(enum weftmpi_kind kind, void *object);
-void weftmpi_handle_drop(uint64_t handle);
-/* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_handle_find(enum weftmpi_kind kind, uint64_t handle);
+struct weftmpi_comm;
+struct weftmpi_errhandler;
 
-#define WEFTMPI_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
+/* The begin of every object. */
+struct weftmpi_object {
+    void *handle;
+    int references; /* of the standard's, which stay: whether it is there */
+};
+
+/* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
+void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* One reference more: the object; one less: with the last it is gone. */
+void *weftmpi_hold(void *object);
+void weftmpi_leave(void *object);
+/* The handle is none from now on. The object stays as long as it is referred to. */
+void weftmpi_drop(void *handle);
+/* The object; NULL: no handle of that kind, or one that was dropped. */
+void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
+int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind);
+/* The object of a handle, for the function of MPI that is called: declares it. */
+#define OBJECT_IN(name, type, kind, call, handle)                                                  \
+    struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_object(NULL, call, kind)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 void weftmpi_lock(void);
 void weftmpi_unlock(void);
 
-static inline void weftmpi_hold(int *references)
-{
-    __atomic_add_fetch(references, 1, __ATOMIC_RELAXED);
-}
-/* True: that was the last. */
-static inline bool weftmpi_let_go(int *references)
-{
-    return __atomic_sub_fetch(references, 1, __ATOMIC_ACQ_REL) == 0;
-}
-
 /* ---- objects --------------------------------------------------------------------------------- */
 
 struct weftmpi_errhandler {
-    MPI_Errhandler handle;
+    struct weftmpi_object object;
     MPI_Comm_errhandler_function *function; /* NULL: one of the standard's */
-    int references;
+};
+
+struct weftmpi_info {
+    struct weftmpi_object object;
+    int count;
+    struct weftmpi_entry *entries;
 };
 
 struct weftmpi_group {
-    MPI_Group handle;
-    int size, references;
+    struct weftmpi_object object;
+    int size;
     int processes[]; /* of the job, by rank in the group */
 };
 
@@ -84,11 +96,10 @@ struct weftmpi_topology {
 };
 
 struct weftmpi_comm {
-    MPI_Comm handle;
+    struct weftmpi_object object;
     struct weftmpi_group *group;
     int size, rank;
     int number; /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
-    int references;
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
@@ -109,13 +120,12 @@ struct weftmpi_basics {
 };
 
 struct weftmpi_type {
-    MPI_Datatype handle;
+    struct weftmpi_object object;
     size_t size; /* bytes that it packs into */
     MPI_Aint lower, upper, true_lower, true_upper;
     size_t align;
     bool dense; /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic;
-    int references;
     struct weftmpi_run *runs;
     size_t runs_count;
     struct weftmpi_basics *pattern; /* of the first of `repeats` equal parts */
@@ -124,11 +134,10 @@ struct weftmpi_type {
 };
 
 struct weftmpi_op {
-    MPI_Op handle;
+    struct weftmpi_object object;
     MPI_User_function *function; /* NULL: of the standard's */
     int number;                  /* of those */
     bool commutes;
-    int references;
 };
 
 struct weftmpi_agreement; /* agree.c */
@@ -156,7 +165,7 @@ struct weftmpi_unpack {
 };
 
 struct weftmpi_request {
-    MPI_Request handle;
+    struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
     enum weftmpi_way way;
     bool persistent, active, complete;
     struct weftmpi_comm *comm;
@@ -196,8 +205,8 @@ static inline int weftmpi_request_failed(const struct weftmpi_request *request, 
 {
     return weftmpi_failed(request->comm, request->call, status);
 }
-struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle);
-void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
+int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
+extern struct weftmpi_errhandler weftmpi_errhandlers[2];
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
@@ -205,8 +214,6 @@ void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
 int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
                     struct weftmpi_type **type);
-/* Also one that is not committed. */
-int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type);
 int weftmpi_is_open(const char *call);
 
 /* The communicator of a handle, in a function of MPI: declares it. */
@@ -214,10 +221,8 @@ int weftmpi_is_open(const char *call);
     struct weftmpi_comm *comm;                                                                     \
     TRY(weftmpi_comm_in(__func__, handle, &(comm)))
 
-/* The same with any datatype. */
-#define TYPE_IN(type, handle)                                                                      \
-    struct weftmpi_type *type;                                                                     \
-    TRY(weftmpi_any_type_in(__func__, handle, &(type)))
+/* The same with any datatype, also one that is not committed. */
+#define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
 
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -233,15 +238,15 @@ extern struct weftmpi_state {
     int level; /* of threads */
     bool begun, ended;
     pthread_t main_thread;
-    struct weftmpi_comm *world, *self;
     int agreements; /* under way, for whoever waits to drive */
     struct weftmpi_agreement *agreeing;
 } weftmpi;
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
-struct weftmpi_type *weftmpi_type_of(MPI_Datatype handle);
-void weftmpi_type_leave(struct weftmpi_type *type);
+extern struct weftmpi_type weftmpi_types[0x60]; /* by their number, 0x200 less */
+void weftmpi_type_end(void *type);
+#define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
     return type->upper - type->lower;
@@ -256,12 +261,23 @@ int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t cou
 /* Where they may arrive in a row; they are unpacked when the request completes. */
 int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
                     struct weftmpi_type *type, void **row);
-int weftmpi_no_memory(const struct weftmpi_request *request);
 
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
-struct weftmpi_op *weftmpi_op_of(MPI_Op handle);
-void weftmpi_op_leave(struct weftmpi_op *op);
+/* The datatypes of minima and maxima with their places. */
+#define WEFTMPI_PAIR(t, ctype)                                                                     \
+    struct weftmpi_pair_##t {                                                                      \
+        ctype value;                                                                               \
+        int index;                                                                                 \
+    };
+WEFTMPI_PAIR(f, float)
+WEFTMPI_PAIR(d, double)
+WEFTMPI_PAIR(l, long double)
+WEFTMPI_PAIR(short, short)
+WEFTMPI_PAIR(int, int)
+WEFTMPI_PAIR(long, long)
+
+extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
@@ -270,8 +286,9 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
 struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
-void weftmpi_group_leave(struct weftmpi_group *group);
-struct weftmpi_group *weftmpi_group_of(MPI_Group handle);
+extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
+extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
+void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* Copies and deletes by the callbacks of their keyvals; an error code of these. */
@@ -286,9 +303,10 @@ struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *to
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
+extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 /* A communicator of that group and number; takes the group's reference. NULL: no memory. */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle);
-void weftmpi_comm_leave(struct weftmpi_comm *comm); /* freed with the last */
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number);
+void weftmpi_comm_end(void *comm);
 
 /*
  * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its

@@ -120,11 +120,6 @@ static MPI_Count elements_in(const struct weftmpi_type *type, size_t bytes)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-int weftmpi_no_memory(const struct weftmpi_request *request)
-{
-    return weftmpi_fail(request->comm, request->call, MPI_ERR_NO_MEM, "no memory");
-}
-
 int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
                    const struct weftmpi_type *type, const void **row)
 {
@@ -134,7 +129,7 @@ int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t cou
     }
     void *packed = weftmpi_request_memory(request, count * type->size);
     if (packed == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     weftmpi_pack(type, count, user, packed);
     *row = packed;
     return MPI_SUCCESS;
@@ -152,7 +147,7 @@ int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
     *row = weftmpi_request_memory(request, bytes);
     return *row != NULL && weftmpi_request_unpack(request, *row, user, type, bytes)
                ? MPI_SUCCESS
-               : weftmpi_no_memory(request);
+               : weftmpi_no_memory(request->comm, request->call);
 }
 
 /* ---- what programs call ---------------------------------------------------------------------- */

@@ -210,10 +210,10 @@ static int sendrecv_replace(struct weftmpi_request *both, const char *call, void
         return weftmpi_fail(both->comm, call, MPI_ERR_COUNT, "%zu bytes", bytes);
     sent.buffer = weftmpi_request_memory(both, bytes);
     if (sent.buffer == NULL)
-        return weftmpi_no_memory(both);
+        return weftmpi_no_memory(both->comm, call);
     weftmpi_pack(sent.type, (size_t)count, buffer, sent.buffer);
     sent.count = (int)bytes;
-    sent.type = weftmpi_type_of(MPI_BYTE);
+    sent.type = WEFTMPI_BYTES;
     return begin_both(both, &sent);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 struct matched {
+    struct weftmpi_object object;
     weft_message_op op;
     struct weftmpi_comm *comm;
 };
@@ -66,25 +67,17 @@ API(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
 static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
                          MPI_Message *handle, MPI_Status *status)
 {
-    struct matched *matched = calloc(1, sizeof(*matched));
-    int found = 1, error = MPI_ERR_NO_MEM;
+    struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
     if (matched == NULL)
-        return weftmpi_fail(NULL, call, error, "no memory");
-    const uint64_t number = weftmpi_handle_make(WEFTMPI_MESSAGE, matched);
-    error = number == 0
-                ? weftmpi_fail(NULL, call, error, "no memory")
-                : probe(call, from, tag, comm, there == NULL ? NULL : &found, matched, status);
-    if (there != NULL)
-        *there = found;
-    if (error != MPI_SUCCESS || !found || from == MPI_PROC_NULL) {
-        weftmpi_handle_drop(number);
-        free(matched);
-        return error;
-    }
-    *handle = (MPI_Message)(uintptr_t)number;
-    return MPI_SUCCESS;
+        return weftmpi_no_memory(NULL, call);
+    const int error = probe(call, from, tag, comm, there, matched, status);
+    if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
+        weftmpi_leave(matched);
+    else
+        *handle = matched->object.handle;
+    return error;
 }
 
 API(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
@@ -102,13 +95,13 @@ API(Improbe,
 static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
                          MPI_Datatype type, MPI_Message *handle)
 {
-    struct matched *matched = weftmpi_handle_find(WEFTMPI_MESSAGE, WEFTMPI_NUMBER(*handle));
+    struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
     TRY(weftmpi_is_open(call));
     if (*handle != MPI_MESSAGE_NO_PROC && matched == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no message, or it was received");
+        return weftmpi_no_object(NULL, call, WEFTMPI_MESSAGE);
     weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
-                         matched == NULL ? weftmpi.world : matched->comm);
+                         matched == NULL ? &weftmpi_comms[0] : matched->comm);
     TRY(weftmpi_type_in(request->comm, call, type, count, &request->type));
     if (matched == NULL) {
         weftmpi_no_process(&request->status);
@@ -119,8 +112,7 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
     TRY(weftmpi_row_out(request, buffer, (size_t)count, request->type, &row));
     const weft_status status = weft_host_receive_matched_begin(
         weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
-    free(matched);
+    weftmpi_leave(matched);
     *handle = MPI_MESSAGE_NULL;
     return weftmpi_request_failed(request, status);
 }

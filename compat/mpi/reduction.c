@@ -31,7 +31,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
 {
     TRY(weftmpi_open(request, call, comm));
     TRY(weftmpi_type_in(request->comm, call, type, count, &reduction->type));
-    struct weftmpi_op *op = weftmpi_op_of(handle);
+    struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
     const struct weftmpi_type *of = reduction->type;
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
@@ -65,7 +65,7 @@ static int spread(struct weftmpi_request *request, const struct weftmpi_type *ty
     *elements = weftmpi_request_memory(request, bytes);
     if (*elements == NULL || packed == NULL) {
         free(packed);
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     }
     memset(*elements, 0, bytes);
     if (user != NULL) {
@@ -99,7 +99,7 @@ static int target_of(struct weftmpi_request *request, const struct reduction *re
         return MPI_SUCCESS;
     TRY(spread(request, type, user, count, target));
     if (!weftmpi_request_unpack(request, *target, user, type, count * type->size))
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     request->unpacks[request->unpacks_count - 1].spread = count;
     return MPI_SUCCESS;
 }
@@ -167,7 +167,7 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
     const int n = request->comm->size;
     size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
     if (each == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, request->call);
     for (int i = 0; i < n; i++) {
         if (counts != NULL && counts[i] < 0)
             return weftmpi_fail(request->comm, call, MPI_ERR_COUNT, "count %d for rank %d",

@@ -12,8 +12,11 @@
 #include <time.h>
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
-struct weftmpi_request weftmpi_request_done = {
-    .complete = true, .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}};
+struct weftmpi_request weftmpi_requests[] = {
+    {.object = {WEFTMPI_REQUEST_DONE, 1},
+     .active = true,
+     .complete = true,
+     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}}};
 
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
@@ -49,7 +52,7 @@ bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void 
         return false;
     request->unpacks = list;
     list[request->unpacks_count++] = (struct weftmpi_unpack){packed, into, type, bytes, 0};
-    weftmpi_hold(&type->references);
+    weftmpi_hold(type);
     return true;
 }
 
@@ -57,7 +60,7 @@ bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void 
 static void let_go(struct weftmpi_request *request)
 {
     for (size_t i = 0; i < request->unpacks_count; i++)
-        weftmpi_type_leave(request->unpacks[i].type);
+        weftmpi_leave(request->unpacks[i].type);
     for (size_t i = 0; i < request->memory_count; i++)
         free(request->memory[i]);
     free(request->unpacks);
@@ -224,32 +227,32 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
         *handle = WEFTMPI_REQUEST_DONE;
         return MPI_SUCCESS;
     }
-    struct weftmpi_request *kept = malloc(sizeof(*kept));
-    const uint64_t number = kept == NULL ? 0 : weftmpi_handle_make(WEFTMPI_REQUEST, kept);
-    if (number == 0) {
-        free(kept);
+    struct weftmpi_request *kept = weftmpi_make(WEFTMPI_REQUEST, sizeof(*kept));
+    if (kept == NULL) {
         weftmpi_request_until(&begun);
-        return weftmpi_fail(begun.comm, begun.call, MPI_ERR_NO_MEM, "no memory for a request");
+        return weftmpi_no_memory(begun.comm, begun.call);
     }
-    begun.handle = *handle = (MPI_Request)(uintptr_t)number;
+    begun.object = kept->object;
     *kept = begun;
-    weftmpi_hold(&kept->comm->references);
+    *handle = kept->object.handle;
+    weftmpi_hold(kept->comm);
     if (kept->type != NULL)
-        weftmpi_hold(&kept->type->references);
+        weftmpi_hold(kept->type);
     if (kept->operation != NULL)
-        weftmpi_hold(&kept->operation->references);
+        weftmpi_hold(kept->operation);
     return MPI_SUCCESS;
 }
 
-static void destroy(struct weftmpi_request *request)
+void weftmpi_request_end(void *object)
 {
+    struct weftmpi_request *request = object;
+
     let_go(request);
     if (request->type != NULL)
-        weftmpi_type_leave(request->type);
+        weftmpi_leave(request->type);
     if (request->operation != NULL)
-        weftmpi_op_leave(request->operation);
-    weftmpi_comm_leave(request->comm);
-    free(request);
+        weftmpi_leave(request->operation);
+    weftmpi_leave(request->comm);
 }
 
 int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
@@ -258,21 +261,17 @@ int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
     *request = NULL;
     if (handle == MPI_REQUEST_NULL)
         return MPI_SUCCESS;
-    if (handle == WEFTMPI_REQUEST_DONE) {
-        *request = &weftmpi_request_done;
-        return MPI_SUCCESS;
-    }
-    *request = weftmpi_handle_find(WEFTMPI_REQUEST, WEFTMPI_NUMBER(handle));
+    *request = weftmpi_find(WEFTMPI_REQUEST, handle);
     if (*request == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no request, or it was freed");
+        return weftmpi_no_object(NULL, call, WEFTMPI_REQUEST);
     if (!(*request)->active && !idle_too)
         *request = NULL;
     return MPI_SUCCESS;
 }
 
-int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
+int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
+    tell(request == NULL ? &weftmpi_requests[0].status : &request->status, status);
     if (request == NULL)
         return MPI_SUCCESS;
     const int error = request->error;
@@ -281,10 +280,7 @@ int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MP
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    if (request != &weftmpi_request_done) {
-        weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
-        destroy(request);
-    }
+    weftmpi_leave(request);
     return error;
 }
 
@@ -295,7 +291,7 @@ API(Wait, (MPI_Request * handle, MPI_Status *status))
     REQUEST_IN(request, *handle, false);
     if (request != NULL)
         weftmpi_request_until(request);
-    return weftmpi_request_end(request, handle, status);
+    return weftmpi_request_tell(request, handle, status);
 }
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
@@ -303,7 +299,7 @@ API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
     REQUEST_IN(request, *handle, false);
     weftmpi_drive();
     *flag = request == NULL || weftmpi_request_poll(request, 0);
-    return *flag ? weftmpi_request_end(request, handle, status) : MPI_SUCCESS;
+    return *flag ? weftmpi_request_tell(request, handle, status) : MPI_SUCCESS;
 }
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
@@ -312,7 +308,7 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
     weftmpi_drive();
     *flag = request == NULL || weftmpi_request_poll(request, 0);
     if (*flag)
-        tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
+        tell(request == NULL ? &weftmpi_requests[0].status : &request->status, status);
     return MPI_SUCCESS;
 }
 
@@ -321,12 +317,10 @@ API(Request_free, (MPI_Request * handle))
     REQUEST_IN(request, *handle, true);
     if (request == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
+    weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
-    if (request == &weftmpi_request_done)
-        return MPI_SUCCESS;
-    weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
     if (!request->active || weftmpi_request_poll(request, 0)) {
-        destroy(request);
+        weftmpi_leave(request);
         return MPI_SUCCESS;
     }
     weftmpi_lock();
@@ -343,6 +337,6 @@ void weftmpi_orphans_end(void)
         orphans = request->next;
         if (request->way != WEFTMPI_RECEIVE) /* one that nobody sends to would never end */
             weftmpi_request_until(request);
-        destroy(request);
+        weftmpi_leave(request);
     }
 }

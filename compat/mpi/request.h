@@ -4,7 +4,8 @@
 
 #include "internal.h"
 
-extern struct weftmpi_request weftmpi_request_done; /* WEFTMPI_REQUEST_DONE's */
+extern struct weftmpi_request weftmpi_requests[1]; /* WEFTMPI_REQUEST_DONE's */
+void weftmpi_request_end(void *request);
 
 /*
  * The request of a handle; NULL: MPI_REQUEST_NULL, or, unless `idle_too`, a persistent one that is
@@ -22,6 +23,6 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
 /* It is complete (or NULL): tells, and ends it. Returns its error. */
-int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
+int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 
 #endif

@@ -166,7 +166,7 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
         group = weftmpi_group_make((int)cells);
         grid = make_grid(ndims, dims, periods, comm->rank);
         if (group == NULL || grid == NULL)
-            return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
+            return weftmpi_no_memory(comm, __func__);
         memcpy(group->processes, comm->group->processes, (size_t)cells * sizeof(int));
     }
     return weftmpi_agree_now(__func__, comm, group, grid, cart);
@@ -245,7 +245,7 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
     struct weftmpi_topology *sub = make(MPI_CART, 3 * (size_t)grid->ndims);
     struct weftmpi_group *group = weftmpi_group_make(comm->size);
     if (sub == NULL || group == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(comm, __func__);
     for (int i = 0; i < grid->ndims; i++)
         sub->ndims += remain[i] != 0;
     lay_out(sub);
@@ -290,7 +290,7 @@ API(Dist_graph_create_adjacent,
     struct weftmpi_topology *made =
         make(MPI_DIST_GRAPH, 2 * ((size_t)indegree + (size_t)outdegree));
     if (made == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(comm, __func__);
     made->indegree = indegree;
     made->outdegree = outdegree;
     made->weighted = source_weights != MPI_UNWEIGHTED;
@@ -303,8 +303,7 @@ API(Dist_graph_create_adjacent,
         made->targets[i] = targets[i];
         made->target_weights[i] = made->weighted ? target_weights[i] : 1;
     }
-    weftmpi_hold(&comm->group->references);
-    return weftmpi_agree_now(__func__, comm, comm->group, made, graph);
+    return weftmpi_agree_now(__func__, comm, weftmpi_hold(comm->group), made, graph);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
@@ -345,7 +344,7 @@ int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int
     *out = topology->kind == MPI_CART ? 2 * topology->ndims : topology->outdegree;
     *ranks = malloc(((size_t)*in + (size_t)*out + 1) * sizeof(int));
     if (*ranks == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(comm, call);
     for (int i = 0; i < *in; i++)
         (*ranks)[i] = topology->kind == MPI_CART
                           ? rank_near(topology, topology->coords, i / 2, i % 2 == 0 ? -1 : 1)

@@ -17,7 +17,7 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
         struct weftmpi_request *request;
         int error = weftmpi_request_find(call, *handle, false, &request);
         if (error == MPI_SUCCESS)
-            error = weftmpi_request_end(request, handle, status);
+            error = weftmpi_request_tell(request, handle, status);
         if (status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = error;
         if (error != MPI_SUCCESS)
@@ -97,9 +97,9 @@ static int end_any(const char *call, MPI_Request handles[], int index, MPI_Statu
     struct weftmpi_request *request;
 
     if (index == MPI_UNDEFINED)
-        return weftmpi_request_end(NULL, NULL, status);
+        return weftmpi_request_tell(NULL, NULL, status);
     TRY(weftmpi_request_find(call, handles[index], false, &request));
-    return weftmpi_request_end(request, &handles[index], status);
+    return weftmpi_request_tell(request, &handles[index], status);
 }
 
 API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
@@ -139,10 +139,9 @@ API(Start, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle, true);
     if (request == NULL || !request->persistent || request->active)
-        return weftmpi_fail(
-            request == NULL || request == &weftmpi_request_done ? NULL : request->comm, __func__,
-            MPI_ERR_REQUEST, "%s",
-            request != NULL && request->active ? "the request is active" : "no persistent request");
+        return weftmpi_fail(request == NULL ? NULL : request->comm, __func__, MPI_ERR_REQUEST,
+                            request != NULL && request->persistent ? "the request is active"
+                                                                   : "no persistent request");
     request->complete = false;
     request->error = MPI_SUCCESS;
     weftmpi_empty_status(&request->status);
