@@ -1,4 +1,4 @@
-/* compat/mpi/collective.h - buffers of collectives: collective.c, exchange.c. */
+/* compat/mpi/collective.h - buffers of collectives: collective.c, reduction.c, exchange.c. */
 #ifndef WEFTMPI_COLLECTIVE_H
 #define WEFTMPI_COLLECTIVE_H
 
@@ -13,6 +13,40 @@
 #define SENDS                                                                                      \
     const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
 
+/* The pieces of one side of a call, as its forms give them. */
+struct weftmpi_side {
+    void *base;
+    int count;         /* of each piece, */
+    const int *counts; /* or by piece */
+    const int *displs; /* in extents; NULL and the next too: one after the other */
+    const int *bytes;  /* in bytes */
+    const MPI_Aint *addresses;
+    MPI_Datatype handle;         /* of each piece, */
+    const MPI_Datatype *handles; /* or by piece */
+    bool unlike;                 /* by piece, also where the call ignores the arrays */
+    bool same;                   /* all pieces are the first */
+};
+
+/* Those of the parameters above: `side` is send or receive. */
+#define LIKE(side)                                                                                 \
+    ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
+#define UNLIKE(side)                                                                               \
+    ((struct weftmpi_side){.base = (void *)side,                                                   \
+                           .counts = side##_counts,                                                \
+                           .displs = side##_offsets,                                               \
+                           .handle = side##_type,                                                  \
+                           .unlike = true})
+
+/* Elements in the program's buffer. */
+struct weftmpi_elements {
+    void *user;
+    size_t count, bytes; /* bytes: packed */
+    struct weftmpi_type *type;
+};
+/* Checks and finds piece i of a side. */
+int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
+                  struct weftmpi_elements *piece);
+
 /* The request of a call on a communicator. */
 static inline int weftmpi_open(struct weftmpi_request *request, const char *call, MPI_Comm handle)
 {
@@ -24,10 +58,5 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);
-/* An element's place in a buffer. */
-static inline void *weftmpi_element(const void *user, const struct weftmpi_type *type, MPI_Aint i)
-{
-    return (char *)user + i * weftmpi_extent(type);
-}
 
 #endif
