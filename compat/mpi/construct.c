@@ -58,68 +58,30 @@ static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *ol
 
 /* ---- the basic elements ---------------------------------------------------------------------- */
 
-static bool add_basics(struct weftmpi_type *type, struct weftmpi_basics basics)
+static void leave_pattern(struct weftmpi_pattern *pattern)
 {
-    struct weftmpi_basics *last =
-        type->pattern_count == 0 ? NULL : &type->pattern[type->pattern_count - 1];
+    if (pattern == NULL || __atomic_sub_fetch(&pattern->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    for (size_t i = 0; i < pattern->count; i++)
+        leave_pattern(pattern->parts[i].of);
+    free(pattern->parts);
+    free(pattern);
+}
 
-    if (last != NULL && last->bytes == basics.bytes) {
-        last->count += basics.count;
-        return true;
-    }
-    struct weftmpi_basics *pattern =
-        realloc(type->pattern, (type->pattern_count + 1) * sizeof(*pattern));
-    if (pattern == NULL)
+/* Behind what is there, those of `times` elements of old. False: no memory. */
+static bool add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
+{
+    struct weftmpi_pattern *pattern = type->pattern;
+    struct weftmpi_part *parts =
+        realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
+
+    if (parts == NULL)
         return false;
-    type->pattern = pattern;
-    pattern[type->pattern_count++] = basics;
-    return true;
-}
-
-/* Behind what is there, those of `count` elements of old. */
-static bool add_pattern(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count)
-{
-    const size_t repeats = old->repeats * count;
-
-    if (old->pattern_count == 1)
-        return add_basics(
-            type, (struct weftmpi_basics){old->pattern[0].bytes, old->pattern[0].count * repeats});
-    /* A repeated pattern stays one as long as it is all there is. */
-    const bool same =
-        type->pattern_count == old->pattern_count &&
-        memcmp(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern)) == 0;
-    if (same) {
-        type->repeats += repeats;
-        return true;
-    }
-    if (type->pattern_count == 0) {
-        type->pattern = malloc(old->pattern_count * sizeof(*old->pattern));
-        if (type->pattern == NULL)
-            return false;
-        memcpy(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern));
-        type->pattern_count = old->pattern_count;
-        type->repeats = repeats;
-        return true;
-    }
-    for (size_t r = 0; r < repeats; r++)
-        for (size_t i = 0; i < old->pattern_count; i++)
-            if (!add_basics(type, old->pattern[i]))
-                return false;
-    return true;
-}
-
-/* Before anything else is put behind a repeated pattern. */
-static bool spell_out(struct weftmpi_type *type)
-{
-    const size_t repeats = type->repeats, count = type->pattern_count;
-
-    if (count < 2)
-        return true;
-    type->repeats = 1;
-    for (size_t r = 1; r < repeats; r++)
-        for (size_t i = 0; i < count; i++)
-            if (!add_basics(type, type->pattern[i]))
-                return false;
+    __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
+    pattern->parts = parts;
+    parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    pattern->bytes += old->pattern->bytes * times;
+    pattern->elements += old->pattern->elements * times;
     return true;
 }
 
@@ -128,14 +90,28 @@ static bool spell_out(struct weftmpi_type *type)
 static struct weftmpi_type *make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
+    struct weftmpi_pattern *pattern = calloc(1, sizeof(*pattern));
 
-    if (type != NULL) {
-        type->lower = type->true_lower = INTPTR_MAX;
-        type->upper = type->true_upper = INTPTR_MIN;
-        type->align = 1;
-        type->repeats = 1;
+    if (type == NULL || pattern == NULL) {
+        free(pattern);
+        if (type != NULL)
+            weftmpi_leave(type);
+        return NULL;
     }
+    type->lower = type->true_lower = INTPTR_MAX;
+    type->upper = type->true_upper = INTPTR_MIN;
+    type->align = 1;
+    type->pattern = pattern;
+    pattern->references = 1;
     return type;
+}
+
+void weftmpi_type_end(void *object)
+{
+    const struct weftmpi_type *type = object;
+
+    free(type->runs);
+    leave_pattern(type->pattern);
 }
 
 static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
@@ -220,7 +196,7 @@ static int blocks(const char *call, int count, const int *lengths, int length,
         complete = add(type, old, many, offsets != NULL ? offsets[i] : places[i] * extent, extent);
         all += many;
     }
-    return give(call, type, complete && add_pattern(type, old, all), made);
+    return give(call, type, complete && add_part(type, old, all), made);
 }
 
 static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_Datatype handle,
@@ -235,7 +211,7 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
     struct weftmpi_type *type = make(), *block = make();
     bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || add(type, block, (size_t)count, 0, step)) &&
-                    add_pattern(type, old, (size_t)count * (size_t)length);
+                    add_part(type, old, (size_t)count * (size_t)length);
     if (block != NULL)
         weftmpi_leave(block);
     return give(call, type, complete, made);
@@ -286,9 +262,8 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
     bool complete = type != NULL;
     for (int i = 0; i < count && complete; i++) {
         old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
-        complete =
-            add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
-            (lengths[i] == 0 || (spell_out(type) && add_pattern(type, old, (size_t)lengths[i])));
+        complete = add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
+                   add_part(type, old, (size_t)lengths[i]);
     }
     if (complete && type->upper > type->lower) { /* as a compiler pads a struct */
         const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
@@ -303,7 +278,7 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
 
     TRY(old_in(__func__, handle, 0, &old));
     type = make();
-    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_pattern(type, old, 1);
+    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_part(type, old, 1);
     if (complete) {
         type->lower = lower;
         type->upper = lower + extent;
@@ -359,5 +334,5 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         row->lower = 0;
         row->upper = step;
     }
-    return give(__func__, row, complete && add_pattern(row, old, elements), made);
+    return give(__func__, row, complete && add_part(row, old, elements), made);
 }

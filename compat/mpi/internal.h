@@ -114,9 +114,16 @@ struct weftmpi_run {
     MPI_Aint offset, stride;
     size_t bytes, repeat;
 };
-/* `count` elements of a basic type in a row, as Get_elements counts them. */
-struct weftmpi_basics {
-    size_t bytes, count;
+/* A datatype's elements of basic types, as Get_elements counts them: those of its parts in a row.
+ */
+struct weftmpi_pattern {
+    int references;
+    size_t bytes, elements;
+    size_t count; /* of parts; 0: of a basic type, or empty */
+    struct weftmpi_part {
+        struct weftmpi_pattern *of;
+        size_t times;
+    } * parts;
 };
 
 struct weftmpi_type {
@@ -128,8 +135,7 @@ struct weftmpi_type {
     bool committed, basic;
     struct weftmpi_run *runs;
     size_t runs_count;
-    struct weftmpi_basics *pattern; /* of the first of `repeats` equal parts */
-    size_t pattern_count, repeats;
+    struct weftmpi_pattern *pattern;
     char name[MPI_MAX_OBJECT_NAME];
 };
 

@@ -95,25 +95,21 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *pac
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-static MPI_Count elements_in(const struct weftmpi_type *type, size_t bytes)
+static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes)
 {
-    if (type->size == 0 || bytes == 0)
+    if (pattern->bytes == 0)
         return 0;
-    const size_t whole = bytes / type->size;
-    size_t rest = bytes % type->size;
-    MPI_Count each = 0, elements = 0;
-    for (size_t i = 0; i < type->pattern_count; i++)
-        each += (MPI_Count)(type->pattern[i].count * type->repeats);
-    elements = (MPI_Count)whole * each;
-    for (size_t k = 0; k < type->repeats && rest != 0; k++) {
-        for (size_t i = 0; i < type->pattern_count && rest != 0; i++) {
-            const struct weftmpi_basics *part = &type->pattern[i];
-            const size_t many = rest / part->bytes < part->count ? rest / part->bytes : part->count;
-            elements += (MPI_Count)many;
-            rest -= many * part->bytes;
-            if (many < part->count)
-                return rest == 0 ? elements : -1;
-        }
+    MPI_Count elements = (MPI_Count)(bytes / pattern->bytes * pattern->elements);
+    bytes %= pattern->bytes;
+    if (pattern->count == 0 && bytes != 0)
+        return -1;
+    for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
+        const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
+        const MPI_Count more = elements_in(part->of, some);
+        if (more < 0)
+            return -1;
+        elements += more;
+        bytes -= some;
     }
     return elements;
 }
@@ -219,7 +215,7 @@ API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
     TYPE_IN(type, handle);
-    const MPI_Count elements = elements_in(type, weftmpi_status_bytes(status));
+    const MPI_Count elements = elements_in(type->pattern, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;
 }

@@ -7,42 +7,38 @@
 #include <string.h>
 #include <wchar.h>
 
+/* Of one element, by its size. */
+#define ELEMENT(size) [size] = {.references = 1, .bytes = size, .elements = 1}
+static struct weftmpi_pattern elements[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
+                                            ELEMENT(8), ELEMENT(16), ELEMENT(32)};
+
 /* Of a basic type the bytes are one run, and one element; of a pair two. */
-#define ALL(whole, bytes)                                                                          \
-    .size = bytes, .upper = sizeof(whole), .align = _Alignof(whole), .repeats = 1,                 \
+#define STANDARD(type_name, whole, bytes)                                                          \
+    .object = {type_name, 1}, .size = bytes, .upper = sizeof(whole), .align = _Alignof(whole),     \
     .dense = (bytes) == sizeof(whole), .committed = true, .basic = true
 #define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {ALL(ctype, sizeof(ctype)),                                                 \
-                        .object = {type_name, 1},                                                  \
+    [number - 0x200] = {STANDARD(type_name, ctype, sizeof(ctype)),                                 \
                         .name = #type_name,                                                        \
                         .true_upper = sizeof(ctype),                                               \
                         .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
                         .runs_count = 1,                                                           \
-                        .pattern = (struct weftmpi_basics[]){{sizeof(ctype), 1}},                  \
-                        .pattern_count = 1},
+                        .pattern = &elements[sizeof(ctype)]},
 #define VALUE(t) sizeof(((struct weftmpi_pair_##t *)0)->value)
 #define INDEX(t) offsetof(struct weftmpi_pair_##t, index)
 #define PAIR(number, type_name, t)                                                                 \
-    [number - 0x200] = {ALL(struct weftmpi_pair_##t, VALUE(t) + sizeof(int)),                      \
-                        .object = {type_name, 1},                                                  \
-                        .name = #type_name,                                                        \
-                        .true_upper = INDEX(t) + sizeof(int),                                      \
-                        .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                 \
-                                                       {INDEX(t), sizeof(int), sizeof(int), 1}},   \
-                        .runs_count = 2,                                                           \
-                        .pattern = (struct weftmpi_basics[]){{VALUE(t), 1}, {sizeof(int), 1}},     \
-                        .pattern_count = 2},
+    [number - 0x200] = {                                                                           \
+        STANDARD(type_name, struct weftmpi_pair_##t, VALUE(t) + sizeof(int)),                      \
+        .name = #type_name,                                                                        \
+        .true_upper = INDEX(t) + sizeof(int),                                                      \
+        .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                                 \
+                                       {INDEX(t), sizeof(int), sizeof(int), 1}},                   \
+        .runs_count = 2,                                                                           \
+        .pattern = &(struct weftmpi_pattern){                                                      \
+            1, VALUE(t) + sizeof(int), 2, 2,                                                       \
+            (struct weftmpi_part[]){{&elements[VALUE(t)], 1}, {&elements[sizeof(int)], 1}}}},
 struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
-
-void weftmpi_type_end(void *object)
-{
-    const struct weftmpi_type *type = object;
-
-    free(type->runs);
-    free(type->pattern);
-}
 
 int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
                     struct weftmpi_type **type)
