@@ -127,8 +127,6 @@ static weft_status make(struct weftmpi_agreement *agreement)
     comm->errhandler = weftmpi_hold(parent->errhandler);
     comm->topology = agreement->topology;
     agreement->topology = NULL;
-    if (from != NULL && from->topology != NULL)
-        comm->topology = weftmpi_topology_copy(from->topology);
     if (from != NULL && (agreement->error = weftmpi_attributes_copy(from, comm)) != MPI_SUCCESS) {
         weftmpi_attributes_delete(comm);
         weftmpi_leave(comm);
@@ -155,9 +153,8 @@ static void leave(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_agreement **at = &weftmpi.agreeing;
 
-    if (agreement->group != NULL)
-        weftmpi_leave(agreement->group);
-    free(agreement->topology);
+    weftmpi_leave(agreement->group);
+    weftmpi_leave(agreement->topology);
     while (*at != agreement)
         at = &(*at)->next;
     *at = agreement->next;
@@ -228,9 +225,8 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     *made = MPI_COMM_NULL;
     if (agreement == NULL) {
-        if (group != NULL)
-            weftmpi_leave(group);
-        free(topology);
+        weftmpi_leave(group);
+        weftmpi_leave(topology);
         return weftmpi_no_memory(parent, call);
     }
     *agreement = (struct weftmpi_agreement){.parent = parent,

@@ -84,9 +84,8 @@ void weftmpi_comm_end(void *object)
     if (give_groups(comm))
         weftmpi_number_give(comm->number);
     weftmpi_leave(comm->errhandler);
-    free(comm->topology);
-    if (comm->group != NULL)
-        weftmpi_leave(comm->group);
+    weftmpi_leave(comm->topology);
+    weftmpi_leave(comm->group);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
@@ -146,7 +145,8 @@ static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
-    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), comm, NULL, copy);
+    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), comm,
+                         weftmpi_hold(comm->topology), copy);
 }
 
 BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)

@@ -94,8 +94,7 @@ static struct weftmpi_type *make(void)
 
     if (type == NULL || pattern == NULL) {
         free(pattern);
-        if (type != NULL)
-            weftmpi_leave(type);
+        weftmpi_leave(type);
         return NULL;
     }
     type->lower = type->true_lower = INTPTR_MAX;
@@ -153,8 +152,7 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
 static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
 {
     if (!complete) {
-        if (type != NULL)
-            weftmpi_leave(type);
+        weftmpi_leave(type);
         return weftmpi_no_memory(NULL, call);
     }
     if (type->lower > type->upper)
@@ -212,8 +210,7 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
     bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || add(type, block, (size_t)count, 0, step)) &&
                     add_part(type, old, (size_t)count * (size_t)length);
-    if (block != NULL)
-        weftmpi_leave(block);
+    weftmpi_leave(block);
     return give(call, type, complete, made);
 }
 
@@ -319,8 +316,7 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
         struct weftmpi_type *rows = make();
         complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
-        if (row != NULL)
-            weftmpi_leave(row);
+        weftmpi_leave(row);
         row = rows;
         offset += starts[i] * step;
         step *= sizes[i];

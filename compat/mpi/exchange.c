@@ -59,12 +59,16 @@ static void swap_pairs(weft_piece *pieces, const int *members, int n)
     }
 }
 
-static int exchange(struct weftmpi_request *request, enum weft_team_kind kind,
-                    struct weftmpi_side *send, struct weftmpi_side *receive, int out,
-                    const int *out_members, int in, const int *in_members)
+/* topology NULL: with all members. */
+static int exchange(struct weftmpi_request *request, const struct weftmpi_topology *topology,
+                    struct weftmpi_side *send, struct weftmpi_side *receive)
 {
-    size_t sends = 0, receives = 0;
+    const int in = topology == NULL ? request->comm->size : topology->indegree;
+    const int out = topology == NULL ? request->comm->size : topology->outdegree;
+    const int *const sources = topology == NULL ? NULL : topology->sources;
+    const int *const targets = topology == NULL ? NULL : topology->targets;
     const bool in_place = send->base == MPI_IN_PLACE;
+    size_t sends = 0, receives = 0;
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)out + (size_t)in) * sizeof(*pieces));
 
@@ -72,37 +76,35 @@ static int exchange(struct weftmpi_request *request, enum weft_team_kind kind,
         return weftmpi_no_memory(request->comm, request->call);
     if (in_place)
         *send = *receive;
-    TRY(lists(request, send, out, out_members, false, pieces, &sends));
+    TRY(lists(request, send, out, targets, false, pieces, &sends));
     if (in_place)
         TRY(copy_pieces(request, pieces, sends));
-    TRY(lists(request, receive, in, in_members, true, pieces + sends, &receives));
-    const struct weftmpi_topology *topology = request->comm->topology;
-    if (in_members != NULL && topology->kind == MPI_CART && !send->same)
-        swap_pairs(pieces + sends, in_members, in);
-    return weftmpi_request_failed(request, weft_team_exchange(request->comm->team, kind, pieces,
-                                                              sends, pieces + sends, receives,
-                                                              &request->collective));
+    TRY(lists(request, receive, in, sources, true, pieces + sends, &receives));
+    if (topology != NULL && topology->kind == MPI_CART && !send->same)
+        swap_pairs(pieces + sends, sources, in);
+    return weftmpi_request_failed(
+        request,
+        weft_team_exchange(request->comm->team,
+                           topology == NULL ? WEFT_TEAM_ALLTOALL_SIZES : WEFT_TEAM_EXCHANGE, pieces,
+                           sends, pieces + sends, receives, &request->collective));
 }
 
 static int all(struct weftmpi_request *request, const char *call, MPI_Comm comm,
                struct weftmpi_side send, struct weftmpi_side receive)
 {
     TRY(weftmpi_open(request, call, comm));
-    const int n = request->comm->size;
-    return exchange(request, WEFT_TEAM_ALLTOALL_SIZES, &send, &receive, n, NULL, n, NULL);
+    return exchange(request, NULL, &send, &receive);
 }
 
-static int near(struct weftmpi_request *request, const char *call, MPI_Comm comm,
+static int near(struct weftmpi_request *request, const char *call, MPI_Comm handle,
                 struct weftmpi_side send, struct weftmpi_side receive)
 {
-    int in, out, *ranks;
-
-    TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_neighbours(request->comm, call, &in, &out, &ranks));
-    const int error =
-        exchange(request, WEFT_TEAM_EXCHANGE, &send, &receive, out, ranks + in, in, ranks);
-    free(ranks);
-    return error;
+    TRY(weftmpi_open(request, call, handle));
+    const struct weftmpi_comm *comm = request->comm;
+    if (comm->topology == NULL)
+        return weftmpi_fail(request->comm, call, MPI_ERR_TOPOLOGY, "%s has no topology",
+                            comm->name);
+    return exchange(request, comm->topology, &send, &receive);
 }
 
 #define SENDS_W(place)                                                                             \

@@ -33,6 +33,7 @@ static const struct {
     [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
                          STANDARD(0x181, weftmpi_requests)},
     [WEFTMPI_MESSAGE] = {"no message, or it was received", MPI_ERR_REQUEST},
+    [WEFTMPI_TOPOLOGY] = {"no topology", MPI_ERR_TOPOLOGY},
 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -156,7 +157,7 @@ void *weftmpi_hold(void *object)
 {
     struct weftmpi_object *held = object;
 
-    if (!is_standard(held->handle))
+    if (held != NULL && !is_standard(held->handle))
         __atomic_add_fetch(&held->references, 1, __ATOMIC_RELAXED);
     return object;
 }
@@ -164,11 +165,11 @@ void *weftmpi_hold(void *object)
 void weftmpi_leave(void *object)
 {
     struct weftmpi_object *left = object;
-    const enum weftmpi_kind kind = (uintptr_t)left->handle & 15;
 
-    if (is_standard(left->handle) ||
+    if (left == NULL || is_standard(left->handle) ||
         __atomic_sub_fetch(&left->references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
+    const enum weftmpi_kind kind = (uintptr_t)left->handle & 15;
     weftmpi_drop(left->handle);
     if (kinds[kind].end != NULL)
         kinds[kind].end(object);

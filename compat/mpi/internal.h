@@ -29,7 +29,8 @@ enum weftmpi_kind {
     WEFTMPI_INFO,
     WEFTMPI_ERRHANDLER,
     WEFTMPI_REQUEST,
-    WEFTMPI_MESSAGE
+    WEFTMPI_MESSAGE,
+    WEFTMPI_TOPOLOGY
 };
 
 struct weftmpi_comm;
@@ -43,7 +44,7 @@ struct weftmpi_object {
 
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
-/* One reference more: the object; one less: with the last it is gone. */
+/* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
 void *weftmpi_hold(void *object);
 void weftmpi_leave(void *object);
 /* The handle is none from now on. The object stays as long as it is referred to. */
@@ -86,12 +87,14 @@ struct weftmpi_attribute {
     void *value;
 };
 
+/* Does not change, and may be of several communicators. */
 struct weftmpi_topology {
+    struct weftmpi_object object;
     int kind; /* MPI_CART, MPI_DIST_GRAPH */
     int ndims, *dims, *periods, *coords;
+    /* The neighbours, also of a grid; MPI_PROC_NULL: outside of it. */
     int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
     bool weighted;
-    size_t count;
     int numbers[]; /* of all these arrays */
 };
 
@@ -300,12 +303,6 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* Copies and deletes by the callbacks of their keyvals; an error code of these. */
 int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm *to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
-/*
- * The neighbours, those that send first: (*ranks)[0..in), then [in..in + out). The caller frees
- * *ranks. MPI_PROC_NULL: outside of a grid.
- */
-int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks);
-struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology);
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
@@ -317,8 +314,7 @@ void weftmpi_comm_end(void *comm);
 /*
  * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
  * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. from:
- * attributes, topology, name of the errors' handler are copied of it; may be NULL. topology: given
- * to it; may be NULL.
+ * attributes are copied of it; may be NULL. topology: its reference is taken; may be NULL.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
                   struct weftmpi_group *group, struct weftmpi_comm *from,

@@ -236,10 +236,8 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     *kept = begun;
     *handle = kept->object.handle;
     weftmpi_hold(kept->comm);
-    if (kept->type != NULL)
-        weftmpi_hold(kept->type);
-    if (kept->operation != NULL)
-        weftmpi_hold(kept->operation);
+    weftmpi_hold(kept->type);
+    weftmpi_hold(kept->operation);
     return MPI_SUCCESS;
 }
 
@@ -248,10 +246,8 @@ void weftmpi_request_end(void *object)
     struct weftmpi_request *request = object;
 
     let_go(request);
-    if (request->type != NULL)
-        weftmpi_leave(request->type);
-    if (request->operation != NULL)
-        weftmpi_leave(request->operation);
+    weftmpi_leave(request->type);
+    weftmpi_leave(request->operation);
     weftmpi_leave(request->comm);
 }
 
