@@ -165,8 +165,15 @@ enum weftmpi_way {
     WEFTMPI_AGREE     /* a communicator is made: agree.c */
 };
 
+/* Memory of a request. */
+struct weftmpi_memory {
+    struct weftmpi_memory *next;
+    _Alignas(max_align_t) char bytes[];
+};
+
 /* Packed bytes that go where the program wants them when the request completes. */
 struct weftmpi_unpack {
+    struct weftmpi_unpack *next;
     void *packed, *into;
     struct weftmpi_type *type;
     size_t bytes;
@@ -184,17 +191,15 @@ struct weftmpi_request {
     MPI_Status status; /* once it is complete */
     int error;
     /* What the program gave, for persistent requests and unpacking. */
-    void *buffer;
-    int count, peer, tag;
+    const void *buffer;
+    size_t count;
+    int peer, tag;
     struct weftmpi_type *type;    /* in use until it is over, */
     struct weftmpi_op *operation; /* and so is a program's */
-    /* Memory until it is complete. */
     struct weftmpi_unpack *unpacks;
-    size_t unpacks_count;
-    void **memory;
-    size_t memory_count;
-    void *state;                  /* agree.c's */
-    struct weftmpi_request *next; /* among the orphans */
+    struct weftmpi_memory *memory; /* until it is complete */
+    void *state;                   /* agree.c's */
+    struct weftmpi_request *next;  /* among the orphans */
 };
 
 /* ---- error.c --------------------------------------------------------------------------------- */
@@ -380,8 +385,8 @@ int weftmpi_point_begin(struct weftmpi_request *request);
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* Waits for all of them. */
 void weftmpi_buffered_end(void);
-/* A source and tag that a receive may name. */
-int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag);
+/* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
+int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
 /* Status of a receive from MPI_PROC_NULL; of no operation; of a message. */
 void weftmpi_no_process(MPI_Status *status);
 void weftmpi_empty_status(MPI_Status *status);

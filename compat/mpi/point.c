@@ -38,50 +38,31 @@ void weftmpi_no_process(MPI_Status *status)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any)
+{
+    if ((peer < 0 || peer >= comm->size) && peer != MPI_PROC_NULL &&
+        !(any && peer == MPI_ANY_SOURCE))
+        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->size,
+                            comm->name);
+    if (tag < 0 && !(any && tag == MPI_ANY_TAG))
+        return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
+    return MPI_SUCCESS;
+}
+
 /* A request of that call, which is not begun yet. */
-static int open_send(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                     const void *buffer, int count, MPI_Datatype type, int to, int tag,
-                     MPI_Comm handle)
+static int open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+                const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                MPI_Comm handle)
 {
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, way, call, comm);
     TRY(weftmpi_type_in(comm, call, type, count, &request->type));
-    if ((to < 0 || to >= comm->size) && to != MPI_PROC_NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", to, comm->size,
-                            comm->name);
-    if (tag < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
-    request->buffer = (void *)buffer;
-    request->count = count;
-    request->peer = to;
-    request->tag = tag;
-    return MPI_SUCCESS;
-}
-
-int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag)
-{
-    if ((from < 0 || from >= comm->size) && from != MPI_PROC_NULL && from != MPI_ANY_SOURCE)
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", from, comm->size,
-                            comm->name);
-    if (tag < 0 && tag != MPI_ANY_TAG)
-        return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
-    return MPI_SUCCESS;
-}
-
-static int open_receive(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                        MPI_Datatype type, int from, int tag, MPI_Comm handle)
-{
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
-    weftmpi_request_open(request, WEFTMPI_RECEIVE, call, comm);
-    TRY(weftmpi_type_in(comm, call, type, count, &request->type));
-    TRY(weftmpi_check_source(comm, call, from, tag));
+    TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));
     request->buffer = buffer;
-    request->count = count;
-    request->peer = from;
+    request->count = (size_t)count;
+    request->peer = peer;
     request->tag = tag;
     return MPI_SUCCESS;
 }
@@ -90,11 +71,11 @@ static int open_receive(struct weftmpi_request *request, const char *call, void 
 
 static int begin_send(struct weftmpi_request *request)
 {
-    const size_t count = (size_t)request->count, bytes = request->type->size * count;
+    const size_t bytes = request->type->size * request->count;
     const weft_comm comm = request->comm->messages;
     const void *row;
 
-    TRY(weftmpi_row_in(request, request->buffer, count, request->type, &row));
+    TRY(weftmpi_row_in(request, request->buffer, request->count, request->type, &row));
     if (request->way == WEFTMPI_SEND_BUFFERED)
         return weftmpi_buffered(request, row, bytes);
     return weftmpi_request_failed(
@@ -107,15 +88,14 @@ static int begin_send(struct weftmpi_request *request)
 
 static int begin_receive(struct weftmpi_request *request)
 {
-    const size_t count = (size_t)request->count;
     void *row;
 
-    TRY(weftmpi_row_out(request, request->buffer, count, request->type, &row));
+    TRY(weftmpi_row_out(request, (void *)request->buffer, request->count, request->type, &row));
     return weftmpi_request_failed(
         request, weft_host_receive_begin(weftmpi.job, request->comm->messages,
                                          request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->peer,
                                          request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag, row,
-                                         request->type->size * count, &request->op));
+                                         request->type->size * request->count, &request->op));
 }
 
 int weftmpi_point_begin(struct weftmpi_request *request)
@@ -129,61 +109,41 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 
 /* ---- sends and receives ---------------------------------------------------------------------- */
 
-#define TO   const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
-#define FROM void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
+#define GIVEN buffer, count, type, peer, tag, comm
+#define TO    const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define FROM  void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-static int begun_send(struct weftmpi_request *request, enum weftmpi_way way, const char *call, TO)
+static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call, TO)
 {
-    TRY(open_send(request, way, call, buffer, count, type, to, tag, comm));
+    TRY(open(request, way, call, GIVEN));
     return weftmpi_point_begin(request);
 }
 
-static int begun_receive(struct weftmpi_request *request, const char *call, FROM)
-{
-    TRY(open_receive(request, call, buffer, count, type, from, tag, comm));
-    return weftmpi_point_begin(request);
-}
-
-/* The three forms of a send: blocking, non-blocking, persistent. */
-#define SEND_FORMS(name, iname, way)                                                               \
-    BOTH(name, iname, begun_send(&begun, way, __func__, buffer, count, type, to, tag, comm), TO)   \
-    API(name##_init, (TO, MPI_Request * request))                                                  \
+/* The persistent form. */
+#define INIT(name, way, ...)                                                                       \
+    API(name##_init, (__VA_ARGS__, MPI_Request * request))                                         \
     {                                                                                              \
         struct weftmpi_request begun = {.persistent = true};                                       \
-        TRY(open_send(&begun, way, __func__, buffer, count, type, to, tag, comm));                 \
+        TRY(open(&begun, way, __func__, GIVEN));                                                   \
         return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \
     }
+#define SEND_FORMS(name, iname, way)                                                               \
+    BOTH(name, iname, begin(&begun, way, __func__, GIVEN), TO)                                     \
+    INIT(name, way, TO)
+
 SEND_FORMS(Send, Isend, WEFTMPI_SEND)
 SEND_FORMS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
 SEND_FORMS(Rsend, Irsend, WEFTMPI_SEND)
 SEND_FORMS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
-
-BOTH_TOLD(Recv, Irecv, begun_receive(&begun, __func__, buffer, count, type, from, tag, comm), FROM)
-
-API(Recv_init, (FROM, MPI_Request *request))
-{
-    struct weftmpi_request begun = {.persistent = true};
-
-    TRY(open_receive(&begun, __func__, buffer, count, type, from, tag, comm));
-    return weftmpi_request_keep(&begun, MPI_SUCCESS, request);
-}
+BOTH_TOLD(Recv, Irecv, begin(&begun, WEFTMPI_RECEIVE, __func__, GIVEN), FROM)
+INIT(Recv, WEFTMPI_RECEIVE, FROM)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
-/* A receive, and behind it a send, in one request, whose memory is both's. */
-static int begin_both(struct weftmpi_request *receive, struct weftmpi_request *send)
-{
-    TRY(weftmpi_point_begin(receive));
-    send->memory = receive->memory;
-    send->memory_count = receive->memory_count;
-    const int error = weftmpi_point_begin(send);
-    receive->memory = send->memory;
-    receive->memory_count = send->memory_count;
-    receive->way = WEFTMPI_SENDRECV;
-    receive->second = send->op;
-    return error;
-}
-
+/*
+ * A receive, and behind it a send, in one request, whose memory is both's. Where they have one
+ * buffer, what is sent is copied first.
+ */
 static int sendrecv(struct weftmpi_request *both, const char *call, const void *send,
                     int send_count, MPI_Datatype send_type, int to, int send_tag, void *receive,
                     int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
@@ -191,30 +151,26 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
 {
     struct weftmpi_request sent = {0};
 
-    TRY(open_receive(both, call, receive, receive_count, receive_type, from, receive_tag, comm));
-    TRY(open_send(&sent, WEFTMPI_SEND, call, send, send_count, send_type, to, send_tag, comm));
-    return begin_both(both, &sent);
-}
-
-/* The same; what is sent is copied first. */
-static int sendrecv_replace(struct weftmpi_request *both, const char *call, void *buffer, int count,
-                            MPI_Datatype type, int to, int send_tag, int from, int receive_tag,
-                            MPI_Comm comm)
-{
-    struct weftmpi_request sent = {0};
-
-    TRY(open_receive(both, call, buffer, count, type, from, receive_tag, comm));
-    TRY(open_send(&sent, WEFTMPI_SEND, call, buffer, count, type, to, send_tag, comm));
-    const size_t bytes = sent.type->size * (size_t)count;
-    if (bytes > INT32_MAX)
-        return weftmpi_fail(both->comm, call, MPI_ERR_COUNT, "%zu bytes", bytes);
-    sent.buffer = weftmpi_request_memory(both, bytes);
-    if (sent.buffer == NULL)
-        return weftmpi_no_memory(both->comm, call);
-    weftmpi_pack(sent.type, (size_t)count, buffer, sent.buffer);
-    sent.count = (int)bytes;
-    sent.type = WEFTMPI_BYTES;
-    return begin_both(both, &sent);
+    TRY(open(both, WEFTMPI_RECEIVE, call, receive, receive_count, receive_type, from, receive_tag,
+             comm));
+    TRY(open(&sent, WEFTMPI_SEND, call, send, send_count, send_type, to, send_tag, comm));
+    if (send == receive) {
+        const size_t bytes = sent.type->size * sent.count;
+        void *copy = weftmpi_request_memory(both, bytes);
+        if (copy == NULL)
+            return weftmpi_no_memory(both->comm, call);
+        weftmpi_pack(sent.type, sent.count, send, copy);
+        sent.buffer = copy;
+        sent.count = bytes;
+        sent.type = WEFTMPI_BYTES;
+    }
+    TRY(weftmpi_point_begin(both));
+    sent.memory = both->memory;
+    const int error = weftmpi_point_begin(&sent);
+    both->memory = sent.memory;
+    both->way = WEFTMPI_SENDRECV;
+    both->second = sent.op;
+    return error;
 }
 
 BOTH_TOLD(Sendrecv, Isendrecv,
@@ -224,7 +180,7 @@ BOTH_TOLD(Sendrecv, Isendrecv,
           void *receive, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
           MPI_Comm comm)
 BOTH_TOLD(Sendrecv_replace, Isendrecv_replace,
-          sendrecv_replace(&begun, __func__, buffer, count, type, to, send_tag, from, receive_tag,
-                           comm),
+          sendrecv(&begun, __func__, buffer, count, type, to, send_tag, buffer, count, type, from,
+                   receive_tag, comm),
           void *buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
           int receive_tag, MPI_Comm comm)

@@ -19,7 +19,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     int found = 0;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
-    TRY(weftmpi_check_source(comm, call, from, tag));
+    TRY(weftmpi_check_peer(comm, call, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)
             weftmpi_no_process(status);

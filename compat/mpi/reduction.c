@@ -100,7 +100,7 @@ static int target_of(struct weftmpi_request *request, const struct reduction *re
     TRY(spread(request, type, user, count, target));
     if (!weftmpi_request_unpack(request, *target, user, type, count * type->size))
         return weftmpi_no_memory(request->comm, request->call);
-    request->unpacks[request->unpacks_count - 1].spread = count;
+    request->unpacks->spread = count;
     return MPI_SUCCESS;
 }
 

@@ -29,45 +29,39 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
 
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
 {
-    void **list = realloc(request->memory, (request->memory_count + 1) * sizeof(*list));
-    void *memory = malloc(bytes + 1);
+    struct weftmpi_memory *memory = malloc(sizeof(*memory) + bytes);
 
-    if (list != NULL)
-        request->memory = list;
-    if (list == NULL || memory == NULL) {
-        free(memory);
+    if (memory == NULL)
         return NULL;
-    }
-    list[request->memory_count++] = memory;
-    return memory;
+    memory->next = request->memory;
+    request->memory = memory;
+    return memory->bytes;
 }
 
 bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
                             struct weftmpi_type *type, size_t bytes)
 {
-    struct weftmpi_unpack *list =
-        realloc(request->unpacks, (request->unpacks_count + 1) * sizeof(*list));
+    struct weftmpi_unpack *unpack = weftmpi_request_memory(request, sizeof(*unpack));
 
-    if (list == NULL)
+    if (unpack == NULL)
         return false;
-    request->unpacks = list;
-    list[request->unpacks_count++] = (struct weftmpi_unpack){packed, into, type, bytes, 0};
-    weftmpi_hold(type);
+    *unpack = (struct weftmpi_unpack){request->unpacks, packed, into, weftmpi_hold(type), bytes, 0};
+    request->unpacks = unpack;
     return true;
 }
 
 /* It is over: what it held is given back. */
 static void let_go(struct weftmpi_request *request)
 {
-    for (size_t i = 0; i < request->unpacks_count; i++)
-        weftmpi_leave(request->unpacks[i].type);
-    for (size_t i = 0; i < request->memory_count; i++)
-        free(request->memory[i]);
-    free(request->unpacks);
-    free(request->memory);
+    for (const struct weftmpi_unpack *unpack = request->unpacks; unpack != NULL;
+         unpack = unpack->next)
+        weftmpi_leave(unpack->type);
     request->unpacks = NULL;
-    request->memory = NULL;
-    request->unpacks_count = request->memory_count = 0;
+    while (request->memory != NULL) {
+        struct weftmpi_memory *memory = request->memory;
+        request->memory = memory->next;
+        free(memory);
+    }
 }
 
 /* ---- completion ------------------------------------------------------------------------------ */
@@ -110,8 +104,8 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
             return false;
         if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
             weftmpi_set_status(&request->status, &message);
-            if (request->unpacks_count != 0 && message.bytes < request->unpacks[0].bytes)
-                request->unpacks[0].bytes = message.bytes;
+            if (request->unpacks != NULL && message.bytes < request->unpacks->bytes)
+                request->unpacks->bytes = message.bytes;
         }
         request->error = weftmpi_request_failed(request, status);
     }
@@ -160,8 +154,8 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
         done = poll_point(request, seconds);
     if (!done)
         return false;
-    for (size_t i = 0; i < request->unpacks_count; i++)
-        unpack(&request->unpacks[i]);
+    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
+        unpack(what);
     let_go(request);
     request->complete = true;
     return true;

@@ -168,9 +168,8 @@ API(Cancel, (MPI_Request * handle))
         return MPI_SUCCESS;
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
     if (cancelled) {
-        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
-        if (request->unpacks_count != 0)
-            request->unpacks[0].bytes = 0;
+        if (request->unpacks != NULL)
+            request->unpacks->bytes = 0;
         request->status.MPI_internal[2] = 1;
     }
     return weftmpi_failed(request->comm, __func__, status);
