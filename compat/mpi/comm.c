@@ -90,26 +90,9 @@ void weftmpi_comm_end(void *object)
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-API(Comm_size, (MPI_Comm handle, int *size))
-{
-    COMM_IN(comm, handle);
-    *size = comm->size;
-    return MPI_SUCCESS;
-}
-
-API(Comm_rank, (MPI_Comm handle, int *rank))
-{
-    COMM_IN(comm, handle);
-    *rank = comm->rank;
-    return MPI_SUCCESS;
-}
-
-API(Comm_test_inter, (MPI_Comm handle, int *flag))
-{
-    COMM_IN(comm, handle);
-    *flag = 0;
-    return MPI_SUCCESS;
-}
+ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
+ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
+ASK(Comm_test_inter, COMM_IN, MPI_Comm, ((void)of, 0))
 
 API(Comm_set_name, (MPI_Comm handle, const char *name))
 {

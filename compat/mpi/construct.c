@@ -214,39 +214,23 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
     return give(call, type, complete, made);
 }
 
-API(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, 1, count, 0, old, false, made);
-}
-
-API(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, count, length, stride, old, true, made);
-}
-
-API(Type_create_hvector,
-    (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, count, length, stride, old, false, made);
-}
-
-API(Type_indexed,
-    (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, lengths, 0, NULL, offsets, handle, made);
-}
-
-API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offsets[],
-                           MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, lengths, 0, offsets, NULL, handle, made);
-}
-
-API(Type_create_indexed_block,
-    (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, NULL, length, NULL, offsets, handle, made);
-}
+CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, 1, count, 0, old, false, made))
+CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, count, length, stride, old, true, made))
+CALL(Type_create_hvector,
+     (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, count, length, stride, old, false, made))
+CALL(Type_indexed,
+     (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
+     blocks(__func__, count, lengths, 0, NULL, offsets, handle, made))
+CALL(Type_create_hindexed,
+     (int count, const int lengths[], const MPI_Aint offsets[], MPI_Datatype handle,
+      MPI_Datatype *made),
+     blocks(__func__, count, lengths, 0, offsets, NULL, handle, made))
+CALL(Type_create_indexed_block,
+     (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
+     blocks(__func__, count, NULL, length, NULL, offsets, handle, made))
 
 API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
                          const MPI_Datatype olds[], MPI_Datatype *made))

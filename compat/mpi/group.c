@@ -24,13 +24,9 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     return MPI_UNDEFINED;
 }
 
-static int here(void)
-{
-    return weft_numbers_of(weftmpi.job)->process;
-}
-
-/* The group of a handle, in a function of MPI: declares it. */
-#define GROUP_IN(name, call, handle)                                                               \
+/* The group of a handle, in a function of MPI, or for `call`: declares it. */
+#define GROUP_IN(name, handle) GROUP_OF(name, __func__, handle)
+#define GROUP_OF(name, call, handle)                                                               \
     TRY(weftmpi_is_open(call));                                                                    \
     OBJECT_IN(name, group, WEFTMPI_GROUP, call, handle)
 
@@ -55,19 +51,8 @@ API(Comm_group, (MPI_Comm handle, MPI_Group *group))
     return give(__func__, copy, group);
 }
 
-API(Group_size, (MPI_Group handle, int *size))
-{
-    GROUP_IN(group, __func__, handle);
-    *size = group->size;
-    return MPI_SUCCESS;
-}
-
-API(Group_rank, (MPI_Group handle, int *rank))
-{
-    GROUP_IN(group, __func__, handle);
-    *rank = weftmpi_group_rank(group, here());
-    return MPI_SUCCESS;
-}
+ASK(Group_size, GROUP_IN, MPI_Group, of->size)
+ASK(Group_rank, GROUP_IN, MPI_Group, weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
 
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
@@ -80,9 +65,10 @@ static int mark(const char *call, const struct weftmpi_group *group, int rank, u
 }
 
 /* The group of the ranks that are named, in order (`ranks`), or of those that are not. */
-static int choose(const char *call, struct weftmpi_group *group, int n, const int *ranks,
-                  bool exclude, MPI_Group *made)
+static int choose(const char *call, MPI_Group handle, int n, const int *ranks, bool exclude,
+                  MPI_Group *made)
 {
+    GROUP_OF(group, call, handle);
     unsigned char *named = calloc((size_t)group->size + 1, 1);
     int error = MPI_SUCCESS, at = 0;
 
@@ -103,23 +89,16 @@ static int choose(const char *call, struct weftmpi_group *group, int n, const in
     return give(call, chosen, made);
 }
 
-API(Group_incl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
-{
-    GROUP_IN(group, __func__, handle);
-    return choose(__func__, group, n, ranks, false, made);
-}
-
-API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
-{
-    GROUP_IN(group, __func__, handle);
-    return choose(__func__, group, n, ranks, true, made);
-}
+CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
+     choose(__func__, group, n, ranks, false, made))
+CALL(Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
+     choose(__func__, group, n, ranks, true, made))
 
 /* The same with first, last and stride. */
 static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool exclude,
                          MPI_Group *made)
 {
-    GROUP_IN(group, call, handle);
+    GROUP_OF(group, call, handle);
     int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
     if (ranks == NULL)
         return weftmpi_no_memory(NULL, call);
@@ -135,27 +114,22 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
         for (long k = 0; k < many; k++)
             ranks[count++] = first + (int)k * step;
     }
-    const int error = choose(call, group, count, ranks, exclude, made);
+    const int error = choose(call, handle, count, ranks, exclude, made);
     free(ranks);
     return error;
 }
 
-API(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
-{
-    return choose_ranges(__func__, handle, n, ranges, false, made);
-}
-
-API(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
-{
-    return choose_ranges(__func__, handle, n, ranges, true, made);
-}
+CALL(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+     choose_ranges(__func__, handle, n, ranges, false, made))
+CALL(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+     choose_ranges(__func__, handle, n, ranges, true, made))
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
 static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,
                    MPI_Group *made)
 {
-    GROUP_IN(a, call, handle_a);
-    GROUP_IN(b, call, handle_b);
+    GROUP_OF(a, call, handle_a);
+    GROUP_OF(b, call, handle_b);
     struct weftmpi_group *group = weftmpi_group_make(a->size + b->size);
     int at = 0;
     for (int i = 0; group != NULL && i < a->size; i++)
@@ -169,26 +143,18 @@ static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, boo
     return give(call, group, made);
 }
 
-API(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, false, true, made);
-}
-
-API(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, true, false, made);
-}
-
-API(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, false, false, made);
-}
+CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, false, true, made))
+CALL(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, true, false, made))
+CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, false, false, made))
 
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
-    GROUP_IN(a, __func__, handle_a);
-    GROUP_IN(b, __func__, handle_b);
+    GROUP_IN(a, handle_a);
+    GROUP_IN(b, handle_b);
     for (int i = 0; i < n; i++) {
         if (ranks[i] == MPI_PROC_NULL) {
             translated[i] = MPI_PROC_NULL;
@@ -217,15 +183,15 @@ int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_gr
 
 API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 {
-    GROUP_IN(a, __func__, handle_a);
-    GROUP_IN(b, __func__, handle_b);
+    GROUP_IN(a, handle_a);
+    GROUP_IN(b, handle_b);
     *result = weftmpi_group_compare(a, b);
     return MPI_SUCCESS;
 }
 
 API(Group_free, (MPI_Group * handle))
 {
-    GROUP_IN(group, __func__, *handle);
+    GROUP_IN(group, *handle);
     weftmpi_leave(group);
     *handle = MPI_GROUP_NULL;
     return MPI_SUCCESS;

@@ -91,12 +91,7 @@ API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag
     return MPI_SUCCESS;
 }
 
-API(Info_get_nkeys, (MPI_Info handle, int *count))
-{
-    INFO_IN(info, handle);
-    *count = info->count;
-    return MPI_SUCCESS;
-}
+ASK(Info_get_nkeys, INFO_IN, MPI_Info, of->count)
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {

@@ -17,6 +17,20 @@
 #define API(name, parameters)                                                                      \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
+/* One that is an expression, its error. */
+#define CALL(name, parameters, expression)                                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+/* One that asks an object, which IN finds and calls `of`, for a number. */
+#define ASK(name, IN, type, answer)                                                                \
+    API(name, (type handle, int *told))                                                            \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
 
 /* ---- handle.c -------------------------------------------------------------------------------- */
 

@@ -107,6 +107,9 @@ struct weftmpi_op weftmpi_ops[] = {
 #undef OP
 };
 
+/* The operation of a handle, in a function of MPI: declares it. */
+#define OP_IN(name, handle) OBJECT_IN(name, op, WEFTMPI_OP, __func__, handle)
+
 static operate *row_of(const struct weftmpi_op *op, const struct weftmpi_type *type)
 {
     return type->basic ? table[type - weftmpi_types][op->number] : NULL;
@@ -148,7 +151,7 @@ API(Op_create, (MPI_User_function * function, int commute, MPI_Op *handle))
 
 API(Op_free, (MPI_Op * handle))
 {
-    OBJECT_IN(op, op, WEFTMPI_OP, __func__, *handle);
+    OP_IN(op, *handle);
     if (op->function == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation of the program's");
     weftmpi_drop(*handle);
@@ -157,12 +160,7 @@ API(Op_free, (MPI_Op * handle))
     return MPI_SUCCESS;
 }
 
-API(Op_commutative, (MPI_Op handle, int *commute))
-{
-    OBJECT_IN(op, op, WEFTMPI_OP, __func__, handle);
-    *commute = op->commutes;
-    return MPI_SUCCESS;
-}
+ASK(Op_commutative, OP_IN, MPI_Op, of->commutes)
 
 API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, MPI_Op op_handle))
 {

@@ -54,15 +54,10 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     return weftmpi_failed(comm, call, result);
 }
 
-API(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status))
-{
-    return probe(__func__, from, tag, comm, NULL, NULL, status);
-}
-
-API(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
-{
-    return probe(__func__, from, tag, comm, flag, NULL, status);
-}
+CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status),
+     probe(__func__, from, tag, comm, NULL, NULL, status))
+CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+     probe(__func__, from, tag, comm, flag, NULL, status))
 
 static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
                          MPI_Message *handle, MPI_Status *status)
@@ -80,16 +75,11 @@ static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int
     return error;
 }
 
-API(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe(__func__, from, tag, comm, NULL, message, status);
-}
-
-API(Improbe,
-    (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe(__func__, from, tag, comm, flag, message, status);
-}
+CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+     matched_probe(__func__, from, tag, comm, NULL, message, status))
+CALL(Improbe,
+     (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
+     matched_probe(__func__, from, tag, comm, flag, message, status))
 
 /* Begins to receive a matched message. */
 static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,

@@ -73,10 +73,7 @@ static int init(const char *call, int *argc, char ***argv, int level)
     return MPI_SUCCESS;
 }
 
-API(Init, (int *argc, char ***argv))
-{
-    return init(__func__, argc, argv, MPI_THREAD_SINGLE);
-}
+CALL(Init, (int *argc, char ***argv), init(__func__, argc, argv, MPI_THREAD_SINGLE))
 
 API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {

@@ -43,13 +43,9 @@ static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftm
     struct weftmpi_topology *topology;                                                             \
     struct weftmpi_comm *comm;                                                                     \
     TRY(topology_in(__func__, handle, kind, &(comm), &(topology)))
+#define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
 
-API(Topo_test, (MPI_Comm handle, int *kind))
-{
-    COMM_IN(comm, handle);
-    *kind = comm->topology == NULL ? MPI_UNDEFINED : comm->topology->kind;
-    return MPI_SUCCESS;
-}
+ASK(Topo_test, COMM_IN, MPI_Comm, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
@@ -176,16 +172,11 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     return weftmpi_agree_now(__func__, comm, group, grid, cart);
 }
 
-API(Cartdim_get, (MPI_Comm handle, int *ndims))
-{
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
-    *ndims = grid->ndims;
-    return MPI_SUCCESS;
-}
+ASK(Cartdim_get, GRID_IN, MPI_Comm, of->ndims)
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     for (int i = 0; i < grid->ndims && i < most; i++) {
         dims[i] = grid->dims[i];
         periods[i] = grid->periods[i];
@@ -196,7 +187,7 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     if (rank < 0 || rank >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     if (most < grid->ndims)
@@ -207,7 +198,7 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
@@ -217,7 +208,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     if (direction < 0 || direction >= grid->ndims)
         return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
                             grid->ndims);
@@ -228,7 +219,7 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
     int ndims = 0, own = 0; /* of the part, and this member's rank there */
     struct weftmpi_group *group = weftmpi_group_make(comm->size);

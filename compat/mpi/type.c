@@ -56,12 +56,7 @@ int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype ha
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-API(Type_size, (MPI_Datatype handle, int *bytes))
-{
-    TYPE_IN(type, handle);
-    *bytes = type->size > INT32_MAX ? MPI_UNDEFINED : (int)type->size;
-    return MPI_SUCCESS;
-}
+ASK(Type_size, TYPE_IN, MPI_Datatype, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
 
 API(Type_get_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
 {
