@@ -27,22 +27,17 @@ static int barrier(struct weftmpi_request *request, const char *call, MPI_Comm c
 static int broadcast(struct weftmpi_request *request, const char *call, void *buffer, int count,
                      MPI_Datatype handle, int root, MPI_Comm comm)
 {
-    struct weftmpi_type *type;
-    const void *from;
+    struct weftmpi_elements elements;
     void *row;
 
     TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_type_in(request->comm, call, handle, count, &type));
+    TRY(weftmpi_elements_in(request->comm, call, buffer, count, handle, &elements));
     TRY(weftmpi_check_root(request, root));
-    if (request->comm->rank == root) {
-        TRY(weftmpi_row_in(request, buffer, (size_t)count, type, &from));
-        row = (void *)from;
-    } else {
-        TRY(weftmpi_row_out(request, buffer, (size_t)count, type, &row));
-    }
-    return weftmpi_request_failed(request, weft_team_broadcast(request->comm->team, root, row,
-                                                               type->size * (size_t)count,
-                                                               &request->collective));
+    TRY(weftmpi_row(request, &elements, request->comm->rank == root ? WEFTMPI_TAKE : WEFTMPI_FILL,
+                    &row));
+    return weftmpi_request_failed(
+        request,
+        weft_team_broadcast(request->comm->team, root, row, elements.bytes, &request->collective));
 }
 
 BOTH(Barrier, Ibarrier, barrier(&begun, __func__, comm), MPI_Comm comm)
@@ -57,11 +52,11 @@ int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *si
     const int count = side->counts != NULL ? side->counts[i] : side->count;
     MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
 
-    TRY(weftmpi_type_in(request->comm, request->call,
-                        side->handles != NULL ? side->handles[i] : side->handle, 0, &piece->type));
     if (count < 0)
         return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %d of piece %d",
                             count, i);
+    TRY(weftmpi_elements_in(request->comm, request->call, side->base, count,
+                            side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs != NULL)
         at = side->displs[i];
     at *= weftmpi_extent(piece->type);
@@ -70,8 +65,6 @@ int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *si
     else if (side->addresses != NULL)
         at = side->addresses[i];
     piece->user = (char *)side->base + at;
-    piece->count = (size_t)count;
-    piece->bytes = piece->count * piece->type->size;
     return MPI_SUCCESS;
 }
 
@@ -92,7 +85,8 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     struct weftmpi_elements piece;
     size_t all = 0;
 
-    TRY(weftmpi_type_in(request->comm, request->call, side->handle, side->count, &piece.type));
+    TRY(weftmpi_elements_in(request->comm, request->call, side->base, side->count, side->handle,
+                            &piece));
     const struct weftmpi_type *type = piece.type;
     *row = (struct row){.at = (char *)side->base + type->true_lower};
     if (type->dense && !side->unlike)
@@ -114,8 +108,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
         TRY(weftmpi_piece(request, side, i, &piece));
         if (!arrive)
             weftmpi_pack(type, piece.count, piece.user, row->at + row->offsets[i]);
-        else if (!weftmpi_request_unpack(request, row->at + row->offsets[i], piece.user, piece.type,
-                                         piece.bytes))
+        else if (weftmpi_request_unpack(request, row->at + row->offsets[i], &piece) == NULL)
             row->at = NULL;
     }
     return row->at != NULL ? MPI_SUCCESS : weftmpi_no_memory(request->comm, request->call);
@@ -123,7 +116,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
 
 /* This member's own piece: from its buffer, or in place among all, which are here. Its bytes. */
 static int own_in(struct weftmpi_request *request, const struct weftmpi_side *send,
-                  const struct weftmpi_side *all, bool here, const void **row, size_t *bytes)
+                  const struct weftmpi_side *all, bool here, void **row, size_t *bytes)
 {
     struct weftmpi_elements piece;
 
@@ -135,7 +128,7 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
         return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
                             "MPI_IN_PLACE is for the root");
     *bytes = piece.bytes;
-    return weftmpi_row_in(request, piece.user, piece.count, piece.type, row);
+    return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
 }
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
@@ -144,7 +137,7 @@ static int gather(struct weftmpi_request *request, const char *call, struct weft
                   struct weftmpi_side receive, int root, MPI_Comm comm)
 {
     struct row row = {NULL};
-    const void *from;
+    void *from;
     size_t bytes;
 
     TRY(weftmpi_open(request, call, comm));
@@ -177,7 +170,7 @@ static int scatter(struct weftmpi_request *request, const char *call, struct wef
     }
     if (!here || receive.base != MPI_IN_PLACE) {
         TRY(weftmpi_piece(request, &receive, 0, &piece));
-        TRY(weftmpi_row_out(request, piece.user, piece.count, piece.type, &into));
+        TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
     weft_team *team = request->comm->team;
     return weftmpi_request_failed(
@@ -190,8 +183,8 @@ static int scatter(struct weftmpi_request *request, const char *call, struct wef
 static int allgather(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
                      struct weftmpi_side receive, MPI_Comm comm)
 {
-    const void *from;
     struct row row;
+    void *from;
     size_t bytes;
 
     TRY(weftmpi_open(request, call, comm));
@@ -208,26 +201,23 @@ static int allgather(struct weftmpi_request *request, const char *call, struct w
 static int alltoall(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
                     struct weftmpi_side receive, MPI_Comm comm)
 {
+    const bool in_place = send.base == MPI_IN_PLACE;
     struct weftmpi_elements out, in;
-    const void *from;
-    void *row;
+    void *from, *row;
 
     TRY(weftmpi_open(request, call, comm));
     const size_t n = (size_t)request->comm->size;
     TRY(weftmpi_piece(request, &receive, 0, &in));
-    if (send.base == MPI_IN_PLACE) {
-        void *copy = weftmpi_request_memory(request, n * in.bytes);
-        if (copy == NULL)
-            return weftmpi_no_memory(request->comm, call);
-        weftmpi_pack(in.type, n * in.count, in.user, copy);
-        from = copy;
-    } else {
-        TRY(weftmpi_piece(request, &send, 0, &out));
-        TRY(weftmpi_row_in(request, out.user, n * out.count, out.type, &from));
-    }
-    TRY(weftmpi_row_out(request, in.user, n * in.count, in.type, &row));
-    return weftmpi_request_failed(request, weft_team_alltoall(request->comm->team, from, row,
-                                                              in.bytes, &request->collective));
+    TRY(weftmpi_piece(request, in_place ? &receive : &send, 0, &out));
+    const size_t bytes = in.bytes;
+    in.count *= n;
+    in.bytes *= n;
+    out.count *= n;
+    out.bytes *= n;
+    TRY(weftmpi_row(request, &out, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
+    TRY(weftmpi_row(request, &in, WEFTMPI_FILL, &row));
+    return weftmpi_request_failed(
+        request, weft_team_alltoall(request->comm->team, from, row, bytes, &request->collective));
 }
 
 BOTH(Gather, Igather, gather(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,

@@ -37,12 +37,6 @@ struct weftmpi_side {
                            .handle = side##_type,                                                  \
                            .unlike = true})
 
-/* Elements in the program's buffer. */
-struct weftmpi_elements {
-    void *user;
-    size_t count, bytes; /* bytes: packed */
-    struct weftmpi_type *type;
-};
 /* Checks and finds piece i of a side. */
 int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
                   struct weftmpi_elements *piece);

@@ -6,57 +6,27 @@
 
 #include <stdlib.h>
 
-/* members NULL: all of the communicator. Pieces of MPI_PROC_NULL are left out. */
+/*
+ * members NULL: all of the communicator. Pieces of MPI_PROC_NULL are left out. turned: those of
+ * each pair in turn, for on a grid what is sent down arrives from above, also where both are one
+ * process.
+ */
 static int lists(struct weftmpi_request *request, const struct weftmpi_side *side, int n,
-                 const int *members, bool receives, weft_piece *pieces, size_t *used)
+                 const int *members, bool turned, enum weftmpi_row how, weft_piece *pieces,
+                 size_t *used)
 {
-    for (int i = 0; i < n; i++) {
-        struct weftmpi_elements of;
-        const void *row;
-        const int member = members == NULL ? i : members[i];
-        TRY(weftmpi_piece(request, side, i, &of));
+    for (int k = 0; k < n; k++) {
+        const int i = turned ? k ^ 1 : k, member = members == NULL ? i : members[i];
+        struct weftmpi_elements elements;
+        TRY(weftmpi_piece(request, side, i, &elements));
         if (member == MPI_PROC_NULL)
             continue;
         weft_piece *piece = &pieces[(*used)++];
         piece->member = member;
-        piece->bytes = of.bytes;
-        if (receives) {
-            TRY(weftmpi_row_out(request, of.user, of.count, of.type, &piece->data));
-        } else {
-            TRY(weftmpi_row_in(request, of.user, of.count, of.type, &row));
-            piece->data = (void *)row;
-        }
+        piece->bytes = elements.bytes;
+        TRY(weftmpi_row(request, &elements, how, &piece->data));
     }
     return MPI_SUCCESS;
-}
-
-/* What would be overwritten before it is sent. */
-static int copy_pieces(struct weftmpi_request *request, weft_piece *pieces, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *copy = weftmpi_request_memory(request, pieces[i].bytes);
-        if (copy == NULL)
-            return weftmpi_no_memory(request->comm, request->call);
-        weftmpi_pack(WEFTMPI_BYTES, pieces[i].bytes, pieces[i].data, copy);
-        pieces[i].data = copy;
-    }
-    return MPI_SUCCESS;
-}
-
-/* On a grid what is sent down arrives from above, also where both are one process. */
-static void swap_pairs(weft_piece *pieces, const int *members, int n)
-{
-    size_t at = 0;
-
-    for (int i = 0; i + 1 < n; i += 2) {
-        const bool both = members[i] != MPI_PROC_NULL && members[i + 1] != MPI_PROC_NULL;
-        if (both) {
-            const weft_piece first = pieces[at];
-            pieces[at] = pieces[at + 1];
-            pieces[at + 1] = first;
-        }
-        at += (members[i] != MPI_PROC_NULL) + (members[i + 1] != MPI_PROC_NULL);
-    }
 }
 
 /* topology NULL: with all members. */
@@ -74,14 +44,10 @@ static int exchange(struct weftmpi_request *request, const struct weftmpi_topolo
 
     if (pieces == NULL)
         return weftmpi_no_memory(request->comm, request->call);
-    if (in_place)
-        *send = *receive;
-    TRY(lists(request, send, out, targets, false, pieces, &sends));
-    if (in_place)
-        TRY(copy_pieces(request, pieces, sends));
-    TRY(lists(request, receive, in, sources, true, pieces + sends, &receives));
-    if (topology != NULL && topology->kind == MPI_CART && !send->same)
-        swap_pairs(pieces + sends, sources, in);
+    TRY(lists(request, in_place ? receive : send, out, targets, false,
+              in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, pieces, &sends));
+    TRY(lists(request, receive, in, sources, topology != NULL && topology->kind == MPI_CART,
+              WEFTMPI_FILL, pieces + sends, &receives));
     return weftmpi_request_failed(
         request,
         weft_team_exchange(request->comm->team,

@@ -185,13 +185,19 @@ struct weftmpi_memory {
     _Alignas(max_align_t) char bytes[];
 };
 
-/* Packed bytes that go where the program wants them when the request completes. */
+/* Elements of a datatype in the program's buffer. */
+struct weftmpi_elements {
+    void *user;
+    size_t count, bytes; /* bytes: that they pack into */
+    struct weftmpi_type *type;
+};
+
+/* What is put where the program wants it when the request completes. */
 struct weftmpi_unpack {
     struct weftmpi_unpack *next;
-    void *packed, *into;
-    struct weftmpi_type *type;
-    size_t bytes;
-    size_t spread; /* not 0: so many elements, which are not packed, but have their gaps */
+    const void *from; /* the bytes in a row */
+    void *packed;     /* not NULL: elements with their gaps, which are packed here first */
+    struct weftmpi_elements into;
 };
 
 struct weftmpi_request {
@@ -204,12 +210,10 @@ struct weftmpi_request {
     const char *call;
     MPI_Status status; /* once it is complete */
     int error;
-    /* What the program gave, for persistent requests and unpacking. */
-    const void *buffer;
-    size_t count;
+    /* What the program gave. The datatype is in use until it is over, and so is its operation. */
+    struct weftmpi_elements elements;
     int peer, tag;
-    struct weftmpi_type *type;    /* in use until it is over, */
-    struct weftmpi_op *operation; /* and so is a program's */
+    struct weftmpi_op *operation;
     struct weftmpi_unpack *unpacks;
     struct weftmpi_memory *memory; /* until it is complete */
     void *state;                   /* agree.c's */
@@ -240,8 +244,8 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[2];
 
 /* The library is open; *comm is the communicator. */
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
-int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
-                    struct weftmpi_type **type);
+int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
+                        MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
 
 /* The communicator of a handle, in a function of MPI: declares it. */
@@ -283,12 +287,13 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
-/* `count` elements at user, in a row: where they are, or packed. *row. */
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row);
-/* Where they may arrive in a row; they are unpacked when the request completes. */
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row);
+/*
+ * The bytes of elements in a row: where they are, or in memory of the request. TAKE: packed; COPY:
+ * always in its memory; FILL: they arrive there, and are unpacked when the request completes.
+ */
+enum weftmpi_row { WEFTMPI_TAKE, WEFTMPI_COPY, WEFTMPI_FILL };
+int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
+                enum weftmpi_row how, void **row);
 
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
@@ -353,9 +358,12 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
-/* The bytes at packed are unpacked into `into` when it completes. False: no memory. */
-bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
-                            struct weftmpi_type *type, size_t bytes);
+/*
+ * The bytes at `from`, or elements with gaps, are put into the elements when it completes. NULL: no
+ * memory.
+ */
+struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
+                                              const struct weftmpi_elements *into);
 /*
  * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
  * For the others: a copy of it with a handle.

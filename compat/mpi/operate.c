@@ -165,12 +165,12 @@ ASK(Op_commutative, OP_IN, MPI_Op, of->commutes)
 API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, MPI_Op op_handle))
 {
     const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, op_handle);
-    struct weftmpi_type *type;
+    struct weftmpi_elements e;
 
     TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_type_in(NULL, __func__, handle, count, &type));
-    if (op == NULL || !weftmpi_can_operate(op, type))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation for %s", type->name);
-    weftmpi_operate(op, type, in, inout, (size_t)count);
+    TRY(weftmpi_elements_in(NULL, __func__, inout, count, handle, &e));
+    if (op == NULL || !weftmpi_can_operate(op, e.type))
+        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation for %s", e.type->name);
+    weftmpi_operate(op, e.type, in, inout, e.count);
     return MPI_SUCCESS;
 }

@@ -23,75 +23,62 @@ static void move(void *into, const void *from, size_t bytes, bool far)
                        weft_copy(weftmpi.job, into, from, bytes));
 }
 
-/* Both ways: stretches of equal size, those of the short ones without a call. */
-#define COPY_STRETCHES(into, into_step, from, from_step)                                           \
-    for (size_t i = 0; i < repeat; i++) {                                                          \
-        if (far)                                                                                   \
-            move(into, from, bytes, far);                                                          \
-        else if (bytes == 8)                                                                       \
-            memcpy(into, from, 8);                                                                 \
-        else if (bytes == 4)                                                                       \
-            memcpy(into, from, 4);                                                                 \
-        else                                                                                       \
-            memcpy(into, from, bytes);                                                             \
-        (into) += (into_step);                                                                     \
-        (from) += (from_step);                                                                     \
+/* Stretches of equal size, the short ones without a call. */
+static void stretches(char *into, MPI_Aint into_step, const char *from, MPI_Aint from_step,
+                      size_t bytes, size_t repeat, bool far)
+{
+    for (size_t i = 0; i < repeat; i++) {
+        if (far)
+            move(into, from, bytes, far);
+        else if (bytes == 8)
+            memcpy(into, from, 8);
+        else if (bytes == 4)
+            memcpy(into, from, 4);
+        else
+            memcpy(into, from, bytes);
+        into += into_step;
+        from += from_step;
     }
+}
+
+/* Both ways: `left` bytes in a row, and elements at user. */
+static void copy(const struct weftmpi_type *type, size_t left, char *packed, char *user, bool packs)
+{
+    const bool far = is_far(user, packed);
+
+    if (type->dense || type->size == 0) {
+        user += type->true_lower;
+        move(packs ? packed : user, packs ? user : packed, left, far);
+        return;
+    }
+    for (; left != 0; user += weftmpi_extent(type)) {
+        for (size_t r = 0; r < type->runs_count; r++) {
+            const struct weftmpi_run *run = &type->runs[r];
+            const size_t bytes = run->bytes;
+            const size_t repeat = bytes * run->repeat <= left ? run->repeat : left / bytes;
+            char *at = user + run->offset;
+            if (packs)
+                stretches(packed, (MPI_Aint)bytes, at, run->stride, bytes, repeat, far);
+            else
+                stretches(at, run->stride, packed, (MPI_Aint)bytes, bytes, repeat, far);
+            packed += repeat * bytes;
+            left -= repeat * bytes;
+            if (repeat < run->repeat) { /* the bytes end within an element */
+                move(at + (MPI_Aint)repeat * run->stride, packed, left, far);
+                return;
+            }
+        }
+    }
+}
 
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
 {
-    const bool far = is_far(user, packed);
-    char *into = packed;
-
-    if (type->dense) {
-        move(into, (const char *)user + type->true_lower, count * type->size, far);
-        return;
-    }
-    for (size_t k = 0; k < count; k++) {
-        const char *element = (const char *)user + (MPI_Aint)k * weftmpi_extent(type);
-        for (size_t r = 0; r < type->runs_count; r++) {
-            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
-            const char *from = element + type->runs[r].offset;
-            COPY_STRETCHES(into, bytes, from, type->runs[r].stride)
-        }
-    }
+    copy(type, count * type->size, packed, (char *)user, true);
 }
 
-/* The last element, of which only some bytes are there. */
-static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
-                        char *element, bool far)
+void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user)
 {
-    for (size_t r = 0; r < type->runs_count; r++) {
-        for (size_t i = 0; i < type->runs[r].repeat && left != 0; i++) {
-            const size_t bytes = left < type->runs[r].bytes ? left : type->runs[r].bytes;
-            move(element + type->runs[r].offset + (MPI_Aint)i * type->runs[r].stride, packed, bytes,
-                 far);
-            packed += bytes;
-            left -= bytes;
-        }
-    }
-}
-
-void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *packed, void *user)
-{
-    const bool far = is_far(user, packed);
-    const char *from = packed;
-
-    if (type->dense || type->size == 0) {
-        move((char *)user + type->true_lower, from, all, far);
-        return;
-    }
-    const size_t count = all / type->size;
-    for (size_t k = 0; k < count; k++) {
-        char *element = (char *)user + (MPI_Aint)k * weftmpi_extent(type);
-        for (size_t r = 0; r < type->runs_count; r++) {
-            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
-            char *into = element + type->runs[r].offset;
-            COPY_STRETCHES(into, type->runs[r].stride, from, bytes)
-        }
-    }
-    unpack_part(type, all % type->size, from, (char *)user + (MPI_Aint)count * weftmpi_extent(type),
-                far);
+    copy(type, bytes, (char *)packed, user, false);
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
@@ -114,88 +101,70 @@ static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes
     return elements;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row)
+int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
+                enum weftmpi_row how, void **row)
 {
-    if (type->dense) {
-        *row = (const char *)user + type->true_lower;
+    const struct weftmpi_type *type = elements->type;
+
+    *row = (char *)elements->user + type->true_lower;
+    if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
-    }
-    void *packed = weftmpi_request_memory(request, count * type->size);
-    if (packed == NULL)
+    *row = weftmpi_request_memory(request, elements->bytes);
+    if (*row == NULL ||
+        (how == WEFTMPI_FILL && weftmpi_request_unpack(request, *row, elements) == NULL))
         return weftmpi_no_memory(request->comm, request->call);
-    weftmpi_pack(type, count, user, packed);
-    *row = packed;
+    if (how != WEFTMPI_FILL)
+        weftmpi_pack(type, elements->count, elements->user, *row);
     return MPI_SUCCESS;
-}
-
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row)
-{
-    const size_t bytes = count * type->size;
-
-    if (type->dense) {
-        *row = (char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    *row = weftmpi_request_memory(request, bytes);
-    return *row != NULL && weftmpi_request_unpack(request, *row, user, type, bytes)
-               ? MPI_SUCCESS
-               : weftmpi_no_memory(request->comm, request->call);
 }
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* The datatype, and the bytes that `count` elements take in the packed buffer. */
-static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, int count,
-                     int bytes, int position, struct weftmpi_type **type, size_t *size)
+/* The elements, whose bytes fit the packed buffer. */
+static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
+                     int count, int bytes, int position, struct weftmpi_elements *elements)
 {
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_type_in(comm, call, handle, count, type));
-    *size = (*type)->size * (size_t)count;
-    if (position < 0 || position > bytes || *size > (size_t)(bytes - position))
+    TRY(weftmpi_elements_in(comm, call, user, count, handle, elements));
+    if (position < 0 || position > bytes || elements->bytes > (size_t)(bytes - position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            *size, position, bytes);
+                            elements->bytes, position, bytes);
     return MPI_SUCCESS;
 }
 
 API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
            MPI_Comm comm))
 {
-    struct weftmpi_type *type;
-    size_t size;
+    struct weftmpi_elements elements;
 
-    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
-    weftmpi_pack(type, (size_t)count, in, (char *)out + *position);
-    *position += (int)size;
+    TRY(packed_in(__func__, comm, handle, in, count, bytes, *position, &elements));
+    weftmpi_pack(elements.type, elements.count, in, (char *)out + *position);
+    *position += (int)elements.bytes;
     return MPI_SUCCESS;
 }
 
 API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
              MPI_Comm comm))
 {
-    struct weftmpi_type *type;
-    size_t size;
+    struct weftmpi_elements elements;
 
-    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
-    weftmpi_unpack(type, size, (const char *)in + *position, out);
-    *position += (int)size;
+    TRY(packed_in(__func__, comm, handle, out, count, bytes, *position, &elements));
+    weftmpi_unpack(elements.type, elements.bytes, (const char *)in + *position, out);
+    *position += (int)elements.bytes;
     return MPI_SUCCESS;
 }
 
 API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
 {
-    struct weftmpi_type *type;
+    struct weftmpi_elements elements;
     COMM_IN(comm, comm_handle);
-    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
-    if (type->size * (size_t)count > INT_MAX)
+    TRY(weftmpi_elements_in(comm, __func__, NULL, count, handle, &elements));
+    if (elements.bytes > INT_MAX)
         return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
-                            type->size);
-    *bytes = (int)(type->size * (size_t)count);
+                            elements.type->size);
+    *bytes = (int)elements.bytes;
     return MPI_SUCCESS;
 }
 

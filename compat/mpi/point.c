@@ -58,10 +58,8 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
 
     TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, way, call, comm);
-    TRY(weftmpi_type_in(comm, call, type, count, &request->type));
+    TRY(weftmpi_elements_in(comm, call, buffer, count, type, &request->elements));
     TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));
-    request->buffer = buffer;
-    request->count = (size_t)count;
     request->peer = peer;
     request->tag = tag;
     return MPI_SUCCESS;
@@ -71,11 +69,11 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
 
 static int begin_send(struct weftmpi_request *request)
 {
-    const size_t bytes = request->type->size * request->count;
+    const size_t bytes = request->elements.bytes;
     const weft_comm comm = request->comm->messages;
-    const void *row;
+    void *row;
 
-    TRY(weftmpi_row_in(request, request->buffer, request->count, request->type, &row));
+    TRY(weftmpi_row(request, &request->elements, WEFTMPI_TAKE, &row));
     if (request->way == WEFTMPI_SEND_BUFFERED)
         return weftmpi_buffered(request, row, bytes);
     return weftmpi_request_failed(
@@ -88,14 +86,14 @@ static int begin_send(struct weftmpi_request *request)
 
 static int begin_receive(struct weftmpi_request *request)
 {
+    const int from = request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->peer;
+    const int tag = request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag;
     void *row;
 
-    TRY(weftmpi_row_out(request, (void *)request->buffer, request->count, request->type, &row));
+    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
     return weftmpi_request_failed(
-        request, weft_host_receive_begin(weftmpi.job, request->comm->messages,
-                                         request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->peer,
-                                         request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag, row,
-                                         request->type->size * request->count, &request->op));
+        request, weft_host_receive_begin(weftmpi.job, request->comm->messages, from, tag, row,
+                                         request->elements.bytes, &request->op));
 }
 
 int weftmpi_point_begin(struct weftmpi_request *request)
@@ -155,14 +153,10 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
              comm));
     TRY(open(&sent, WEFTMPI_SEND, call, send, send_count, send_type, to, send_tag, comm));
     if (send == receive) {
-        const size_t bytes = sent.type->size * sent.count;
-        void *copy = weftmpi_request_memory(both, bytes);
-        if (copy == NULL)
-            return weftmpi_no_memory(both->comm, call);
-        weftmpi_pack(sent.type, sent.count, send, copy);
-        sent.buffer = copy;
-        sent.count = bytes;
-        sent.type = WEFTMPI_BYTES;
+        const size_t bytes = sent.elements.bytes;
+        void *copy;
+        TRY(weftmpi_row(both, &sent.elements, WEFTMPI_COPY, &copy));
+        sent.elements = (struct weftmpi_elements){copy, bytes, bytes, WEFTMPI_BYTES};
     }
     TRY(weftmpi_point_begin(both));
     sent.memory = both->memory;

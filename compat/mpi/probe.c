@@ -92,16 +92,16 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
         return weftmpi_no_object(NULL, call, WEFTMPI_MESSAGE);
     weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
                          matched == NULL ? &weftmpi_comms[0] : matched->comm);
-    TRY(weftmpi_type_in(request->comm, call, type, count, &request->type));
+    TRY(weftmpi_elements_in(request->comm, call, buffer, count, type, &request->elements));
     if (matched == NULL) {
         weftmpi_no_process(&request->status);
         *handle = MPI_MESSAGE_NULL;
         return MPI_SUCCESS;
     }
     void *row;
-    TRY(weftmpi_row_out(request, buffer, (size_t)count, request->type, &row));
+    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
     const weft_status status = weft_host_receive_matched_begin(
-        weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
+        weftmpi.job, &matched->op, row, request->elements.bytes, &request->op);
     weftmpi_leave(matched);
     *handle = MPI_MESSAGE_NULL;
     return weftmpi_request_failed(request, status);

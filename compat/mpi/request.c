@@ -38,16 +38,17 @@ void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
     return memory->bytes;
 }
 
-bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
-                            struct weftmpi_type *type, size_t bytes)
+struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
+                                              const struct weftmpi_elements *into)
 {
     struct weftmpi_unpack *unpack = weftmpi_request_memory(request, sizeof(*unpack));
 
     if (unpack == NULL)
-        return false;
-    *unpack = (struct weftmpi_unpack){request->unpacks, packed, into, weftmpi_hold(type), bytes, 0};
+        return NULL;
+    weftmpi_hold(into->type);
+    *unpack = (struct weftmpi_unpack){request->unpacks, from, NULL, *into};
     request->unpacks = unpack;
-    return true;
+    return unpack;
 }
 
 /* It is over: what it held is given back. */
@@ -55,7 +56,7 @@ static void let_go(struct weftmpi_request *request)
 {
     for (const struct weftmpi_unpack *unpack = request->unpacks; unpack != NULL;
          unpack = unpack->next)
-        weftmpi_leave(unpack->type);
+        weftmpi_leave(unpack->into.type);
     request->unpacks = NULL;
     while (request->memory != NULL) {
         struct weftmpi_memory *memory = request->memory;
@@ -104,8 +105,8 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
             return false;
         if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
             weftmpi_set_status(&request->status, &message);
-            if (request->unpacks != NULL && message.bytes < request->unpacks->bytes)
-                request->unpacks->bytes = message.bytes;
+            if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
+                request->unpacks->into.bytes = message.bytes;
         }
         request->error = weftmpi_request_failed(request, status);
     }
@@ -129,15 +130,12 @@ static bool poll_collective(struct weftmpi_request *request, double seconds)
 
 static void unpack(const struct weftmpi_unpack *what)
 {
-    void *packed = what->spread == 0 ? what->packed : malloc(what->bytes + 1);
+    const struct weftmpi_elements *into = &what->into;
 
-    if (packed == NULL) /* elements with gaps: no memory, and nobody left to tell */
-        weftmpi_exit(MPI_ERR_NO_MEM);
-    if (what->spread != 0)
-        weftmpi_pack(what->type, what->spread, (char *)what->packed - what->type->lower, packed);
-    weftmpi_unpack(what->type, what->bytes, packed, what->into);
-    if (what->spread != 0)
-        free(packed);
+    if (what->packed != NULL)
+        weftmpi_pack(into->type, into->count, (char *)what->from - into->type->lower, what->packed);
+    weftmpi_unpack(into->type, into->bytes, what->packed != NULL ? what->packed : what->from,
+                   into->user);
 }
 
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
@@ -230,7 +228,7 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     *kept = begun;
     *handle = kept->object.handle;
     weftmpi_hold(kept->comm);
-    weftmpi_hold(kept->type);
+    weftmpi_hold(kept->elements.type);
     weftmpi_hold(kept->operation);
     return MPI_SUCCESS;
 }
@@ -240,7 +238,7 @@ void weftmpi_request_end(void *object)
     struct weftmpi_request *request = object;
 
     let_go(request);
-    weftmpi_leave(request->type);
+    weftmpi_leave(request->elements.type);
     weftmpi_leave(request->operation);
     weftmpi_leave(request->comm);
 }

@@ -9,8 +9,8 @@
 
 /* Of one element, by its size. */
 #define ELEMENT(size) [size] = {.references = 1, .bytes = size, .elements = 1}
-static struct weftmpi_pattern elements[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
-                                            ELEMENT(8), ELEMENT(16), ELEMENT(32)};
+static struct weftmpi_pattern singles[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
+                                           ELEMENT(8), ELEMENT(16), ELEMENT(32)};
 
 /* Of a basic type the bytes are one run, and one element; of a pair two. */
 #define STANDARD(type_name, whole, bytes)                                                          \
@@ -22,7 +22,7 @@ static struct weftmpi_pattern elements[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
                         .true_upper = sizeof(ctype),                                               \
                         .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
                         .runs_count = 1,                                                           \
-                        .pattern = &elements[sizeof(ctype)]},
+                        .pattern = &singles[sizeof(ctype)]},
 #define VALUE(t) sizeof(((struct weftmpi_pair_##t *)0)->value)
 #define INDEX(t) offsetof(struct weftmpi_pair_##t, index)
 #define PAIR(number, type_name, t)                                                                 \
@@ -35,22 +35,25 @@ static struct weftmpi_pattern elements[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
         .runs_count = 2,                                                                           \
         .pattern = &(struct weftmpi_pattern){                                                      \
             1, VALUE(t) + sizeof(int), 2, 2,                                                       \
-            (struct weftmpi_part[]){{&elements[VALUE(t)], 1}, {&elements[sizeof(int)], 1}}}},
+            (struct weftmpi_part[]){{&singles[VALUE(t)], 1}, {&singles[sizeof(int)], 1}}}},
 struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
-                    struct weftmpi_type **type)
+int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
+                        MPI_Datatype handle, struct weftmpi_elements *elements)
 {
-    *type = weftmpi_find(WEFTMPI_TYPE, handle);
-    if (*type == NULL)
+    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+
+    if (type == NULL)
         return weftmpi_no_object(comm, call, WEFTMPI_TYPE);
-    if (!(*type)->committed)
+    if (!type->committed)
         return weftmpi_fail(comm, call, MPI_ERR_TYPE, "the datatype %s is not committed",
-                            (*type)->name);
+                            type->name);
     if (count < 0)
         return weftmpi_fail(comm, call, MPI_ERR_COUNT, "count %d", count);
+    *elements =
+        (struct weftmpi_elements){(void *)user, (size_t)count, (size_t)count * type->size, type};
     return MPI_SUCCESS;
 }
 

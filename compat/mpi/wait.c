@@ -169,7 +169,7 @@ API(Cancel, (MPI_Request * handle))
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
     if (cancelled) {
         if (request->unpacks != NULL)
-            request->unpacks->bytes = 0;
+            request->unpacks->into.bytes = 0;
         request->status.MPI_internal[2] = 1;
     }
     return weftmpi_failed(request->comm, __func__, status);
