@@ -31,7 +31,7 @@ static const struct {
     [WEFTMPI_ERRHANDLER] = {"no error handler, or it was freed", MPI_ERR_ARG, NULL,
                             STANDARD(0x141, weftmpi_errhandlers)},
     [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
-                         STANDARD(0x181, weftmpi_requests)},
+                         STANDARD(0x180, weftmpi_requests)},
     [WEFTMPI_MESSAGE] = {"no message, or it was received", MPI_ERR_REQUEST},
     [WEFTMPI_TOPOLOGY] = {"no topology", MPI_ERR_TOPOLOGY},
 };

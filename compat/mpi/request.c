@@ -13,6 +13,9 @@
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
 struct weftmpi_request weftmpi_requests[] = {
+    {.object = {MPI_REQUEST_NULL, 1},
+     .complete = true,
+     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}},
     {.object = {WEFTMPI_REQUEST_DONE, 1},
      .active = true,
      .complete = true,
@@ -24,6 +27,7 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
     request->way = way;
     request->call = call;
     request->comm = comm;
+    request->active = true;
     weftmpi_empty_status(&request->status);
 }
 
@@ -142,7 +146,7 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
 {
     bool done;
 
-    if (request->complete)
+    if (request->complete || !request->active)
         return true;
     if (request->way == WEFTMPI_COLLECTIVE)
         done = poll_collective(request, seconds);
@@ -181,13 +185,13 @@ void weftmpi_request_until(struct weftmpi_request *request)
         ;
 }
 
-/* All but MPI_ERROR, which only the calls for several requests set. */
-static void tell(const MPI_Status *from, MPI_Status *status)
+/* Its status, but for MPI_ERROR, which only the calls for several requests set. */
+static void tell(const struct weftmpi_request *request, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
     const int before = status->MPI_ERROR;
-    *status = *from;
+    *status = request->active ? request->status : weftmpi_requests[0].status;
     status->MPI_ERROR = before;
 }
 
@@ -198,7 +202,7 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         return error;
     }
     weftmpi_request_until(request);
-    tell(&request->status, status);
+    tell(request, status);
     return request->error;
 }
 
@@ -243,26 +247,11 @@ void weftmpi_request_end(void *object)
     weftmpi_leave(request->comm);
 }
 
-int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
-                         struct weftmpi_request **request)
-{
-    *request = NULL;
-    if (handle == MPI_REQUEST_NULL)
-        return MPI_SUCCESS;
-    *request = weftmpi_find(WEFTMPI_REQUEST, handle);
-    if (*request == NULL)
-        return weftmpi_no_object(NULL, call, WEFTMPI_REQUEST);
-    if (!(*request)->active && !idle_too)
-        *request = NULL;
-    return MPI_SUCCESS;
-}
-
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    tell(request == NULL ? &weftmpi_requests[0].status : &request->status, status);
-    if (request == NULL)
-        return MPI_SUCCESS;
-    const int error = request->error;
+    const int error = request->active ? request->error : MPI_SUCCESS;
+
+    tell(request, status);
     if (request->persistent) {
         request->active = false;
         return error;
@@ -276,38 +265,37 @@ int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, M
 
 API(Wait, (MPI_Request * handle, MPI_Status *status))
 {
-    REQUEST_IN(request, *handle, false);
-    if (request != NULL)
-        weftmpi_request_until(request);
+    REQUEST_IN(request, *handle);
+    weftmpi_request_until(request);
     return weftmpi_request_tell(request, handle, status);
 }
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
-    REQUEST_IN(request, *handle, false);
+    REQUEST_IN(request, *handle);
     weftmpi_drive();
-    *flag = request == NULL || weftmpi_request_poll(request, 0);
+    *flag = weftmpi_request_poll(request, 0);
     return *flag ? weftmpi_request_tell(request, handle, status) : MPI_SUCCESS;
 }
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
-    REQUEST_IN(request, handle, false);
+    REQUEST_IN(request, handle);
     weftmpi_drive();
-    *flag = request == NULL || weftmpi_request_poll(request, 0);
+    *flag = weftmpi_request_poll(request, 0);
     if (*flag)
-        tell(request == NULL ? &weftmpi_requests[0].status : &request->status, status);
+        tell(request, status);
     return MPI_SUCCESS;
 }
 
 API(Request_free, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle, true);
-    if (request == NULL)
+    REQUEST_IN(request, *handle);
+    if (*handle == MPI_REQUEST_NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
     weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
-    if (!request->active || weftmpi_request_poll(request, 0)) {
+    if (weftmpi_request_poll(request, 0)) {
         weftmpi_leave(request);
         return MPI_SUCCESS;
     }
