@@ -6,7 +6,7 @@
  * Agreements on one communicator are made one after the other, in messages of their own, so that
  * they stand in no order with its collectives.
  */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 

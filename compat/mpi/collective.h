@@ -2,7 +2,7 @@
 #ifndef WEFTMPI_COLLECTIVE_H
 #define WEFTMPI_COLLECTIVE_H
 
-#include "internal.h"
+#include "request.h"
 
 /* Parameters that calls have in common; S: of each member. */
 #define SEND    const void *send, int send_count, MPI_Datatype send_type

@@ -1,5 +1,5 @@
 /* compat/mpi/comm.c - communicators: a group of processes, and groups of messages for it. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdio.h>
 #include <stdlib.h>

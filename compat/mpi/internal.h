@@ -164,60 +164,15 @@ struct weftmpi_op {
 };
 
 struct weftmpi_agreement; /* agree.c */
+struct weftmpi_request;   /* request.h */
 
 enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
-
-/* ---- requests -------------------------------------------------------------------------------- */
-
-enum weftmpi_way {
-    WEFTMPI_SEND,
-    WEFTMPI_SEND_SYNCHRONOUS,
-    WEFTMPI_SEND_BUFFERED,
-    WEFTMPI_RECEIVE,
-    WEFTMPI_COLLECTIVE,
-    WEFTMPI_SENDRECV, /* a receive, and a send behind it */
-    WEFTMPI_AGREE     /* a communicator is made: agree.c */
-};
-
-/* Memory of a request. */
-struct weftmpi_memory {
-    struct weftmpi_memory *next;
-    _Alignas(max_align_t) char bytes[];
-};
 
 /* Elements of a datatype in the program's buffer. */
 struct weftmpi_elements {
     void *user;
     size_t count, bytes; /* bytes: that they pack into */
     struct weftmpi_type *type;
-};
-
-/* What is put where the program wants it when the request completes. */
-struct weftmpi_unpack {
-    struct weftmpi_unpack *next;
-    const void *from; /* the bytes in a row */
-    void *packed;     /* not NULL: elements with their gaps, which are packed here first */
-    struct weftmpi_elements into;
-};
-
-struct weftmpi_request {
-    struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
-    enum weftmpi_way way;
-    bool persistent, active, complete;
-    struct weftmpi_comm *comm;
-    weft_message_op op, second; /* second: of SENDRECV, the send */
-    weft_team_op *collective;
-    const char *call;
-    MPI_Status status; /* once it is complete */
-    int error;
-    /* What the program gave. The datatype is in use until it is over, and so is its operation. */
-    struct weftmpi_elements elements;
-    int peer, tag;
-    struct weftmpi_op *operation;
-    struct weftmpi_unpack *unpacks;
-    struct weftmpi_memory *memory; /* until it is complete */
-    void *state;                   /* agree.c's */
-    struct weftmpi_request *next;  /* among the orphans */
 };
 
 /* ---- error.c --------------------------------------------------------------------------------- */
@@ -232,11 +187,6 @@ int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, c
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
 int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
-/* The same of a request's call. */
-static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
-{
-    return weftmpi_failed(request->comm, request->call, status);
-}
 int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
 extern struct weftmpi_errhandler weftmpi_errhandlers[2];
 
@@ -287,14 +237,6 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
-/*
- * The bytes of elements in a row: where they are, or in memory of the request. TAKE: packed; COPY:
- * always in its memory; FILL: they arrive there, and are unpacked when the request completes.
- */
-enum weftmpi_row { WEFTMPI_TAKE, WEFTMPI_COPY, WEFTMPI_FILL };
-int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
-                enum weftmpi_row how, void **row);
-
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
 /* The datatypes of minima and maxima with their places. */
@@ -350,69 +292,5 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
 void weftmpi_agree_drive(void); /* moves all on */
 void weftmpi_number_give(int number);
-
-/* ---- request.c ------------------------------------------------------------------------------- */
-
-/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                          struct weftmpi_comm *comm);
-/* Memory that lives until it is complete; NULL: none. */
-void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
-/*
- * The bytes at `from`, or elements with gaps, are put into the elements when it completes. NULL: no
- * memory.
- */
-struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
-                                              const struct weftmpi_elements *into);
-/*
- * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
- * For the others: a copy of it with a handle.
- */
-int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
-int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle);
-/*
- * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
- * __func__, begins it and is its error. TOLD: the blocking form has a status.
- */
-#define FORMS(name, iname, begin, parameters, status, ...)                                         \
-    API(name, parameters)                                                                          \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin;                                                                   \
-        return weftmpi_request_wait(&begun, error, status);                                        \
-    }                                                                                              \
-    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin;                                                                   \
-        return weftmpi_request_keep(&begun, error, request);                                       \
-    }
-#define BOTH(name, iname, begin, ...)                                                              \
-    FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
-#define BOTH_TOLD(name, iname, begin, ...)                                                         \
-    FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
-/* Moves what does not move by itself. True: there is something. */
-bool weftmpi_drive(void);
-void weftmpi_pause(void); /* between two looks */
-/* The request of a send that is complete at once. */
-#define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
-/* Waits for sends and receives whose requests were freed. At the end. */
-void weftmpi_orphans_end(void);
-
-/* ---- point.c --------------------------------------------------------------------------------- */
-
-/* Begins what the request says; a persistent one again. Raises the error. */
-int weftmpi_point_begin(struct weftmpi_request *request);
-/* A buffered send: the bytes are copied. */
-int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
-/* Waits for all of them. */
-void weftmpi_buffered_end(void);
-/* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
-int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
-/* Status of a receive from MPI_PROC_NULL; of no operation; of a message. */
-void weftmpi_no_process(MPI_Status *status);
-void weftmpi_empty_status(MPI_Status *status);
-void weftmpi_set_status(MPI_Status *status, const weft_message *message);
-size_t weftmpi_status_bytes(const MPI_Status *status);
 
 #endif

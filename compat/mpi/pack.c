@@ -1,5 +1,5 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
-#include "internal.h"
+#include "request.h"
 
 #include <limits.h>
 #include <string.h>

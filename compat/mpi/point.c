@@ -1,18 +1,16 @@
 /* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-void weftmpi_empty_status(MPI_Status *status)
+void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
 {
-    *status = (MPI_Status){.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG};
-}
-
-static void set_bytes(MPI_Status *status, size_t bytes)
-{
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
 }
 
@@ -22,18 +20,6 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
 
     memcpy(&bytes, &status->MPI_internal[0], sizeof(bytes));
     return bytes;
-}
-
-void weftmpi_set_status(MPI_Status *status, const weft_message *message)
-{
-    status->MPI_SOURCE = message->from;
-    status->MPI_TAG = message->tag;
-    set_bytes(status, message->bytes);
-}
-
-void weftmpi_no_process(MPI_Status *status)
-{
-    *status = (MPI_Status){.MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG};
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -101,7 +87,7 @@ int weftmpi_point_begin(struct weftmpi_request *request)
     if (request->peer != MPI_PROC_NULL)
         return request->way == WEFTMPI_RECEIVE ? begin_receive(request) : begin_send(request);
     if (request->way == WEFTMPI_RECEIVE)
-        weftmpi_no_process(&request->status);
+        weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
     return MPI_SUCCESS;
 }
 

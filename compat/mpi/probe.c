@@ -1,5 +1,5 @@
 /* compat/mpi/probe.c - probes, and messages that a probe has taken. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     TRY(weftmpi_check_peer(comm, call, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)
-            weftmpi_no_process(status);
+            weftmpi_set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         if (there != NULL)
             *there = 1;
         return MPI_SUCCESS;
@@ -50,7 +50,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     if (there != NULL)
         *there = found;
     if (found && status != MPI_STATUS_IGNORE)
-        weftmpi_set_status(status, &message);
+        weftmpi_set_status(status, message.from, message.tag, message.bytes);
     return weftmpi_failed(comm, call, result);
 }
 
@@ -94,7 +94,7 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
                          matched == NULL ? &weftmpi_comms[0] : matched->comm);
     TRY(weftmpi_elements_in(request->comm, call, buffer, count, type, &request->elements));
     if (matched == NULL) {
-        weftmpi_no_process(&request->status);
+        weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         *handle = MPI_MESSAGE_NULL;
         return MPI_SUCCESS;
     }

@@ -2,8 +2,6 @@
  * compat/mpi/request.c - requests: an operation under way, what is to be done when it completes,
  * and what then is told. Whoever waits for one drives what only moves when it is driven.
  */
-#include "internal.h"
-
 #include "request.h"
 
 #include <math.h>
@@ -28,7 +26,7 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
     request->call = call;
     request->comm = comm;
     request->active = true;
-    weftmpi_empty_status(&request->status);
+    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
@@ -108,7 +106,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         if (!done)
             return false;
         if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-            weftmpi_set_status(&request->status, &message);
+            weftmpi_set_status(&request->status, message.from, message.tag, message.bytes);
             if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
                 request->unpacks->into.bytes = message.bytes;
         }

@@ -1,5 +1,5 @@
 /* compat/mpi/start.c - the job: opened by MPI_Init, closed by MPI_Finalize. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 /* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
-#include "internal.h"
-
 #include "request.h"
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -139,7 +137,7 @@ API(Start, (MPI_Request * handle))
                                                 : "no persistent request");
     request->complete = false;
     request->error = MPI_SUCCESS;
-    weftmpi_empty_status(&request->status);
+    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     TRY(weftmpi_point_begin(request));
     request->active = true;
     return MPI_SUCCESS;
