@@ -34,6 +34,8 @@ struct weftmpi_agreement {
     uint64_t words[WORDS];
 };
 
+static struct weftmpi_agreement *agreements; /* under way, for whoever waits to drive */
+
 /* The number is used now. False: it was before. */
 static bool take(int number)
 {
@@ -151,14 +153,13 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
-    struct weftmpi_agreement **at = &weftmpi.agreeing;
+    struct weftmpi_agreement **at = &agreements;
 
     weftmpi_leave(agreement->group);
     weftmpi_leave(agreement->topology);
     while (*at != agreement)
         at = &(*at)->next;
-    *at = agreement->next;
-    weftmpi.agreements--;
+    __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
     agreement->parent->agreeing = agreement->behind;
     if (agreement->behind != NULL) {
         const weft_status status = begin_offer(agreement->behind);
@@ -186,23 +187,26 @@ static void move(struct weftmpi_agreement *agreement)
         leave(agreement);
 }
 
-void weftmpi_agree_drive(void)
+bool weftmpi_drive(void)
 {
     struct weftmpi_agreement *next;
 
+    if (__atomic_load_n(&agreements, __ATOMIC_RELAXED) == NULL)
+        return false;
     weftmpi_lock();
-    for (struct weftmpi_agreement *a = weftmpi.agreeing; a != NULL; a = next) {
+    for (struct weftmpi_agreement *a = agreements; a != NULL; a = next) {
         next = a->next;
         move(a);
     }
     weftmpi_unlock();
+    return true;
 }
 
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error)
 {
     struct weftmpi_agreement *agreement = request->state;
 
-    weftmpi_agree_drive();
+    weftmpi_drive();
     weftmpi_lock();
     const bool over = agreement->over;
     weftmpi_unlock();
@@ -242,9 +246,8 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     while (*last != NULL)
         last = &(*last)->behind;
     *last = agreement;
-    agreement->next = weftmpi.agreeing;
-    weftmpi.agreeing = agreement;
-    weftmpi.agreements++;
+    agreement->next = agreements;
+    __atomic_store_n(&agreements, agreement, __ATOMIC_RELAXED);
     const weft_status status = parent->agreeing == agreement ? begin_offer(agreement) : WEFT_OK;
     if (status != WEFT_OK)
         leave(agreement);

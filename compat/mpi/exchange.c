@@ -29,48 +29,30 @@ static int lists(struct weftmpi_request *request, const struct weftmpi_side *sid
     return MPI_SUCCESS;
 }
 
-/* topology NULL: with all members. */
-static int exchange(struct weftmpi_request *request, const struct weftmpi_topology *topology,
-                    struct weftmpi_side *send, struct weftmpi_side *receive)
+static int exchange(struct weftmpi_request *request, const char *call, MPI_Comm comm, bool near,
+                    struct weftmpi_side send, struct weftmpi_side receive)
 {
-    const int in = topology == NULL ? request->comm->size : topology->indegree;
-    const int out = topology == NULL ? request->comm->size : topology->outdegree;
-    const int *const sources = topology == NULL ? NULL : topology->sources;
-    const int *const targets = topology == NULL ? NULL : topology->targets;
-    const bool in_place = send->base == MPI_IN_PLACE;
+    TRY(weftmpi_open(request, call, comm));
+    const struct weftmpi_topology *topology = near ? request->comm->topology : NULL;
+    if (near && topology == NULL)
+        return weftmpi_fail(request->comm, call, MPI_ERR_TOPOLOGY, "%s has no topology",
+                            request->comm->name);
+    const int in = near ? topology->indegree : request->comm->size;
+    const int out = near ? topology->outdegree : request->comm->size;
+    const bool in_place = send.base == MPI_IN_PLACE;
     size_t sends = 0, receives = 0;
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)out + (size_t)in) * sizeof(*pieces));
-
     if (pieces == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
-    TRY(lists(request, in_place ? receive : send, out, targets, false,
+        return weftmpi_no_memory(request->comm, call);
+    TRY(lists(request, in_place ? &receive : &send, out, near ? topology->targets : NULL, false,
               in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, pieces, &sends));
-    TRY(lists(request, receive, in, sources, topology != NULL && topology->kind == MPI_CART,
-              WEFTMPI_FILL, pieces + sends, &receives));
+    TRY(lists(request, &receive, in, near ? topology->sources : NULL,
+              near && topology->kind == MPI_CART, WEFTMPI_FILL, pieces + sends, &receives));
     return weftmpi_request_failed(
-        request,
-        weft_team_exchange(request->comm->team,
-                           topology == NULL ? WEFT_TEAM_ALLTOALL_SIZES : WEFT_TEAM_EXCHANGE, pieces,
-                           sends, pieces + sends, receives, &request->collective));
-}
-
-static int all(struct weftmpi_request *request, const char *call, MPI_Comm comm,
-               struct weftmpi_side send, struct weftmpi_side receive)
-{
-    TRY(weftmpi_open(request, call, comm));
-    return exchange(request, NULL, &send, &receive);
-}
-
-static int near(struct weftmpi_request *request, const char *call, MPI_Comm handle,
-                struct weftmpi_side send, struct weftmpi_side receive)
-{
-    TRY(weftmpi_open(request, call, handle));
-    const struct weftmpi_comm *comm = request->comm;
-    if (comm->topology == NULL)
-        return weftmpi_fail(request->comm, call, MPI_ERR_TOPOLOGY, "%s has no topology",
-                            comm->name);
-    return exchange(request, comm->topology, &send, &receive);
+        request, weft_team_exchange(request->comm->team,
+                                    near ? WEFT_TEAM_EXCHANGE : WEFT_TEAM_ALLTOALL_SIZES, pieces,
+                                    sends, pieces + sends, receives, &request->collective));
 }
 
 #define SENDS_W(place)                                                                             \
@@ -89,19 +71,24 @@ static int near(struct weftmpi_request *request, const char *call, MPI_Comm hand
     ((struct weftmpi_side){                                                                        \
         .base = (void *)side, .count = side##_count, .handle = side##_type, .same = true})
 
-BOTH(Alltoallv, Ialltoallv, all(&begun, __func__, comm, UNLIKE(send), UNLIKE(receive)), SENDS,
-     RECEIVES, MPI_Comm comm)
+BOTH(Alltoallv, Ialltoallv, exchange(&begun, __func__, comm, false, UNLIKE(send), UNLIKE(receive)),
+     SENDS, RECEIVES, MPI_Comm comm)
 BOTH(Alltoallw, Ialltoallw,
-     all(&begun, __func__, comm, UNLIKE_W(send, bytes), UNLIKE_W(receive, bytes)), SENDS_W(int),
-     RECEIVES_W(int), MPI_Comm comm)
+     exchange(&begun, __func__, comm, false, UNLIKE_W(send, bytes), UNLIKE_W(receive, bytes)),
+     SENDS_W(int), RECEIVES_W(int), MPI_Comm comm)
 BOTH(Neighbor_allgather, Ineighbor_allgather,
-     near(&begun, __func__, comm, FIRST(send), LIKE(receive)), SEND, RECEIVE, MPI_Comm comm)
+     exchange(&begun, __func__, comm, true, FIRST(send), LIKE(receive)), SEND, RECEIVE,
+     MPI_Comm comm)
 BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
-     near(&begun, __func__, comm, FIRST(send), UNLIKE(receive)), SEND, RECEIVES, MPI_Comm comm)
-BOTH(Neighbor_alltoall, Ineighbor_alltoall, near(&begun, __func__, comm, LIKE(send), LIKE(receive)),
-     SEND, RECEIVE, MPI_Comm comm)
+     exchange(&begun, __func__, comm, true, FIRST(send), UNLIKE(receive)), SEND, RECEIVES,
+     MPI_Comm comm)
+BOTH(Neighbor_alltoall, Ineighbor_alltoall,
+     exchange(&begun, __func__, comm, true, LIKE(send), LIKE(receive)), SEND, RECEIVE,
+     MPI_Comm comm)
 BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
-     near(&begun, __func__, comm, UNLIKE(send), UNLIKE(receive)), SENDS, RECEIVES, MPI_Comm comm)
+     exchange(&begun, __func__, comm, true, UNLIKE(send), UNLIKE(receive)), SENDS, RECEIVES,
+     MPI_Comm comm)
 BOTH(Neighbor_alltoallw, Ineighbor_alltoallw,
-     near(&begun, __func__, comm, UNLIKE_W(send, addresses), UNLIKE_W(receive, addresses)),
+     exchange(&begun, __func__, comm, true, UNLIKE_W(send, addresses),
+              UNLIKE_W(receive, addresses)),
      SENDS_W(MPI_Aint), RECEIVES_W(MPI_Aint), MPI_Comm comm)

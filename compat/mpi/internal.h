@@ -220,8 +220,6 @@ extern struct weftmpi_state {
     int level; /* of threads */
     bool begun, ended;
     pthread_t main_thread;
-    int agreements; /* under way, for whoever waits to drive */
-    struct weftmpi_agreement *agreeing;
 } weftmpi;
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
@@ -290,7 +288,8 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
                       struct weftmpi_topology *topology, MPI_Comm *made);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
-void weftmpi_agree_drive(void); /* moves all on */
+/* Moves what does not move by itself, agreements. True: there are any. */
+bool weftmpi_drive(void);
 void weftmpi_number_give(int number);
 
 #endif

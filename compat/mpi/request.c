@@ -161,14 +161,6 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
     return true;
 }
 
-bool weftmpi_drive(void)
-{
-    if (__atomic_load_n(&weftmpi.agreements, __ATOMIC_RELAXED) == 0)
-        return false;
-    weftmpi_agree_drive();
-    return true;
-}
-
 void weftmpi_pause(void)
 {
     nanosleep(&(struct timespec){0, 20000}, NULL);

@@ -104,8 +104,6 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
 #define BOTH_TOLD(name, iname, begin, ...)                                                         \
     FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
-/* Moves what does not move by itself. True: there is something. */
-bool weftmpi_drive(void);
 void weftmpi_pause(void); /* between two looks */
 /* Waits for sends and receives whose requests were freed. At the end. */
 void weftmpi_orphans_end(void);

@@ -252,6 +252,17 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
+/* Ranks and weights, which either side may not have. */
+static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
+                       int weights_to[])
+{
+    for (int i = 0; i < n; i++) {
+        ranks_to[i] = ranks[i];
+        if (weights_to != MPI_UNWEIGHTED)
+            weights_to[i] = weights != MPI_UNWEIGHTED ? weights[i] : 1;
+    }
+}
+
 API(Dist_graph_create_adjacent,
     (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
      const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *graph))
@@ -270,14 +281,8 @@ API(Dist_graph_create_adjacent,
     if (made == NULL)
         return weftmpi_no_memory(comm, __func__);
     made->weighted = source_weights != MPI_UNWEIGHTED;
-    for (int i = 0; i < indegree; i++) {
-        made->sources[i] = sources[i];
-        made->source_weights[i] = made->weighted ? source_weights[i] : 1;
-    }
-    for (int i = 0; i < outdegree; i++) {
-        made->targets[i] = targets[i];
-        made->target_weights[i] = made->weighted ? target_weights[i] : 1;
-    }
+    copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
+    copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
     return weftmpi_agree_now(__func__, comm, weftmpi_hold(comm->group), made, graph);
 }
 
@@ -294,15 +299,11 @@ API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int sour
                            int most_out, int targets[], int target_weights[]))
 {
     TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
-    for (int i = 0; i < graph->indegree && i < most_in; i++) {
-        sources[i] = graph->sources[i];
-        if (graph->weighted && source_weights != MPI_UNWEIGHTED)
-            source_weights[i] = graph->source_weights[i];
-    }
-    for (int i = 0; i < graph->outdegree && i < most_out; i++) {
-        targets[i] = graph->targets[i];
-        if (graph->weighted && target_weights != MPI_UNWEIGHTED)
-            target_weights[i] = graph->target_weights[i];
-    }
+    const int in = graph->indegree < most_in ? graph->indegree : most_in;
+    const int out = graph->outdegree < most_out ? graph->outdegree : most_out;
+    copy_edges(in, graph->sources, graph->source_weights, sources,
+               graph->weighted ? source_weights : MPI_UNWEIGHTED);
+    copy_edges(out, graph->targets, graph->target_weights, targets,
+               graph->weighted ? target_weights : MPI_UNWEIGHTED);
     return MPI_SUCCESS;
 }
