@@ -35,9 +35,7 @@ static int broadcast(struct weftmpi_request *request, const char *call, void *bu
     TRY(weftmpi_check_root(request, root));
     TRY(weftmpi_row(request, &elements, request->comm->rank == root ? WEFTMPI_TAKE : WEFTMPI_FILL,
                     &row));
-    return weftmpi_request_failed(
-        request,
-        weft_team_broadcast(request->comm->team, root, row, elements.bytes, &request->collective));
+    return TEAM(broadcast, root, row, elements.bytes);
 }
 
 BOTH(Barrier, Ibarrier, barrier(&begun, __func__, comm), MPI_Comm comm)
@@ -146,12 +144,8 @@ static int gather(struct weftmpi_request *request, const char *call, struct weft
     if (here)
         TRY(row_of(request, &receive, true, &row));
     TRY(own_in(request, &send, &receive, here, &from, &bytes));
-    weft_team *team = request->comm->team;
-    return weftmpi_request_failed(
-        request, receive.unlike
-                     ? weft_team_gather_sizes(team, root, from, bytes, row.at, row.sizes,
-                                              row.offsets, &request->collective)
-                     : weft_team_gather(team, root, from, bytes, row.at, &request->collective));
+    return receive.unlike ? TEAM(gather_sizes, root, from, bytes, row.at, row.sizes, row.offsets)
+                          : TEAM(gather, root, from, bytes, row.at);
 }
 
 static int scatter(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
@@ -172,12 +166,9 @@ static int scatter(struct weftmpi_request *request, const char *call, struct wef
         TRY(weftmpi_piece(request, &receive, 0, &piece));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
-    weft_team *team = request->comm->team;
-    return weftmpi_request_failed(
-        request, send.unlike ? weft_team_scatter_sizes(team, root, row.at, row.sizes, row.offsets,
-                                                       into, piece.bytes, &request->collective)
-                             : weft_team_scatter(team, root, row.at, into, piece.bytes,
-                                                 &request->collective));
+    return send.unlike
+               ? TEAM(scatter_sizes, root, row.at, row.sizes, row.offsets, into, piece.bytes)
+               : TEAM(scatter, root, row.at, into, piece.bytes);
 }
 
 static int allgather(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
@@ -190,12 +181,8 @@ static int allgather(struct weftmpi_request *request, const char *call, struct w
     TRY(weftmpi_open(request, call, comm));
     TRY(row_of(request, &receive, true, &row));
     TRY(own_in(request, &send, &receive, true, &from, &bytes));
-    weft_team *team = request->comm->team;
-    return weftmpi_request_failed(
-        request, receive.unlike
-                     ? weft_team_allgather_sizes(team, from, row.at, row.sizes, row.offsets,
-                                                 &request->collective)
-                     : weft_team_allgather(team, from, bytes, row.at, &request->collective));
+    return receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
+                          : TEAM(allgather, from, bytes, row.at);
 }
 
 static int alltoall(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
@@ -216,8 +203,7 @@ static int alltoall(struct weftmpi_request *request, const char *call, struct we
     out.bytes *= n;
     TRY(weftmpi_row(request, &out, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
     TRY(weftmpi_row(request, &in, WEFTMPI_FILL, &row));
-    return weftmpi_request_failed(
-        request, weft_team_alltoall(request->comm->team, from, row, bytes, &request->collective));
+    return TEAM(alltoall, from, row, bytes);
 }
 
 BOTH(Gather, Igather, gather(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,

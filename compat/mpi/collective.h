@@ -51,6 +51,11 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
     return MPI_SUCCESS;
 }
 
+/* Begins a collective of the request's communicator: its error. */
+#define TEAM(name, ...)                                                                            \
+    weftmpi_request_failed(                                                                        \
+        request, weft_team_##name(request->comm->team, __VA_ARGS__, &request->collective))
+
 int weftmpi_check_root(const struct weftmpi_request *request, int root);
 
 #endif

@@ -110,10 +110,8 @@ API(Comm_get_name, (MPI_Comm handle, char *name, int *length))
 
 API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 {
-    struct weftmpi_comm *a, *b;
-
-    TRY(weftmpi_comm_in(__func__, handle_a, &a));
-    TRY(weftmpi_comm_in(__func__, handle_b, &b));
+    COMM_IN(a, handle_a);
+    COMM_IN(b, handle_b);
     *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;

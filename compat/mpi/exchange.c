@@ -49,10 +49,8 @@ static int exchange(struct weftmpi_request *request, const char *call, MPI_Comm 
               in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, pieces, &sends));
     TRY(lists(request, &receive, in, near ? topology->sources : NULL,
               near && topology->kind == MPI_CART, WEFTMPI_FILL, pieces + sends, &receives));
-    return weftmpi_request_failed(
-        request, weft_team_exchange(request->comm->team,
-                                    near ? WEFT_TEAM_EXCHANGE : WEFT_TEAM_ALLTOALL_SIZES, pieces,
-                                    sends, pieces + sends, receives, &request->collective));
+    return TEAM(exchange, near ? WEFT_TEAM_EXCHANGE : WEFT_TEAM_ALLTOALL_SIZES, pieces, sends,
+                pieces + sends, receives);
 }
 
 #define SENDS_W(place)                                                                             \

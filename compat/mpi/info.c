@@ -117,13 +117,8 @@ API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 {
     INFO_IN(info, handle);
     TRY(PMPI_Info_create(copy));
-    struct weftmpi_info *made = weftmpi_find(WEFTMPI_INFO, *copy);
-    made->entries = calloc((size_t)info->count + 1, sizeof(*made->entries));
-    if (made->entries == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    if (info->count != 0)
-        memcpy(made->entries, info->entries, (size_t)info->count * sizeof(*made->entries));
-    made->count = info->count;
+    for (int i = 0; i < info->count; i++)
+        TRY(PMPI_Info_set(*copy, info->entries[i].key, info->entries[i].value));
     return MPI_SUCCESS;
 }
 

@@ -92,9 +92,7 @@ static int reduce(struct weftmpi_request *request, const char *call, const void 
         TRY(elements_at(request, receive, n, WEFTMPI_FILL, &target));
     TRY(elements_at(request, here && send == MPI_IN_PLACE ? receive : send, n, WEFTMPI_TAKE,
                     &source));
-    return weftmpi_request_failed(request,
-                                  weft_team_reduce(request->comm->team, root, source, target, n,
-                                                   &combination, &request->collective));
+    return TEAM(reduce, root, source, target, n, &combination);
 }
 
 /* Source and target of the reductions that have both everywhere. */
@@ -116,13 +114,9 @@ static int everywhere(enum weft_team_kind kind, struct weftmpi_request *request,
 
     TRY(open_reduction(request, call, comm, count, type, op, &combination));
     TRY(open_both(request, send, receive, n, n, &source, &target));
-    weft_team *team = request->comm->team;
-    return weftmpi_request_failed(
-        request,
-        kind == WEFT_TEAM_ALLREDUCE
-            ? weft_team_allreduce(team, source, target, n, &combination, &request->collective)
-            : weft_team_scan(team, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination,
-                             &request->collective));
+    if (kind == WEFT_TEAM_ALLREDUCE)
+        return TEAM(allreduce, source, target, n, &combination);
+    return TEAM(scan, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
 }
 
 /* counts NULL: `count` for each. */
@@ -147,9 +141,7 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
         all += each[i];
     }
     TRY(open_both(request, send, receive, all, each[request->comm->rank], &source, &target));
-    return weftmpi_request_failed(request, weft_team_reduce_scatter(request->comm->team, source,
-                                                                    target, each, &combination,
-                                                                    &request->collective));
+    return TEAM(reduce_scatter, source, target, each, &combination);
 }
 
 #define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
