@@ -24,10 +24,10 @@ static void move(void *into, const void *from, size_t bytes, bool far)
 }
 
 /* Stretches of equal size, the short ones without a call. */
-static void stretches(char *into, MPI_Aint into_step, const char *from, MPI_Aint from_step,
-                      size_t bytes, size_t repeat, bool far)
+static inline void stretches(char *restrict into, MPI_Aint into_step, const char *restrict from,
+                             MPI_Aint from_step, size_t bytes, size_t repeat, bool far)
 {
-    for (size_t i = 0; i < repeat; i++) {
+    for (; repeat != 0; repeat--, into += into_step, from += from_step) {
         if (far)
             move(into, from, bytes, far);
         else if (bytes == 8)
@@ -36,39 +36,47 @@ static void stretches(char *into, MPI_Aint into_step, const char *from, MPI_Aint
             memcpy(into, from, 4);
         else
             memcpy(into, from, bytes);
-        into += into_step;
-        from += from_step;
     }
 }
 
-/* Both ways: `left` bytes in a row, and elements at user. */
-static void copy(const struct weftmpi_type *type, size_t left, char *packed, char *user, bool packs)
+/* The last element, of which only some bytes are there. */
+static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
+                        char *user, bool far)
+{
+    for (const struct weftmpi_run *run = type->runs; left != 0; run++) {
+        const size_t all = run->bytes * run->repeat, some = left < all ? left : all;
+        const size_t whole = some / run->bytes, used = whole * run->bytes;
+        char *at = user + run->offset;
+        stretches(at, run->stride, packed, (MPI_Aint)run->bytes, run->bytes, whole, far);
+        move(at + (MPI_Aint)whole * run->stride, packed + used, some - used, far);
+        packed += some;
+        left -= some;
+    }
+}
+
+/* Both ways: `bytes` bytes in a row, and elements at user. */
+static void copy(const struct weftmpi_type *type, size_t all, char *packed, char *user, bool packs)
 {
     const bool far = is_far(user, packed);
 
     if (type->dense || type->size == 0) {
         user += type->true_lower;
-        move(packs ? packed : user, packs ? user : packed, left, far);
+        move(packs ? packed : user, packs ? user : packed, all, far);
         return;
     }
-    for (; left != 0; user += weftmpi_extent(type)) {
+    for (size_t left = all / type->size; left != 0; left--, user += weftmpi_extent(type)) {
         for (size_t r = 0; r < type->runs_count; r++) {
-            const struct weftmpi_run *run = &type->runs[r];
-            const size_t bytes = run->bytes;
-            const size_t repeat = bytes * run->repeat <= left ? run->repeat : left / bytes;
-            char *at = user + run->offset;
+            const struct weftmpi_run run = type->runs[r];
             if (packs)
-                stretches(packed, (MPI_Aint)bytes, at, run->stride, bytes, repeat, far);
+                stretches(packed, (MPI_Aint)run.bytes, user + run.offset, run.stride, run.bytes,
+                          run.repeat, far);
             else
-                stretches(at, run->stride, packed, (MPI_Aint)bytes, bytes, repeat, far);
-            packed += repeat * bytes;
-            left -= repeat * bytes;
-            if (repeat < run->repeat) { /* the bytes end within an element */
-                move(at + (MPI_Aint)repeat * run->stride, packed, left, far);
-                return;
-            }
+                stretches(user + run.offset, run.stride, packed, (MPI_Aint)run.bytes, run.bytes,
+                          run.repeat, far);
+            packed += run.repeat * run.bytes;
         }
     }
+    unpack_part(type, all % type->size, packed, user, far);
 }
 
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
