@@ -134,7 +134,7 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
 static int gather(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
                   struct weftmpi_side receive, int root, MPI_Comm comm)
 {
-    struct row row = {NULL};
+    struct row row = {.at = NULL};
     void *from;
     size_t bytes;
 
@@ -152,7 +152,7 @@ static int scatter(struct weftmpi_request *request, const char *call, struct wef
                    struct weftmpi_side receive, int root, MPI_Comm comm)
 {
     struct weftmpi_elements piece;
-    struct row row = {NULL};
+    struct row row = {.at = NULL};
     void *into = NULL;
 
     TRY(weftmpi_open(request, call, comm));

@@ -32,8 +32,8 @@ static const struct {
                             STANDARD(0x141, weftmpi_errhandlers)},
     [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
                          STANDARD(0x180, weftmpi_requests)},
-    [WEFTMPI_MESSAGE] = {"no message, or it was received", MPI_ERR_REQUEST},
-    [WEFTMPI_TOPOLOGY] = {"no topology", MPI_ERR_TOPOLOGY},
+    [WEFTMPI_MESSAGE] = {.text = "no message, or it was received", .error_class = MPI_ERR_REQUEST},
+    [WEFTMPI_TOPOLOGY] = {.text = "no topology", .error_class = MPI_ERR_TOPOLOGY},
 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */

@@ -48,7 +48,7 @@ struct weftmpi_request {
     struct weftmpi_request *next;  /* among the orphans */
 };
 
-/* The same of a request's call. */
+/* As weftmpi_failed, of a request's call. */
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return weftmpi_failed(request->comm, request->call, status);

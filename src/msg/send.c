@@ -123,19 +123,20 @@ static weft_status begin(struct weft_msg_call *call, struct sending *what,
 static weft_status send(weft_job *job, const char *name, weft_comm comm, int to, int tag,
                         struct sending what, weft_message_op *op)
 {
+    const bool waits = what.waits;
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
     weft_status status = weft_msg_begin_with(&call, job, name, comm, to, tag, false);
 
-    if (status == WEFT_OK && !what.waits && op == NULL)
-        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
+    if (status == WEFT_OK && !waits && op == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
     if (status == WEFT_OK)
         status = begin(&call, &what, &transfer);
     if (status != WEFT_OK)
         return status;
-    if (what.waits && transfer != NULL)
+    if (waits && transfer != NULL)
         return weft_msg_finish(&call, transfer, NULL, HUGE_VAL);
-    if (!what.waits)
+    if (!waits)
         *op = transfer != NULL ? weft_transfer_op(transfer) : WEFT_MESSAGE_NONE;
     weft_msg_unlock(call.m);
     struct weft_msg_peer *peer = &call.m->peers[call.process];
