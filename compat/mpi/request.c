@@ -198,28 +198,26 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle)
+int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle)
 {
-    struct weftmpi_request begun = *request;
-
     *handle = MPI_REQUEST_NULL;
+    request->active = !request->persistent;
     if (error != MPI_SUCCESS) {
-        let_go(&begun);
+        let_go(request);
         return error;
     }
-    begun.active = !begun.persistent;
-    if (!begun.persistent && begun.way <= WEFTMPI_SEND_BUFFERED && is_zero(begun.op)) {
-        let_go(&begun);
+    if (!request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op)) {
+        let_go(request);
         *handle = WEFTMPI_REQUEST_DONE;
         return MPI_SUCCESS;
     }
     struct weftmpi_request *kept = weftmpi_make(WEFTMPI_REQUEST, sizeof(*kept));
     if (kept == NULL) {
-        weftmpi_request_until(&begun);
-        return weftmpi_no_memory(begun.comm, begun.call);
+        weftmpi_request_until(request);
+        return weftmpi_no_memory(request->comm, request->call);
     }
-    begun.object = kept->object;
-    *kept = begun;
+    request->object = kept->object;
+    *kept = *request;
     *handle = kept->object.handle;
     weftmpi_hold(kept->comm);
     weftmpi_hold(kept->elements.type);

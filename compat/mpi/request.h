@@ -82,7 +82,7 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
  * For the others: a copy of it with a handle.
  */
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
-int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle);
+int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
  * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
  * __func__, begins it and is its error. TOLD: the blocking form has a status.
