@@ -6,7 +6,7 @@
  * Agreements on one communicator are made one after the other, in messages of their own, so that
  * they stand in no order with its collectives.
  */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 
@@ -33,6 +33,8 @@ struct weftmpi_agreement {
     int number; /* that is tried; -1: this process has not taken it */
     uint64_t words[WORDS];
 };
+
+static struct weftmpi_agreement *agreements; /* under way, for whoever waits to drive */
 
 /* The number is used now. False: it was before. */
 static bool take(int number)
@@ -120,23 +122,19 @@ static weft_status make(struct weftmpi_agreement *agreement)
 
     if (agreement->group == NULL)
         return WEFT_OK;
-    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number, NULL);
+    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
     agreement->group = NULL;
-    weftmpi_hold(&parent->errhandler->references);
-    weftmpi_errhandler_leave(comm->errhandler);
-    comm->errhandler = parent->errhandler;
+    comm->errhandler = weftmpi_hold(parent->errhandler);
     comm->topology = agreement->topology;
     agreement->topology = NULL;
-    if (from != NULL && from->topology != NULL)
-        comm->topology = weftmpi_topology_copy(from->topology);
     if (from != NULL && (agreement->error = weftmpi_attributes_copy(from, comm)) != MPI_SUCCESS) {
         weftmpi_attributes_delete(comm);
-        weftmpi_comm_leave(comm);
+        weftmpi_leave(comm);
         return WEFT_OK;
     }
-    *agreement->made = comm->handle;
+    *agreement->made = comm->object.handle;
     return WEFT_OK;
 }
 
@@ -155,15 +153,13 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
-    struct weftmpi_agreement **at = &weftmpi.agreeing;
+    struct weftmpi_agreement **at = &agreements;
 
-    if (agreement->group != NULL)
-        weftmpi_group_leave(agreement->group);
-    free(agreement->topology);
+    weftmpi_leave(agreement->group);
+    weftmpi_leave(agreement->topology);
     while (*at != agreement)
         at = &(*at)->next;
-    *at = agreement->next;
-    weftmpi.agreements--;
+    __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
     agreement->parent->agreeing = agreement->behind;
     if (agreement->behind != NULL) {
         const weft_status status = begin_offer(agreement->behind);
@@ -191,23 +187,26 @@ static void move(struct weftmpi_agreement *agreement)
         leave(agreement);
 }
 
-void weftmpi_agree_drive(void)
+bool weftmpi_drive(void)
 {
     struct weftmpi_agreement *next;
 
+    if (__atomic_load_n(&agreements, __ATOMIC_RELAXED) == NULL)
+        return false;
     weftmpi_lock();
-    for (struct weftmpi_agreement *a = weftmpi.agreeing; a != NULL; a = next) {
+    for (struct weftmpi_agreement *a = agreements; a != NULL; a = next) {
         next = a->next;
         move(a);
     }
     weftmpi_unlock();
+    return true;
 }
 
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error)
 {
     struct weftmpi_agreement *agreement = request->state;
 
-    weftmpi_agree_drive();
+    weftmpi_drive();
     weftmpi_lock();
     const bool over = agreement->over;
     weftmpi_unlock();
@@ -230,10 +229,9 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     *made = MPI_COMM_NULL;
     if (agreement == NULL) {
-        if (group != NULL)
-            weftmpi_group_leave(group);
-        free(topology);
-        return weftmpi_fail(parent, call, MPI_ERR_NO_MEM, "no memory");
+        weftmpi_leave(group);
+        weftmpi_leave(topology);
+        return weftmpi_no_memory(parent, call);
     }
     *agreement = (struct weftmpi_agreement){.parent = parent,
                                             .from = from,
@@ -248,9 +246,8 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     while (*last != NULL)
         last = &(*last)->behind;
     *last = agreement;
-    agreement->next = weftmpi.agreeing;
-    weftmpi.agreeing = agreement;
-    weftmpi.agreements++;
+    agreement->next = agreements;
+    __atomic_store_n(&agreements, agreement, __ATOMIC_RELAXED);
     const weft_status status = parent->agreeing == agreement ? begin_offer(agreement) : WEFT_OK;
     if (status != WEFT_OK)
         leave(agreement);

@@ -40,7 +40,7 @@ API(Comm_create_keyval, (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_att
         *keyval = FIRST_KEY + keys_count++;
     }
     weftmpi_unlock();
-    return more != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
+    return more != NULL ? MPI_SUCCESS : weftmpi_no_memory(NULL, __func__);
 }
 
 API(Comm_free_keyval, (int *keyval))
@@ -72,7 +72,8 @@ static int erase(struct weftmpi_comm *comm, struct weftmpi_attribute **at)
     struct key *key = find(attribute->keyval);
 
     if (key->erase != MPI_COMM_NULL_DELETE_FN) {
-        const int error = key->erase(comm->handle, attribute->keyval, attribute->value, key->extra);
+        const int error =
+            key->erase(comm->object.handle, attribute->keyval, attribute->value, key->extra);
         if (error != MPI_SUCCESS)
             return error;
         key = find(attribute->keyval); /* the callback may have made keys */
@@ -90,7 +91,7 @@ static int add(struct weftmpi_comm *comm, const char *call, int keyval, void *va
 
     *at = calloc(1, sizeof(**at));
     if (*at == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(comm, call);
     **at = (struct weftmpi_attribute){NULL, keyval, value};
     find(keyval)->references++;
     return MPI_SUCCESS;
@@ -168,7 +169,7 @@ int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm
         void *value = a->value;
         int flag = key.copy == MPI_COMM_DUP_FN;
         if (key.copy != MPI_COMM_NULL_COPY_FN && key.copy != MPI_COMM_DUP_FN)
-            TRY(key.copy(from->handle, a->keyval, key.extra, a->value, &value, &flag));
+            TRY(key.copy(from->object.handle, a->keyval, key.extra, a->value, &value, &flag));
         if (flag)
             TRY(add(to, "MPI_Comm_dup", a->keyval, value));
     }

@@ -1,5 +1,5 @@
 /* compat/mpi/buffered.c - buffered sends, and the program's buffer, against which they count. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 #include <string.h>

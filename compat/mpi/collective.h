@@ -1,8 +1,8 @@
-/* compat/mpi/collective.h - buffers of collectives: collective.c, exchange.c. */
+/* compat/mpi/collective.h - buffers of collectives: collective.c, reduction.c, exchange.c. */
 #ifndef WEFTMPI_COLLECTIVE_H
 #define WEFTMPI_COLLECTIVE_H
 
-#include "internal.h"
+#include "request.h"
 
 /* Parameters that calls have in common; S: of each member. */
 #define SEND    const void *send, int send_count, MPI_Datatype send_type
@@ -12,6 +12,34 @@
         MPI_Datatype receive_type
 #define SENDS                                                                                      \
     const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
+
+/* The pieces of one side of a call, as its forms give them. */
+struct weftmpi_side {
+    void *base;
+    int count;         /* of each piece, */
+    const int *counts; /* or by piece */
+    const int *displs; /* in extents; NULL and the next too: one after the other */
+    const int *bytes;  /* in bytes */
+    const MPI_Aint *addresses;
+    MPI_Datatype handle;         /* of each piece, */
+    const MPI_Datatype *handles; /* or by piece */
+    bool unlike;                 /* by piece, also where the call ignores the arrays */
+    bool same;                   /* all pieces are the first */
+};
+
+/* Those of the parameters above: `side` is send or receive. */
+#define LIKE(side)                                                                                 \
+    ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
+#define UNLIKE(side)                                                                               \
+    ((struct weftmpi_side){.base = (void *)side,                                                   \
+                           .counts = side##_counts,                                                \
+                           .displs = side##_offsets,                                               \
+                           .handle = side##_type,                                                  \
+                           .unlike = true})
+
+/* Checks and finds piece i of a side. */
+int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
+                  struct weftmpi_elements *piece);
 
 /* The request of a call on a communicator. */
 static inline int weftmpi_open(struct weftmpi_request *request, const char *call, MPI_Comm handle)
@@ -23,11 +51,11 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
     return MPI_SUCCESS;
 }
 
+/* Begins a collective of the request's communicator: its error. */
+#define TEAM(name, ...)                                                                            \
+    weftmpi_request_failed(                                                                        \
+        request, weft_team_##name(request->comm->team, __VA_ARGS__, &request->collective))
+
 int weftmpi_check_root(const struct weftmpi_request *request, int root);
-/* An element's place in a buffer. */
-static inline void *weftmpi_element(const void *user, const struct weftmpi_type *type, MPI_Aint i)
-{
-    return (char *)user + i * weftmpi_extent(type);
-}
 
 #endif

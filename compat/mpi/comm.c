@@ -1,5 +1,5 @@
 /* compat/mpi/comm.c - communicators: a group of processes, and groups of messages for it. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,22 +13,16 @@ static const char *const names[WEFT_TEAM_KINDS] = {
     "MPI_Allgatherv",     "MPI_Alltoall", "MPI_Alltoallv/w", "MPI_Neighbor_*",
 };
 
-static struct weftmpi_comm *comm_of(MPI_Comm handle)
-{
-    if (handle == MPI_COMM_WORLD)
-        return weftmpi.world;
-    if (handle == MPI_COMM_SELF)
-        return weftmpi.self;
-    return weftmpi_handle_find(WEFTMPI_COMM, WEFTMPI_NUMBER(handle));
-}
+struct weftmpi_comm weftmpi_comms[] = {
+    {.object = {MPI_COMM_WORLD, 0}, .name = "MPI_COMM_WORLD"},
+    {.object = {MPI_COMM_SELF, 0}, .name = "MPI_COMM_SELF"},
+};
 
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
 {
     TRY(weftmpi_is_open(call));
-    *comm = comm_of(handle);
-    if (*comm == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_COMM, "no communicator, or it was freed");
-    return MPI_SUCCESS;
+    *comm = weftmpi_find(WEFTMPI_COMM, handle);
+    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
@@ -60,69 +54,45 @@ static bool give_groups(struct weftmpi_comm *comm)
     return free_again;
 }
 
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle)
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number)
 {
-    struct weftmpi_comm *comm = calloc(1, sizeof(*comm));
+    struct weftmpi_comm *comm =
+        number < 2 ? &weftmpi_comms[number] : weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
 
     if (comm == NULL)
         return NULL;
-    *comm = (struct weftmpi_comm){
-        .group = group,
-        .size = group->size,
-        .rank = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process),
-        .number = number,
-        .references = 1,
-        .errhandler = weftmpi_errhandler_of(MPI_ERRORS_ARE_FATAL),
-    };
-    weftmpi_hold(&comm->errhandler->references);
-    if (handle == NULL)
-        handle = (MPI_Comm)(uintptr_t)weftmpi_handle_make(WEFTMPI_COMM, comm);
-    comm->handle = handle;
-    snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
-    if (handle == NULL || !take_groups(comm)) {
+    comm->object.references = 1;
+    comm->size = group->size;
+    comm->rank = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    comm->number = number;
+    comm->errhandler = &weftmpi_errhandlers[0];
+    comm->group = group;
+    if (number >= 2)
+        snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
+    if (!take_groups(comm)) {
         comm->group = NULL;
-        weftmpi_comm_leave(comm);
+        weftmpi_leave(comm);
         return NULL;
     }
     return comm;
 }
 
-void weftmpi_comm_leave(struct weftmpi_comm *comm)
+void weftmpi_comm_end(void *object)
 {
-    if (!weftmpi_let_go(&comm->references))
-        return;
+    struct weftmpi_comm *comm = object;
+
     if (give_groups(comm))
         weftmpi_number_give(comm->number);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
-    weftmpi_errhandler_leave(comm->errhandler);
-    free(comm->topology);
-    if (comm->group != NULL)
-        weftmpi_group_leave(comm->group);
-    free(comm);
+    weftmpi_leave(comm->errhandler);
+    weftmpi_leave(comm->topology);
+    weftmpi_leave(comm->group);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-API(Comm_size, (MPI_Comm handle, int *size))
-{
-    COMM_IN(comm, handle);
-    *size = comm->size;
-    return MPI_SUCCESS;
-}
-
-API(Comm_rank, (MPI_Comm handle, int *rank))
-{
-    COMM_IN(comm, handle);
-    *rank = comm->rank;
-    return MPI_SUCCESS;
-}
-
-API(Comm_test_inter, (MPI_Comm handle, int *flag))
-{
-    COMM_IN(comm, handle);
-    *flag = 0;
-    return MPI_SUCCESS;
-}
+ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
+ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
+ASK(Comm_test_inter, COMM_IN, MPI_Comm, ((void)of, 0))
 
 API(Comm_set_name, (MPI_Comm handle, const char *name))
 {
@@ -140,10 +110,8 @@ API(Comm_get_name, (MPI_Comm handle, char *name, int *length))
 
 API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 {
-    struct weftmpi_comm *a, *b;
-
-    TRY(weftmpi_comm_in(__func__, handle_a, &a));
-    TRY(weftmpi_comm_in(__func__, handle_b, &b));
+    COMM_IN(a, handle_a);
+    COMM_IN(b, handle_b);
     *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
@@ -158,8 +126,8 @@ static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
-    weftmpi_hold(&comm->group->references);
-    return weftmpi_agree(request, call, comm, comm->group, comm, NULL, copy);
+    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), comm,
+                         weftmpi_hold(comm->topology), copy);
 }
 
 BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)
@@ -184,7 +152,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
     int members = 0;
 
     if (all == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(comm, call);
     weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
     const weft_status status =
         weft_team_allgather(comm->team, &mine, sizeof(mine), all, &request.collective);
@@ -199,7 +167,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
         for (int i = 0; group != NULL && i < members; i++)
             group->processes[i] = comm->group->processes[all[i].rank];
         if (group == NULL)
-            error = weftmpi_no_memory(&request);
+            error = weftmpi_no_memory(comm, call);
     }
     free(all);
     return error == MPI_SUCCESS ? weftmpi_agree_now(call, comm, group, NULL, part) : error;
@@ -226,31 +194,26 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
-    struct weftmpi_group *group = weftmpi_group_of(group_handle);
+    struct weftmpi_group *group = weftmpi_find(WEFTMPI_GROUP, group_handle);
     COMM_IN(comm, handle);
     if (group == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_GROUP, "no group, or it was freed");
+        return weftmpi_no_object(comm, __func__, WEFTMPI_GROUP);
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(comm, __func__, MPI_ERR_GROUP, "rank %d of the group is not in %s",
                                 i, comm->name);
-    if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
-        group = NULL;
-    else
-        weftmpi_hold(&group->references);
-    return weftmpi_agree_now(__func__, comm, group, NULL, part);
+    const bool within = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) >= 0;
+    return weftmpi_agree_now(__func__, comm, within ? weftmpi_hold(group) : NULL, NULL, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(__func__, *handle, &comm));
-    if (comm == weftmpi.world || comm == weftmpi.self)
+    COMM_IN(comm, *handle);
+    if (comm->number < 2)
         return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s stays", comm->name);
     TRY(weftmpi_attributes_delete(comm));
-    weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
+    weftmpi_drop(*handle);
     *handle = MPI_COMM_NULL;
-    weftmpi_comm_leave(comm);
+    weftmpi_leave(comm);
     return MPI_SUCCESS;
 }

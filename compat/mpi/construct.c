@@ -58,68 +58,30 @@ static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *ol
 
 /* ---- the basic elements ---------------------------------------------------------------------- */
 
-static bool add_basics(struct weftmpi_type *type, struct weftmpi_basics basics)
+static void leave_pattern(struct weftmpi_pattern *pattern)
 {
-    struct weftmpi_basics *last =
-        type->pattern_count == 0 ? NULL : &type->pattern[type->pattern_count - 1];
+    if (pattern == NULL || __atomic_sub_fetch(&pattern->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    for (size_t i = 0; i < pattern->count; i++)
+        leave_pattern(pattern->parts[i].of);
+    free(pattern->parts);
+    free(pattern);
+}
 
-    if (last != NULL && last->bytes == basics.bytes) {
-        last->count += basics.count;
-        return true;
-    }
-    struct weftmpi_basics *pattern =
-        realloc(type->pattern, (type->pattern_count + 1) * sizeof(*pattern));
-    if (pattern == NULL)
+/* Behind what is there, those of `times` elements of old. False: no memory. */
+static bool add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
+{
+    struct weftmpi_pattern *pattern = type->pattern;
+    struct weftmpi_part *parts =
+        realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
+
+    if (parts == NULL)
         return false;
-    type->pattern = pattern;
-    pattern[type->pattern_count++] = basics;
-    return true;
-}
-
-/* Behind what is there, those of `count` elements of old. */
-static bool add_pattern(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count)
-{
-    const size_t repeats = old->repeats * count;
-
-    if (old->pattern_count == 1)
-        return add_basics(
-            type, (struct weftmpi_basics){old->pattern[0].bytes, old->pattern[0].count * repeats});
-    /* A repeated pattern stays one as long as it is all there is. */
-    const bool same =
-        type->pattern_count == old->pattern_count &&
-        memcmp(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern)) == 0;
-    if (same) {
-        type->repeats += repeats;
-        return true;
-    }
-    if (type->pattern_count == 0) {
-        type->pattern = malloc(old->pattern_count * sizeof(*old->pattern));
-        if (type->pattern == NULL)
-            return false;
-        memcpy(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern));
-        type->pattern_count = old->pattern_count;
-        type->repeats = repeats;
-        return true;
-    }
-    for (size_t r = 0; r < repeats; r++)
-        for (size_t i = 0; i < old->pattern_count; i++)
-            if (!add_basics(type, old->pattern[i]))
-                return false;
-    return true;
-}
-
-/* Before anything else is put behind a repeated pattern. */
-static bool spell_out(struct weftmpi_type *type)
-{
-    const size_t repeats = type->repeats, count = type->pattern_count;
-
-    if (count < 2)
-        return true;
-    type->repeats = 1;
-    for (size_t r = 1; r < repeats; r++)
-        for (size_t i = 0; i < count; i++)
-            if (!add_basics(type, type->pattern[i]))
-                return false;
+    __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
+    pattern->parts = parts;
+    parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    pattern->bytes += old->pattern->bytes * times;
+    pattern->elements += old->pattern->elements * times;
     return true;
 }
 
@@ -127,17 +89,28 @@ static bool spell_out(struct weftmpi_type *type)
 
 static struct weftmpi_type *make(void)
 {
-    struct weftmpi_type *type = calloc(1, sizeof(*type));
+    struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
+    struct weftmpi_pattern *pattern = calloc(1, sizeof(*pattern));
 
-    if (type != NULL)
-        *type = (struct weftmpi_type){.lower = INTPTR_MAX,
-                                      .upper = INTPTR_MIN,
-                                      .true_lower = INTPTR_MAX,
-                                      .true_upper = INTPTR_MIN,
-                                      .align = 1,
-                                      .references = 1,
-                                      .repeats = 1};
+    if (type == NULL || pattern == NULL) {
+        free(pattern);
+        weftmpi_leave(type);
+        return NULL;
+    }
+    type->lower = type->true_lower = INTPTR_MAX;
+    type->upper = type->true_upper = INTPTR_MIN;
+    type->align = 1;
+    type->pattern = pattern;
+    pattern->references = 1;
     return type;
+}
+
+void weftmpi_type_end(void *object)
+{
+    const struct weftmpi_type *type = object;
+
+    free(type->runs);
+    leave_pattern(type->pattern);
 }
 
 static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
@@ -178,15 +151,9 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
 /* The type is complete (or, if not, there was no memory): *handle. Takes it. */
 static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
 {
-    const uint64_t number = complete ? weftmpi_handle_make(WEFTMPI_TYPE, type) : 0;
-
-    if (number == 0) {
-        if (type != NULL) {
-            free(type->runs);
-            free(type->pattern);
-        }
-        free(type);
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a datatype");
+    if (!complete) {
+        weftmpi_leave(type);
+        return weftmpi_no_memory(NULL, call);
     }
     if (type->lower > type->upper)
         type->lower = type->upper = 0;
@@ -194,13 +161,15 @@ static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_
         type->true_lower = type->true_upper = 0;
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    type->handle = *handle = (MPI_Datatype)(uintptr_t)number;
+    *handle = type->object.handle;
     return MPI_SUCCESS;
 }
 
 static int old_in(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
 {
-    TRY(weftmpi_any_type_in(call, handle, old));
+    *old = weftmpi_find(WEFTMPI_TYPE, handle);
+    if (*old == NULL)
+        return weftmpi_no_object(NULL, call, WEFTMPI_TYPE);
     return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
 }
 
@@ -225,7 +194,7 @@ static int blocks(const char *call, int count, const int *lengths, int length,
         complete = add(type, old, many, offsets != NULL ? offsets[i] : places[i] * extent, extent);
         all += many;
     }
-    return give(call, type, complete && add_pattern(type, old, all), made);
+    return give(call, type, complete && add_part(type, old, all), made);
 }
 
 static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_Datatype handle,
@@ -240,47 +209,28 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
     struct weftmpi_type *type = make(), *block = make();
     bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || add(type, block, (size_t)count, 0, step)) &&
-                    add_pattern(type, old, (size_t)count * (size_t)length);
-    if (block != NULL) {
-        free(block->runs);
-        free(block);
-    }
+                    add_part(type, old, (size_t)count * (size_t)length);
+    weftmpi_leave(block);
     return give(call, type, complete, made);
 }
 
-API(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, 1, count, 0, old, false, made);
-}
-
-API(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, count, length, stride, old, true, made);
-}
-
-API(Type_create_hvector,
-    (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made))
-{
-    return vector(__func__, count, length, stride, old, false, made);
-}
-
-API(Type_indexed,
-    (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, lengths, 0, NULL, offsets, handle, made);
-}
-
-API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offsets[],
-                           MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, lengths, 0, offsets, NULL, handle, made);
-}
-
-API(Type_create_indexed_block,
-    (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
-{
-    return blocks(__func__, count, NULL, length, NULL, offsets, handle, made);
-}
+CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, 1, count, 0, old, false, made))
+CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, count, length, stride, old, true, made))
+CALL(Type_create_hvector,
+     (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
+     vector(__func__, count, length, stride, old, false, made))
+CALL(Type_indexed,
+     (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
+     blocks(__func__, count, lengths, 0, NULL, offsets, handle, made))
+CALL(Type_create_hindexed,
+     (int count, const int lengths[], const MPI_Aint offsets[], MPI_Datatype handle,
+      MPI_Datatype *made),
+     blocks(__func__, count, lengths, 0, offsets, NULL, handle, made))
+CALL(Type_create_indexed_block,
+     (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
+     blocks(__func__, count, NULL, length, NULL, offsets, handle, made))
 
 API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
                          const MPI_Datatype olds[], MPI_Datatype *made))
@@ -292,10 +242,9 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
     struct weftmpi_type *type = make();
     bool complete = type != NULL;
     for (int i = 0; i < count && complete; i++) {
-        old = weftmpi_type_of(olds[i]);
-        complete =
-            add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
-            (lengths[i] == 0 || (spell_out(type) && add_pattern(type, old, (size_t)lengths[i])));
+        old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
+        complete = add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
+                   add_part(type, old, (size_t)lengths[i]);
     }
     if (complete && type->upper > type->lower) { /* as a compiler pads a struct */
         const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
@@ -310,7 +259,7 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
 
     TRY(old_in(__func__, handle, 0, &old));
     type = make();
-    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_pattern(type, old, 1);
+    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_part(type, old, 1);
     if (complete) {
         type->lower = lower;
         type->upper = lower + extent;
@@ -320,11 +269,12 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
-    struct weftmpi_type *old;
+    struct weftmpi_type *old, *copy;
 
     TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
-    weftmpi_type_of(*made)->committed = old->committed;
+    TRY(old_in(__func__, *made, 0, &copy));
+    copy->committed = old->committed;
     return MPI_SUCCESS;
 }
 
@@ -350,9 +300,7 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
         struct weftmpi_type *rows = make();
         complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
-        if (row != NULL)
-            free(row->runs);
-        free(row);
+        weftmpi_leave(row);
         row = rows;
         offset += starts[i] * step;
         step *= sizes[i];
@@ -366,5 +314,5 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         row->lower = 0;
         row->upper = step;
     }
-    return give(__func__, row, complete && add_pattern(row, old, elements), made);
+    return give(__func__, row, complete && add_part(row, old, elements), made);
 }

@@ -62,14 +62,14 @@ static void die(const char *text, int error_class)
 /* Calls the handler of a communicator. */
 static int raise_error(struct weftmpi_comm *comm, int error_class, const char *text)
 {
-    struct weftmpi_errhandler *handler = comm == NULL ? NULL : comm->errhandler;
+    const struct weftmpi_errhandler *handler = comm->errhandler;
 
-    if (handler == NULL || handler->handle == MPI_ERRORS_ARE_FATAL) {
+    if (handler == NULL || handler == &weftmpi_errhandlers[0]) {
         fprintf(stderr, "weft-mpi: [p%d] %s\n",
                 weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
         die(text, error_class);
     } else if (handler->function != NULL) {
-        MPI_Comm handle = comm->handle;
+        MPI_Comm handle = comm->object.handle;
         int code = error_class;
         handler->function(&handle, &code);
     }
@@ -83,7 +83,7 @@ int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, c
     va_list list;
 
     if (comm == NULL)
-        comm = weftmpi.world;
+        comm = &weftmpi_comms[0];
     const int used = call == NULL ? 0 : snprintf(text, sizeof(text), "%s: ", call);
     va_start(list, format);
     vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
@@ -98,6 +98,11 @@ int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status stat
     return weftmpi_fail(comm, call, class_of[status] != 0 ? class_of[status] : MPI_ERR_OTHER, "%s",
                         *weft_error(weftmpi.job) != '\0' ? weft_error(weftmpi.job)
                                                          : weft_status_text(status));
+}
+
+int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call)
+{
+    return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
 }
 
 int weftmpi_is_open(const char *call)
@@ -129,48 +134,30 @@ API(Error_string, (int code, char *text, int *length))
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
-static struct weftmpi_errhandler fatal = {MPI_ERRORS_ARE_FATAL, NULL, 1};
-static struct weftmpi_errhandler returned = {MPI_ERRORS_RETURN, NULL, 1};
-
-struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle)
-{
-    if (handle == MPI_ERRORS_ARE_FATAL)
-        return &fatal;
-    if (handle == MPI_ERRORS_RETURN)
-        return &returned;
-    return weftmpi_handle_find(WEFTMPI_ERRHANDLER, WEFTMPI_NUMBER(handle));
-}
-
-void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler)
-{
-    if (weftmpi_let_go(&handler->references)) {
-        weftmpi_handle_drop(WEFTMPI_NUMBER(handler->handle));
-        free(handler);
-    }
-}
+struct weftmpi_errhandler weftmpi_errhandlers[] = {
+    {.object = {MPI_ERRORS_ARE_FATAL, 1}},
+    {.object = {MPI_ERRORS_RETURN, 1}},
+};
 
 API(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle))
 {
-    struct weftmpi_errhandler *handler = calloc(1, sizeof(*handler));
-    const uint64_t number = handler == NULL ? 0 : weftmpi_handle_make(WEFTMPI_ERRHANDLER, handler);
+    struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
 
-    if (number == 0) {
-        free(handler);
-        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
-    }
-    *handler = (struct weftmpi_errhandler){(MPI_Errhandler)(uintptr_t)number, function, 1};
-    *handle = handler->handle;
+    if (handler == NULL)
+        return weftmpi_no_memory(NULL, __func__);
+    handler->function = function;
+    *handle = handler->object.handle;
     return MPI_SUCCESS;
 }
 
 API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
 {
-    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(errhandler);
+    struct weftmpi_errhandler *handler = weftmpi_find(WEFTMPI_ERRHANDLER, errhandler);
     COMM_IN(comm, handle);
     if (handler == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "no error handler");
-    weftmpi_hold(&handler->references);
-    weftmpi_errhandler_leave(comm->errhandler);
+        return weftmpi_no_object(comm, __func__, WEFTMPI_ERRHANDLER);
+    weftmpi_hold(handler);
+    weftmpi_leave(comm->errhandler);
     comm->errhandler = handler;
     return MPI_SUCCESS;
 }
@@ -178,18 +165,15 @@ API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
 API(Comm_get_errhandler, (MPI_Comm handle, MPI_Errhandler *errhandler))
 {
     COMM_IN(comm, handle);
-    weftmpi_hold(&comm->errhandler->references);
-    *errhandler = comm->errhandler->handle;
+    weftmpi_hold(comm->errhandler);
+    *errhandler = comm->errhandler->object.handle;
     return MPI_SUCCESS;
 }
 
 API(Errhandler_free, (MPI_Errhandler * handle))
 {
-    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(*handle);
-
-    if (handler == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no error handler");
-    weftmpi_errhandler_leave(handler);
+    OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, __func__, *handle);
+    weftmpi_leave(handler);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
 }

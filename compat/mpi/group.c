@@ -4,33 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weftmpi_group empty = {.handle = MPI_GROUP_EMPTY, .size = 0, .references = 1};
+struct weftmpi_group weftmpi_groups[] = {{.object = {MPI_GROUP_EMPTY, 1}}};
 
 struct weftmpi_group *weftmpi_group_make(int size)
 {
     struct weftmpi_group *group =
-        calloc(1, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
+        weftmpi_make(WEFTMPI_GROUP, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
 
-    if (group != NULL) {
+    if (group != NULL)
         group->size = size;
-        group->references = 1;
-    }
     return group;
-}
-
-void weftmpi_group_leave(struct weftmpi_group *group)
-{
-    if (weftmpi_let_go(&group->references)) {
-        if (group->handle != NULL)
-            weftmpi_handle_drop(WEFTMPI_NUMBER(group->handle));
-        free(group);
-    }
-}
-
-struct weftmpi_group *weftmpi_group_of(MPI_Group handle)
-{
-    return handle == MPI_GROUP_EMPTY ? &empty
-                                     : weftmpi_handle_find(WEFTMPI_GROUP, WEFTMPI_NUMBER(handle));
 }
 
 int weftmpi_group_rank(const struct weftmpi_group *group, int process)
@@ -41,40 +24,20 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     return MPI_UNDEFINED;
 }
 
-static int here(void)
-{
-    return weft_numbers_of(weftmpi.job)->process;
-}
-
-static int group_in(const char *call, MPI_Group handle, struct weftmpi_group **group)
-{
-    TRY(weftmpi_is_open(call));
-    *group = weftmpi_group_of(handle);
-    if (*group == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_GROUP, "no group, or it was freed");
-    return MPI_SUCCESS;
-}
-
-/* The group of a handle, in a function of MPI: declares it. */
-#define GROUP_IN(group, call, handle)                                                              \
-    struct weftmpi_group *group;                                                                   \
-    TRY(group_in(call, handle, &(group)))
+/* The group of a handle, in a function of MPI, or for `call`: declares it. */
+#define GROUP_IN(name, handle) GROUP_OF(name, __func__, handle)
+#define GROUP_OF(name, call, handle)                                                               \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, group, WEFTMPI_GROUP, call, handle)
 
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
-    if (group != NULL && group->size == 0) {
-        free(group);
-        *handle = MPI_GROUP_EMPTY;
-        weftmpi_hold(&empty.references);
-        return MPI_SUCCESS;
-    }
-    const uint64_t number = group == NULL ? 0 : weftmpi_handle_make(WEFTMPI_GROUP, group);
-    if (number == 0) {
-        free(group);
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a group");
-    }
-    *handle = group->handle = (MPI_Group)(uintptr_t)number;
+    if (group == NULL)
+        return weftmpi_no_memory(NULL, call);
+    *handle = group->size == 0 ? MPI_GROUP_EMPTY : group->object.handle;
+    if (group->size == 0)
+        weftmpi_leave(group);
     return MPI_SUCCESS;
 }
 
@@ -88,19 +51,8 @@ API(Comm_group, (MPI_Comm handle, MPI_Group *group))
     return give(__func__, copy, group);
 }
 
-API(Group_size, (MPI_Group handle, int *size))
-{
-    GROUP_IN(group, __func__, handle);
-    *size = group->size;
-    return MPI_SUCCESS;
-}
-
-API(Group_rank, (MPI_Group handle, int *rank))
-{
-    GROUP_IN(group, __func__, handle);
-    *rank = weftmpi_group_rank(group, here());
-    return MPI_SUCCESS;
-}
+ASK(Group_size, GROUP_IN, MPI_Group, of->size)
+ASK(Group_rank, GROUP_IN, MPI_Group, weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
 
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
@@ -113,9 +65,10 @@ static int mark(const char *call, const struct weftmpi_group *group, int rank, u
 }
 
 /* The group of the ranks that are named, in order (`ranks`), or of those that are not. */
-static int choose(const char *call, struct weftmpi_group *group, int n, const int *ranks,
-                  bool exclude, MPI_Group *made)
+static int choose(const char *call, MPI_Group handle, int n, const int *ranks, bool exclude,
+                  MPI_Group *made)
 {
+    GROUP_OF(group, call, handle);
     unsigned char *named = calloc((size_t)group->size + 1, 1);
     int error = MPI_SUCCESS, at = 0;
 
@@ -136,26 +89,19 @@ static int choose(const char *call, struct weftmpi_group *group, int n, const in
     return give(call, chosen, made);
 }
 
-API(Group_incl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
-{
-    GROUP_IN(group, __func__, handle);
-    return choose(__func__, group, n, ranks, false, made);
-}
-
-API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
-{
-    GROUP_IN(group, __func__, handle);
-    return choose(__func__, group, n, ranks, true, made);
-}
+CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
+     choose(__func__, group, n, ranks, false, made))
+CALL(Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
+     choose(__func__, group, n, ranks, true, made))
 
 /* The same with first, last and stride. */
 static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool exclude,
                          MPI_Group *made)
 {
-    GROUP_IN(group, call, handle);
+    GROUP_OF(group, call, handle);
     int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
     if (ranks == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_no_memory(NULL, call);
     for (int i = 0; i < n; i++) {
         const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
         const long many = step == 0 ? -1 : ((long)last - first) / step + 1;
@@ -168,27 +114,22 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
         for (long k = 0; k < many; k++)
             ranks[count++] = first + (int)k * step;
     }
-    const int error = choose(call, group, count, ranks, exclude, made);
+    const int error = choose(call, handle, count, ranks, exclude, made);
     free(ranks);
     return error;
 }
 
-API(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
-{
-    return choose_ranges(__func__, handle, n, ranges, false, made);
-}
-
-API(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
-{
-    return choose_ranges(__func__, handle, n, ranges, true, made);
-}
+CALL(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+     choose_ranges(__func__, handle, n, ranges, false, made))
+CALL(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+     choose_ranges(__func__, handle, n, ranges, true, made))
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
 static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,
                    MPI_Group *made)
 {
-    GROUP_IN(a, call, handle_a);
-    GROUP_IN(b, call, handle_b);
+    GROUP_OF(a, call, handle_a);
+    GROUP_OF(b, call, handle_b);
     struct weftmpi_group *group = weftmpi_group_make(a->size + b->size);
     int at = 0;
     for (int i = 0; group != NULL && i < a->size; i++)
@@ -202,26 +143,18 @@ static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, boo
     return give(call, group, made);
 }
 
-API(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, false, true, made);
-}
-
-API(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, true, false, made);
-}
-
-API(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made))
-{
-    return combine(__func__, a, b, false, false, made);
-}
+CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, false, true, made))
+CALL(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, true, false, made))
+CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
+     combine(__func__, a, b, false, false, made))
 
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
-    GROUP_IN(a, __func__, handle_a);
-    GROUP_IN(b, __func__, handle_b);
+    GROUP_IN(a, handle_a);
+    GROUP_IN(b, handle_b);
     for (int i = 0; i < n; i++) {
         if (ranks[i] == MPI_PROC_NULL) {
             translated[i] = MPI_PROC_NULL;
@@ -250,16 +183,16 @@ int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_gr
 
 API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 {
-    GROUP_IN(a, __func__, handle_a);
-    GROUP_IN(b, __func__, handle_b);
+    GROUP_IN(a, handle_a);
+    GROUP_IN(b, handle_b);
     *result = weftmpi_group_compare(a, b);
     return MPI_SUCCESS;
 }
 
 API(Group_free, (MPI_Group * handle))
 {
-    GROUP_IN(group, __func__, *handle);
-    weftmpi_group_leave(group);
+    GROUP_IN(group, *handle);
+    weftmpi_leave(group);
     *handle = MPI_GROUP_NULL;
     return MPI_SUCCESS;
 }

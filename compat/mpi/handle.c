@@ -1,18 +1,49 @@
 /*
- * compat/mpi/handle.c - handles: number of a slot, kind and generation, so that one that was freed
- * is recognised. Those of the standard are small numbers, which are none of these.
+ * compat/mpi/handle.c - objects and their handles: number of a slot, kind and generation, so that
+ * one that was freed is recognised. Those of the standard are small numbers, which are none of
+ * these.
  */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
+
+/* Objects of the standard: the handle of the first, and the rest in a row. */
+#define STANDARD(first, objects)                                                                   \
+    first, sizeof(objects) / sizeof((objects)[0]), sizeof((objects)[0]), objects
+
+static const struct {
+    const char *text; /* of a handle that is none */
+    int error_class;
+    void (*end)(void *object); /* what an object holds is let go; NULL: nothing */
+    uintptr_t first;
+    size_t count, bytes;
+    void *objects;
+} kinds[] = {
+    [WEFTMPI_COMM] = {"no communicator, or it was freed", MPI_ERR_COMM, weftmpi_comm_end,
+                      STANDARD(0x101, weftmpi_comms)},
+    [WEFTMPI_GROUP] = {"no group, or it was freed", MPI_ERR_GROUP, NULL,
+                       STANDARD(0x109, weftmpi_groups)},
+    [WEFTMPI_TYPE] = {"no datatype, or it was freed", MPI_ERR_TYPE, weftmpi_type_end,
+                      STANDARD(0x200, weftmpi_types)},
+    [WEFTMPI_OP] = {"no operation, or it was freed", MPI_ERR_OP, NULL, STANDARD(0x20, weftmpi_ops)},
+    [WEFTMPI_INFO] = {"no info object, or it was freed", MPI_ERR_INFO, weftmpi_info_end,
+                      STANDARD(0x131, weftmpi_infos)},
+    [WEFTMPI_ERRHANDLER] = {"no error handler, or it was freed", MPI_ERR_ARG, NULL,
+                            STANDARD(0x141, weftmpi_errhandlers)},
+    [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
+                         STANDARD(0x180, weftmpi_requests)},
+    [WEFTMPI_MESSAGE] = {.text = "no message, or it was received", .error_class = MPI_ERR_REQUEST},
+    [WEFTMPI_TOPOLOGY] = {.text = "no topology", .error_class = MPI_ERR_TOPOLOGY},
+};
+
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 enum { CHUNK = 1024, CHUNKS = 1 << 16 };
 
 struct slot {
-    void *object;
+    struct weftmpi_object *object;
     uint32_t generation; /* of the handle, or of the next one */
-    uint32_t kind;
-    uint32_t next; /* of the free ones, 0: none */
+    uint32_t next;       /* of the free ones, 0: none */
 };
 
 static struct slot *chunks[CHUNKS];
@@ -53,53 +84,94 @@ static uint32_t take(void)
     return slots++;
 }
 
-uint64_t weftmpi_handle_make(enum weftmpi_kind kind, void *object)
+/* The slot of a handle that is in use; NULL: it is none. */
+static struct slot *find(const void *handle)
 {
-    uint64_t handle = 0;
+    const uint32_t index = (uint32_t)(uintptr_t)handle >> 4;
+
+    if (index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
+        return NULL;
+    struct slot *slot = slot_at(index);
+    return slot->object != NULL && slot->object->handle == handle ? slot : NULL;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
+{
+    struct weftmpi_object *object = calloc(1, bytes);
 
     weftmpi_lock();
-    const uint32_t index = take();
+    const uint32_t index = object == NULL ? 0 : take();
     if (index != 0) {
         struct slot *slot = slot_at(index);
         slot->object = object;
-        slot->kind = kind;
         if (slot->generation == 0)
             slot->generation = 1;
-        handle = (uint64_t)slot->generation << 32 | index << 4 | kind;
+        object->handle = (void *)((uintptr_t)slot->generation << 32 | index << 4 | kind);
+        object->references = 1;
     }
     weftmpi_unlock();
-    return handle;
+    if (index == 0)
+        free(object);
+    return index == 0 ? NULL : object;
 }
 
-/* The slot of a handle that is in use; NULL: it is none. */
-static struct slot *find(uint64_t handle)
-{
-    const uint32_t index = (uint32_t)handle >> 4, generation = (uint32_t)(handle >> 32);
-
-    if (generation == 0 || index == 0 || index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
-        return NULL;
-    struct slot *slot = slot_at(index);
-    return slot->generation == generation && slot->kind == (handle & 15) ? slot : NULL;
-}
-
-void weftmpi_handle_drop(uint64_t handle)
+void weftmpi_drop(void *handle)
 {
     weftmpi_lock();
     struct slot *slot = find(handle);
     if (slot != NULL) {
         slot->object = NULL;
-        slot->kind = WEFTMPI_NONE;
         slot->generation = slot->generation % INT32_MAX + 1;
         slot->next = free_slots;
-        free_slots = (uint32_t)handle >> 4;
+        free_slots = (uint32_t)(uintptr_t)handle >> 4;
     }
     weftmpi_unlock();
 }
 
-void *weftmpi_handle_find(enum weftmpi_kind kind, uint64_t handle)
+static bool is_standard(const void *handle)
 {
-    if ((handle & 15) != kind)
-        return NULL;
-    const struct slot *slot = find(handle);
+    return (uintptr_t)handle >> 32 == 0;
+}
+
+void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
+{
+    const uintptr_t number = (uintptr_t)handle, i = number - kinds[kind].first;
+
+    if (is_standard(handle)) {
+        struct weftmpi_object *object =
+            (void *)((char *)kinds[kind].objects + i * kinds[kind].bytes);
+        return i < kinds[kind].count && object->references != 0 ? object : NULL;
+    }
+    const struct slot *slot = (number & 15) == kind ? find(handle) : NULL;
     return slot == NULL ? NULL : slot->object;
+}
+
+int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind)
+{
+    return weftmpi_fail(comm, call, kinds[kind].error_class, "%s", kinds[kind].text);
+}
+
+void *weftmpi_hold(void *object)
+{
+    struct weftmpi_object *held = object;
+
+    if (held != NULL && !is_standard(held->handle))
+        __atomic_add_fetch(&held->references, 1, __ATOMIC_RELAXED);
+    return object;
+}
+
+void weftmpi_leave(void *object)
+{
+    struct weftmpi_object *left = object;
+
+    if (left == NULL || is_standard(left->handle) ||
+        __atomic_sub_fetch(&left->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    const enum weftmpi_kind kind = (uintptr_t)left->handle & 15;
+    weftmpi_drop(left->handle);
+    if (kinds[kind].end != NULL)
+        kinds[kind].end(object);
+    free(object);
 }

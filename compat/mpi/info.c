@@ -5,29 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weftmpi_info {
-    int count;
-    struct entry {
-        char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];
-    } * entries;
+struct weftmpi_entry {
+    char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];
 };
 
-/* MPI_INFO_ENV has no keys. */
-static struct weftmpi_info *find(MPI_Info handle)
-{
-    static struct weftmpi_info environment;
-
-    return handle == MPI_INFO_ENV ? &environment
-                                  : weftmpi_handle_find(WEFTMPI_INFO, WEFTMPI_NUMBER(handle));
-}
+struct weftmpi_info weftmpi_infos[] = {{.object = {MPI_INFO_ENV, 1}}};
 
 /* The object of a handle, in a function of MPI: declares it. */
-#define INFO_IN(info, handle)                                                                      \
-    struct weftmpi_info *info = find(handle);                                                      \
-    if ((info) == NULL)                                                                            \
-    return weftmpi_fail(NULL, __func__, MPI_ERR_INFO, "no info object")
+#define INFO_IN(name, handle) OBJECT_IN(name, info, WEFTMPI_INFO, __func__, handle)
 
-static struct entry *look(const struct weftmpi_info *info, const char *key)
+void weftmpi_info_end(void *info)
+{
+    free(((struct weftmpi_info *)info)->entries);
+}
+
+static struct weftmpi_entry *look(const struct weftmpi_info *info, const char *key)
 {
     for (int i = 0; i < info->count; i++)
         if (strcmp(info->entries[i].key, key) == 0)
@@ -37,14 +29,11 @@ static struct entry *look(const struct weftmpi_info *info, const char *key)
 
 API(Info_create, (MPI_Info * handle))
 {
-    struct weftmpi_info *info = calloc(1, sizeof(*info));
-    const uint64_t number = info == NULL ? 0 : weftmpi_handle_make(WEFTMPI_INFO, info);
+    struct weftmpi_info *info = weftmpi_make(WEFTMPI_INFO, sizeof(*info));
 
-    if (number == 0) {
-        free(info);
-        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
-    }
-    *handle = (MPI_Info)(uintptr_t)number;
+    if (info == NULL)
+        return weftmpi_no_memory(NULL, __func__);
+    *handle = info->object.handle;
     return MPI_SUCCESS;
 }
 
@@ -56,11 +45,11 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     if (strlen(value) >= MPI_MAX_INFO_VAL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
                             strlen(value));
-    struct entry *entry = look(info, key);
+    struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
         if (entry == NULL)
-            return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
+            return weftmpi_no_memory(NULL, __func__);
         info->entries = entry;
         entry += info->count++;
         strcpy(entry->key, key);
@@ -72,7 +61,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
 API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
 {
     INFO_IN(info, handle);
-    const struct entry *entry = look(info, key);
+    const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
         snprintf(value, (size_t)length + 1, "%s", entry->value);
@@ -82,7 +71,7 @@ API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *f
 API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
 {
     INFO_IN(info, handle);
-    const struct entry *entry = look(info, key);
+    const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry == NULL)
         return MPI_SUCCESS;
@@ -95,19 +84,14 @@ API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value
 API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
 {
     INFO_IN(info, handle);
-    const struct entry *entry = look(info, key);
+    const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
         *length = (int)strlen(entry->value);
     return MPI_SUCCESS;
 }
 
-API(Info_get_nkeys, (MPI_Info handle, int *count))
-{
-    INFO_IN(info, handle);
-    *count = info->count;
-    return MPI_SUCCESS;
-}
+ASK(Info_get_nkeys, INFO_IN, MPI_Info, of->count)
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
@@ -121,7 +105,7 @@ API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 API(Info_delete, (MPI_Info handle, const char *key))
 {
     INFO_IN(info, handle);
-    struct entry *entry = look(info, key);
+    struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
     info->count--;
@@ -133,22 +117,15 @@ API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 {
     INFO_IN(info, handle);
     TRY(PMPI_Info_create(copy));
-    struct weftmpi_info *made = find(*copy);
-    made->entries = calloc((size_t)info->count + 1, sizeof(*made->entries));
-    if (made->entries == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
-    if (info->count != 0)
-        memcpy(made->entries, info->entries, (size_t)info->count * sizeof(*made->entries));
-    made->count = info->count;
+    for (int i = 0; i < info->count; i++)
+        TRY(PMPI_Info_set(*copy, info->entries[i].key, info->entries[i].value));
     return MPI_SUCCESS;
 }
 
 API(Info_free, (MPI_Info * handle))
 {
     INFO_IN(info, *handle == MPI_INFO_ENV ? MPI_INFO_NULL : *handle);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
-    free(info->entries);
-    free(info);
+    weftmpi_leave(info);
     *handle = MPI_INFO_NULL;
     return MPI_SUCCESS;
 }

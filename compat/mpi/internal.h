@@ -17,6 +17,20 @@
 #define API(name, parameters)                                                                      \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
+/* One that is an expression, its error. */
+#define CALL(name, parameters, expression)                                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+/* One that asks an object, which IN finds and calls `of`, for a number. */
+#define ASK(name, IN, type, answer)                                                                \
+    API(name, (type handle, int *told))                                                            \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
 
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
@@ -29,42 +43,55 @@ enum weftmpi_kind {
     WEFTMPI_INFO,
     WEFTMPI_ERRHANDLER,
     WEFTMPI_REQUEST,
-    WEFTMPI_MESSAGE
+    WEFTMPI_MESSAGE,
+    WEFTMPI_TOPOLOGY
 };
 
-/* A handle of an object, until it is dropped; 0: no memory. Any thread. */
-uint64_t weftmpi_handle_make(enum weftmpi_kind kind, void *object);
-void weftmpi_handle_drop(uint64_t handle);
-/* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_handle_find(enum weftmpi_kind kind, uint64_t handle);
+struct weftmpi_comm;
+struct weftmpi_errhandler;
 
-#define WEFTMPI_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
+/* The begin of every object. */
+struct weftmpi_object {
+    void *handle;
+    int references; /* of the standard's, which stay: whether it is there */
+};
+
+/* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
+void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
+void *weftmpi_hold(void *object);
+void weftmpi_leave(void *object);
+/* The handle is none from now on. The object stays as long as it is referred to. */
+void weftmpi_drop(void *handle);
+/* The object; NULL: no handle of that kind, or one that was dropped. */
+void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
+int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind);
+/* The object of a handle, for the function of MPI that is called: declares it. */
+#define OBJECT_IN(name, type, kind, call, handle)                                                  \
+    struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_object(NULL, call, kind)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 void weftmpi_lock(void);
 void weftmpi_unlock(void);
 
-static inline void weftmpi_hold(int *references)
-{
-    __atomic_add_fetch(references, 1, __ATOMIC_RELAXED);
-}
-/* True: that was the last. */
-static inline bool weftmpi_let_go(int *references)
-{
-    return __atomic_sub_fetch(references, 1, __ATOMIC_ACQ_REL) == 0;
-}
-
 /* ---- objects --------------------------------------------------------------------------------- */
 
 struct weftmpi_errhandler {
-    MPI_Errhandler handle;
+    struct weftmpi_object object;
     MPI_Comm_errhandler_function *function; /* NULL: one of the standard's */
-    int references;
+};
+
+struct weftmpi_info {
+    struct weftmpi_object object;
+    int count;
+    struct weftmpi_entry *entries;
 };
 
 struct weftmpi_group {
-    MPI_Group handle;
-    int size, references;
+    struct weftmpi_object object;
+    int size;
     int processes[]; /* of the job, by rank in the group */
 };
 
@@ -74,21 +101,22 @@ struct weftmpi_attribute {
     void *value;
 };
 
+/* Does not change, and may be of several communicators. */
 struct weftmpi_topology {
+    struct weftmpi_object object;
     int kind; /* MPI_CART, MPI_DIST_GRAPH */
     int ndims, *dims, *periods, *coords;
+    /* The neighbours, also of a grid; MPI_PROC_NULL: outside of it. */
     int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
     bool weighted;
-    size_t count;
     int numbers[]; /* of all these arrays */
 };
 
 struct weftmpi_comm {
-    MPI_Comm handle;
+    struct weftmpi_object object;
     struct weftmpi_group *group;
     int size, rank;
     int number; /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
-    int references;
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
@@ -103,80 +131,48 @@ struct weftmpi_run {
     MPI_Aint offset, stride;
     size_t bytes, repeat;
 };
-/* `count` elements of a basic type in a row, as Get_elements counts them. */
-struct weftmpi_basics {
-    size_t bytes, count;
+/* A datatype's elements of basic types, as Get_elements counts them: those of its parts in a row.
+ */
+struct weftmpi_pattern {
+    int references;
+    size_t bytes, elements;
+    size_t count; /* of parts; 0: of a basic type, or empty */
+    struct weftmpi_part {
+        struct weftmpi_pattern *of;
+        size_t times;
+    } * parts;
 };
 
 struct weftmpi_type {
-    MPI_Datatype handle;
+    struct weftmpi_object object;
     size_t size; /* bytes that it packs into */
     MPI_Aint lower, upper, true_lower, true_upper;
     size_t align;
     bool dense; /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic;
-    int references;
     struct weftmpi_run *runs;
     size_t runs_count;
-    struct weftmpi_basics *pattern; /* of the first of `repeats` equal parts */
-    size_t pattern_count, repeats;
+    struct weftmpi_pattern *pattern;
     char name[MPI_MAX_OBJECT_NAME];
 };
 
 struct weftmpi_op {
-    MPI_Op handle;
+    struct weftmpi_object object;
     MPI_User_function *function; /* NULL: of the standard's */
     int number;                  /* of those */
     bool commutes;
-    int references;
 };
 
 struct weftmpi_agreement; /* agree.c */
+struct weftmpi_request;   /* request.h */
 
 enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
-enum weftmpi_way {
-    WEFTMPI_SEND,
-    WEFTMPI_SEND_SYNCHRONOUS,
-    WEFTMPI_SEND_BUFFERED,
-    WEFTMPI_RECEIVE,
-    WEFTMPI_COLLECTIVE,
-    WEFTMPI_SENDRECV, /* a receive, and a send behind it */
-    WEFTMPI_AGREE     /* a communicator is made: agree.c */
-};
-
-/* Packed bytes that go where the program wants them when the request completes. */
-struct weftmpi_unpack {
-    void *packed, *into;
+/* Elements of a datatype in the program's buffer. */
+struct weftmpi_elements {
+    void *user;
+    size_t count, bytes; /* bytes: that they pack into */
     struct weftmpi_type *type;
-    size_t bytes;
-    size_t spread; /* not 0: so many elements, which are not packed, but have their gaps */
-};
-
-struct weftmpi_request {
-    MPI_Request handle;
-    enum weftmpi_way way;
-    bool persistent, active, complete;
-    struct weftmpi_comm *comm;
-    weft_message_op op, second; /* second: of SENDRECV, the send */
-    weft_team_op *collective;
-    const char *call;
-    MPI_Status status; /* once it is complete */
-    int error;
-    /* What the program gave, for persistent requests and unpacking. */
-    void *buffer;
-    int count, peer, tag;
-    struct weftmpi_type *type;    /* in use until it is over, */
-    struct weftmpi_op *operation; /* and so is a program's */
-    /* Memory until it is complete. */
-    struct weftmpi_unpack *unpacks;
-    size_t unpacks_count;
-    void **memory;
-    size_t memory_count;
-    void *state;                  /* agree.c's */
-    struct weftmpi_request *next; /* among the orphans */
 };
 
 /* ---- error.c --------------------------------------------------------------------------------- */
@@ -191,22 +187,15 @@ int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, c
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
 int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
-/* The same of a request's call. */
-static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
-{
-    return weftmpi_failed(request->comm, request->call, status);
-}
-struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle);
-void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
+int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
+extern struct weftmpi_errhandler weftmpi_errhandlers[2];
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
 /* The library is open; *comm is the communicator. */
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
-int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
-                    struct weftmpi_type **type);
-/* Also one that is not committed. */
-int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type);
+int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
+                        MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
 
 /* The communicator of a handle, in a function of MPI: declares it. */
@@ -214,10 +203,8 @@ int weftmpi_is_open(const char *call);
     struct weftmpi_comm *comm;                                                                     \
     TRY(weftmpi_comm_in(__func__, handle, &(comm)))
 
-/* The same with any datatype. */
-#define TYPE_IN(type, handle)                                                                      \
-    struct weftmpi_type *type;                                                                     \
-    TRY(weftmpi_any_type_in(__func__, handle, &(type)))
+/* The same with any datatype, also one that is not committed. */
+#define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
 
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -233,15 +220,13 @@ extern struct weftmpi_state {
     int level; /* of threads */
     bool begun, ended;
     pthread_t main_thread;
-    struct weftmpi_comm *world, *self;
-    int agreements; /* under way, for whoever waits to drive */
-    struct weftmpi_agreement *agreeing;
 } weftmpi;
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
-struct weftmpi_type *weftmpi_type_of(MPI_Datatype handle);
-void weftmpi_type_leave(struct weftmpi_type *type);
+extern struct weftmpi_type weftmpi_types[0x60]; /* by their number, 0x200 less */
+void weftmpi_type_end(void *type);
+#define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
     return type->upper - type->lower;
@@ -250,18 +235,22 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
-/* `count` elements at user, in a row: where they are, or packed. *row. */
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row);
-/* Where they may arrive in a row; they are unpacked when the request completes. */
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row);
-int weftmpi_no_memory(const struct weftmpi_request *request);
-
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
-struct weftmpi_op *weftmpi_op_of(MPI_Op handle);
-void weftmpi_op_leave(struct weftmpi_op *op);
+/* The datatypes of minima and maxima with their places. */
+#define WEFTMPI_PAIR(t, ctype)                                                                     \
+    struct weftmpi_pair_##t {                                                                      \
+        ctype value;                                                                               \
+        int index;                                                                                 \
+    };
+WEFTMPI_PAIR(f, float)
+WEFTMPI_PAIR(d, double)
+WEFTMPI_PAIR(l, long double)
+WEFTMPI_PAIR(short, short)
+WEFTMPI_PAIR(int, int)
+WEFTMPI_PAIR(long, long)
+
+extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
@@ -270,31 +259,26 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
 struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
-void weftmpi_group_leave(struct weftmpi_group *group);
-struct weftmpi_group *weftmpi_group_of(MPI_Group handle);
+extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
+extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
+void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* Copies and deletes by the callbacks of their keyvals; an error code of these. */
 int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm *to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
-/*
- * The neighbours, those that send first: (*ranks)[0..in), then [in..in + out). The caller frees
- * *ranks. MPI_PROC_NULL: outside of a grid.
- */
-int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks);
-struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology);
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
+extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 /* A communicator of that group and number; takes the group's reference. NULL: no memory. */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle);
-void weftmpi_comm_leave(struct weftmpi_comm *comm); /* freed with the last */
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number);
+void weftmpi_comm_end(void *comm);
 
 /*
  * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
  * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. from:
- * attributes, topology, name of the errors' handler are copied of it; may be NULL. topology: given
- * to it; may be NULL.
+ * attributes are copied of it; may be NULL. topology: its reference is taken; may be NULL.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
                   struct weftmpi_group *group, struct weftmpi_comm *from,
@@ -304,68 +288,8 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
                       struct weftmpi_topology *topology, MPI_Comm *made);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
-void weftmpi_agree_drive(void); /* moves all on */
-void weftmpi_number_give(int number);
-
-/* ---- request.c ------------------------------------------------------------------------------- */
-
-/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                          struct weftmpi_comm *comm);
-/* Memory that lives until it is complete; NULL: none. */
-void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
-/* The bytes at packed are unpacked into `into` when it completes. False: no memory. */
-bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
-                            struct weftmpi_type *type, size_t bytes);
-/*
- * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
- * For the others: a copy of it with a handle.
- */
-int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
-int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle);
-/*
- * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
- * __func__, begins it and is its error. TOLD: the blocking form has a status.
- */
-#define FORMS(name, iname, begin, parameters, status, ...)                                         \
-    API(name, parameters)                                                                          \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin;                                                                   \
-        return weftmpi_request_wait(&begun, error, status);                                        \
-    }                                                                                              \
-    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
-    {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
-        const int error = begin;                                                                   \
-        return weftmpi_request_keep(&begun, error, request);                                       \
-    }
-#define BOTH(name, iname, begin, ...)                                                              \
-    FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
-#define BOTH_TOLD(name, iname, begin, ...)                                                         \
-    FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
-/* Moves what does not move by itself. True: there is something. */
+/* Moves what does not move by itself, agreements. True: there are any. */
 bool weftmpi_drive(void);
-void weftmpi_pause(void); /* between two looks */
-/* The request of a send that is complete at once. */
-#define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
-/* Waits for sends and receives whose requests were freed. At the end. */
-void weftmpi_orphans_end(void);
-
-/* ---- point.c --------------------------------------------------------------------------------- */
-
-/* Begins what the request says; a persistent one again. Raises the error. */
-int weftmpi_point_begin(struct weftmpi_request *request);
-/* A buffered send: the bytes are copied. */
-int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
-/* Waits for all of them. */
-void weftmpi_buffered_end(void);
-/* A source and tag that a receive may name. */
-int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag);
-/* Status of a receive from MPI_PROC_NULL; of no operation; of a message. */
-void weftmpi_no_process(MPI_Status *status);
-void weftmpi_empty_status(MPI_Status *status);
-void weftmpi_set_status(MPI_Status *status, const weft_message *message);
-size_t weftmpi_status_bytes(const MPI_Status *status);
+void weftmpi_number_give(int number);
 
 #endif

@@ -1,5 +1,5 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
-#include "internal.h"
+#include "request.h"
 
 #include <limits.h>
 #include <string.h>
@@ -23,188 +23,156 @@ static void move(void *into, const void *from, size_t bytes, bool far)
                        weft_copy(weftmpi.job, into, from, bytes));
 }
 
-/* Both ways: stretches of equal size, those of the short ones without a call. */
-#define COPY_STRETCHES(into, into_step, from, from_step)                                           \
-    for (size_t i = 0; i < repeat; i++) {                                                          \
-        if (far)                                                                                   \
-            move(into, from, bytes, far);                                                          \
-        else if (bytes == 8)                                                                       \
-            memcpy(into, from, 8);                                                                 \
-        else if (bytes == 4)                                                                       \
-            memcpy(into, from, 4);                                                                 \
-        else                                                                                       \
-            memcpy(into, from, bytes);                                                             \
-        (into) += (into_step);                                                                     \
-        (from) += (from_step);                                                                     \
-    }
-
-void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
+/* Stretches of equal size, the short ones without a call. */
+static inline void stretches(char *restrict into, MPI_Aint into_step, const char *restrict from,
+                             MPI_Aint from_step, size_t bytes, size_t repeat, bool far)
 {
-    const bool far = is_far(user, packed);
-    char *into = packed;
-
-    if (type->dense) {
-        move(into, (const char *)user + type->true_lower, count * type->size, far);
-        return;
-    }
-    for (size_t k = 0; k < count; k++) {
-        const char *element = (const char *)user + (MPI_Aint)k * weftmpi_extent(type);
-        for (size_t r = 0; r < type->runs_count; r++) {
-            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
-            const char *from = element + type->runs[r].offset;
-            COPY_STRETCHES(into, bytes, from, type->runs[r].stride)
-        }
+    for (; repeat != 0; repeat--, into += into_step, from += from_step) {
+        if (far)
+            move(into, from, bytes, far);
+        else if (bytes == 8)
+            memcpy(into, from, 8);
+        else if (bytes == 4)
+            memcpy(into, from, 4);
+        else
+            memcpy(into, from, bytes);
     }
 }
 
 /* The last element, of which only some bytes are there. */
 static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
-                        char *element, bool far)
+                        char *user, bool far)
 {
-    for (size_t r = 0; r < type->runs_count; r++) {
-        for (size_t i = 0; i < type->runs[r].repeat && left != 0; i++) {
-            const size_t bytes = left < type->runs[r].bytes ? left : type->runs[r].bytes;
-            move(element + type->runs[r].offset + (MPI_Aint)i * type->runs[r].stride, packed, bytes,
-                 far);
-            packed += bytes;
-            left -= bytes;
-        }
+    for (const struct weftmpi_run *run = type->runs; left != 0; run++) {
+        const size_t all = run->bytes * run->repeat, some = left < all ? left : all;
+        const size_t whole = some / run->bytes, used = whole * run->bytes;
+        char *at = user + run->offset;
+        stretches(at, run->stride, packed, (MPI_Aint)run->bytes, run->bytes, whole, far);
+        move(at + (MPI_Aint)whole * run->stride, packed + used, some - used, far);
+        packed += some;
+        left -= some;
     }
 }
 
-void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *packed, void *user)
+/* Both ways: `bytes` bytes in a row, and elements at user. */
+static void copy(const struct weftmpi_type *type, size_t all, char *packed, char *user, bool packs)
 {
     const bool far = is_far(user, packed);
-    const char *from = packed;
 
     if (type->dense || type->size == 0) {
-        move((char *)user + type->true_lower, from, all, far);
+        user += type->true_lower;
+        move(packs ? packed : user, packs ? user : packed, all, far);
         return;
     }
-    const size_t count = all / type->size;
-    for (size_t k = 0; k < count; k++) {
-        char *element = (char *)user + (MPI_Aint)k * weftmpi_extent(type);
+    for (size_t left = all / type->size; left != 0; left--, user += weftmpi_extent(type)) {
         for (size_t r = 0; r < type->runs_count; r++) {
-            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
-            char *into = element + type->runs[r].offset;
-            COPY_STRETCHES(into, type->runs[r].stride, from, bytes)
+            const struct weftmpi_run run = type->runs[r];
+            if (packs)
+                stretches(packed, (MPI_Aint)run.bytes, user + run.offset, run.stride, run.bytes,
+                          run.repeat, far);
+            else
+                stretches(user + run.offset, run.stride, packed, (MPI_Aint)run.bytes, run.bytes,
+                          run.repeat, far);
+            packed += run.repeat * run.bytes;
         }
     }
-    unpack_part(type, all % type->size, from, (char *)user + (MPI_Aint)count * weftmpi_extent(type),
-                far);
+    unpack_part(type, all % type->size, packed, user, far);
+}
+
+void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
+{
+    copy(type, count * type->size, packed, (char *)user, true);
+}
+
+void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user)
+{
+    copy(type, bytes, (char *)packed, user, false);
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-static MPI_Count elements_in(const struct weftmpi_type *type, size_t bytes)
+static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes)
 {
-    if (type->size == 0 || bytes == 0)
+    if (pattern->bytes == 0)
         return 0;
-    const size_t whole = bytes / type->size;
-    size_t rest = bytes % type->size;
-    MPI_Count each = 0, elements = 0;
-    for (size_t i = 0; i < type->pattern_count; i++)
-        each += (MPI_Count)(type->pattern[i].count * type->repeats);
-    elements = (MPI_Count)whole * each;
-    for (size_t k = 0; k < type->repeats && rest != 0; k++) {
-        for (size_t i = 0; i < type->pattern_count && rest != 0; i++) {
-            const struct weftmpi_basics *part = &type->pattern[i];
-            const size_t many = rest / part->bytes < part->count ? rest / part->bytes : part->count;
-            elements += (MPI_Count)many;
-            rest -= many * part->bytes;
-            if (many < part->count)
-                return rest == 0 ? elements : -1;
-        }
+    MPI_Count elements = (MPI_Count)(bytes / pattern->bytes * pattern->elements);
+    bytes %= pattern->bytes;
+    if (pattern->count == 0 && bytes != 0)
+        return -1;
+    for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
+        const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
+        const MPI_Count more = elements_in(part->of, some);
+        if (more < 0)
+            return -1;
+        elements += more;
+        bytes -= some;
     }
     return elements;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-int weftmpi_no_memory(const struct weftmpi_request *request)
+int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
+                enum weftmpi_row how, void **row)
 {
-    return weftmpi_fail(request->comm, request->call, MPI_ERR_NO_MEM, "no memory");
-}
+    const struct weftmpi_type *type = elements->type;
 
-int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
-                   const struct weftmpi_type *type, const void **row)
-{
-    if (type->dense) {
-        *row = (const char *)user + type->true_lower;
+    *row = (char *)elements->user + type->true_lower;
+    if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
-    }
-    void *packed = weftmpi_request_memory(request, count * type->size);
-    if (packed == NULL)
-        return weftmpi_no_memory(request);
-    weftmpi_pack(type, count, user, packed);
-    *row = packed;
+    *row = weftmpi_request_memory(request, elements->bytes);
+    if (*row == NULL ||
+        (how == WEFTMPI_FILL && weftmpi_request_unpack(request, *row, elements) == NULL))
+        return weftmpi_no_memory(request->comm, request->call);
+    if (how != WEFTMPI_FILL)
+        weftmpi_pack(type, elements->count, elements->user, *row);
     return MPI_SUCCESS;
-}
-
-int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
-                    struct weftmpi_type *type, void **row)
-{
-    const size_t bytes = count * type->size;
-
-    if (type->dense) {
-        *row = (char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    *row = weftmpi_request_memory(request, bytes);
-    return *row != NULL && weftmpi_request_unpack(request, *row, user, type, bytes)
-               ? MPI_SUCCESS
-               : weftmpi_no_memory(request);
 }
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* The datatype, and the bytes that `count` elements take in the packed buffer. */
-static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, int count,
-                     int bytes, int position, struct weftmpi_type **type, size_t *size)
+/* The elements, whose bytes fit the packed buffer. */
+static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
+                     int count, int bytes, int position, struct weftmpi_elements *elements)
 {
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_type_in(comm, call, handle, count, type));
-    *size = (*type)->size * (size_t)count;
-    if (position < 0 || position > bytes || *size > (size_t)(bytes - position))
+    TRY(weftmpi_elements_in(comm, call, user, count, handle, elements));
+    if (position < 0 || position > bytes || elements->bytes > (size_t)(bytes - position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            *size, position, bytes);
+                            elements->bytes, position, bytes);
     return MPI_SUCCESS;
 }
 
 API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
            MPI_Comm comm))
 {
-    struct weftmpi_type *type;
-    size_t size;
+    struct weftmpi_elements elements;
 
-    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
-    weftmpi_pack(type, (size_t)count, in, (char *)out + *position);
-    *position += (int)size;
+    TRY(packed_in(__func__, comm, handle, in, count, bytes, *position, &elements));
+    weftmpi_pack(elements.type, elements.count, in, (char *)out + *position);
+    *position += (int)elements.bytes;
     return MPI_SUCCESS;
 }
 
 API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
              MPI_Comm comm))
 {
-    struct weftmpi_type *type;
-    size_t size;
+    struct weftmpi_elements elements;
 
-    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
-    weftmpi_unpack(type, size, (const char *)in + *position, out);
-    *position += (int)size;
+    TRY(packed_in(__func__, comm, handle, out, count, bytes, *position, &elements));
+    weftmpi_unpack(elements.type, elements.bytes, (const char *)in + *position, out);
+    *position += (int)elements.bytes;
     return MPI_SUCCESS;
 }
 
 API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
 {
-    struct weftmpi_type *type;
+    struct weftmpi_elements elements;
     COMM_IN(comm, comm_handle);
-    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
-    if (type->size * (size_t)count > INT_MAX)
+    TRY(weftmpi_elements_in(comm, __func__, NULL, count, handle, &elements));
+    if (elements.bytes > INT_MAX)
         return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
-                            type->size);
-    *bytes = (int)(type->size * (size_t)count);
+                            elements.type->size);
+    *bytes = (int)elements.bytes;
     return MPI_SUCCESS;
 }
 
@@ -224,7 +192,7 @@ API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
     TYPE_IN(type, handle);
-    const MPI_Count elements = elements_in(type, weftmpi_status_bytes(status));
+    const MPI_Count elements = elements_in(type->pattern, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;
 }

@@ -1,9 +1,10 @@
 /* compat/mpi/probe.c - probes, and messages that a probe has taken. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdlib.h>
 
 struct matched {
+    struct weftmpi_object object;
     weft_message_op op;
     struct weftmpi_comm *comm;
 };
@@ -18,10 +19,10 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     int found = 0;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
-    TRY(weftmpi_check_source(comm, call, from, tag));
+    TRY(weftmpi_check_peer(comm, call, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)
-            weftmpi_no_process(status);
+            weftmpi_set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         if (there != NULL)
             *there = 1;
         return MPI_SUCCESS;
@@ -49,78 +50,59 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     if (there != NULL)
         *there = found;
     if (found && status != MPI_STATUS_IGNORE)
-        weftmpi_set_status(status, &message);
+        weftmpi_set_status(status, message.from, message.tag, message.bytes);
     return weftmpi_failed(comm, call, result);
 }
 
-API(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status))
-{
-    return probe(__func__, from, tag, comm, NULL, NULL, status);
-}
-
-API(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
-{
-    return probe(__func__, from, tag, comm, flag, NULL, status);
-}
+CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status),
+     probe(__func__, from, tag, comm, NULL, NULL, status))
+CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+     probe(__func__, from, tag, comm, flag, NULL, status))
 
 static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
                          MPI_Message *handle, MPI_Status *status)
 {
-    struct matched *matched = calloc(1, sizeof(*matched));
-    int found = 1, error = MPI_ERR_NO_MEM;
+    struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
     if (matched == NULL)
-        return weftmpi_fail(NULL, call, error, "no memory");
-    const uint64_t number = weftmpi_handle_make(WEFTMPI_MESSAGE, matched);
-    error = number == 0
-                ? weftmpi_fail(NULL, call, error, "no memory")
-                : probe(call, from, tag, comm, there == NULL ? NULL : &found, matched, status);
-    if (there != NULL)
-        *there = found;
-    if (error != MPI_SUCCESS || !found || from == MPI_PROC_NULL) {
-        weftmpi_handle_drop(number);
-        free(matched);
-        return error;
-    }
-    *handle = (MPI_Message)(uintptr_t)number;
-    return MPI_SUCCESS;
+        return weftmpi_no_memory(NULL, call);
+    const int error = probe(call, from, tag, comm, there, matched, status);
+    if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
+        weftmpi_leave(matched);
+    else
+        *handle = matched->object.handle;
+    return error;
 }
 
-API(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe(__func__, from, tag, comm, NULL, message, status);
-}
-
-API(Improbe,
-    (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe(__func__, from, tag, comm, flag, message, status);
-}
+CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+     matched_probe(__func__, from, tag, comm, NULL, message, status))
+CALL(Improbe,
+     (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
+     matched_probe(__func__, from, tag, comm, flag, message, status))
 
 /* Begins to receive a matched message. */
 static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
                          MPI_Datatype type, MPI_Message *handle)
 {
-    struct matched *matched = weftmpi_handle_find(WEFTMPI_MESSAGE, WEFTMPI_NUMBER(*handle));
+    struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
     TRY(weftmpi_is_open(call));
     if (*handle != MPI_MESSAGE_NO_PROC && matched == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no message, or it was received");
+        return weftmpi_no_object(NULL, call, WEFTMPI_MESSAGE);
     weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
-                         matched == NULL ? weftmpi.world : matched->comm);
-    TRY(weftmpi_type_in(request->comm, call, type, count, &request->type));
+                         matched == NULL ? &weftmpi_comms[0] : matched->comm);
+    TRY(weftmpi_elements_in(request->comm, call, buffer, count, type, &request->elements));
     if (matched == NULL) {
-        weftmpi_no_process(&request->status);
+        weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         *handle = MPI_MESSAGE_NULL;
         return MPI_SUCCESS;
     }
     void *row;
-    TRY(weftmpi_row_out(request, buffer, (size_t)count, request->type, &row));
+    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
     const weft_status status = weft_host_receive_matched_begin(
-        weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
-    free(matched);
+        weftmpi.job, &matched->op, row, request->elements.bytes, &request->op);
+    weftmpi_leave(matched);
     *handle = MPI_MESSAGE_NULL;
     return weftmpi_request_failed(request, status);
 }

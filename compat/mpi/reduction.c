@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reduction {
-    struct weftmpi_type *type;
-    weft_combine combine;
-};
-
 static void combine(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     const struct weftmpi_type *type = combine->type;
@@ -26,13 +21,14 @@ static bool is_plain(const struct weftmpi_type *type)
     return type->basic || (type->dense && type->lower == type->true_lower);
 }
 
+/* Opens the request of a reduction; its elements have a datatype, and no place yet. */
 static int open_reduction(struct weftmpi_request *request, const char *call, MPI_Comm comm,
-                          int count, MPI_Datatype type, MPI_Op handle, struct reduction *reduction)
+                          int count, MPI_Datatype type, MPI_Op handle, weft_combine *combination)
 {
     TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_type_in(request->comm, call, type, count, &reduction->type));
-    struct weftmpi_op *op = weftmpi_op_of(handle);
-    const struct weftmpi_type *of = reduction->type;
+    TRY(weftmpi_elements_in(request->comm, call, NULL, count, type, &request->elements));
+    struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
+    const struct weftmpi_type *of = request->elements.type;
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
                             of->name);
@@ -41,9 +37,8 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
                             "elements of the datatype overlap: %td to %td, extent %td",
                             (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
                             (ptrdiff_t)weftmpi_extent(of));
-    request->type = reduction->type;
     request->operation = op->function != NULL ? op : NULL;
-    reduction->combine = (weft_combine){
+    *combination = (weft_combine){
         .combine = combine,
         .bytes = (size_t)weftmpi_extent(of),
         .commutes = op->commutes,
@@ -55,81 +50,57 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
     return MPI_SUCCESS;
 }
 
-/* Elements with gaps, in memory of the request; NULL user: empty. */
-static int spread(struct weftmpi_request *request, const struct weftmpi_type *type,
-                  const void *user, size_t count, void **elements)
+/*
+ * Elements as they are in a message: the program's, or, with gaps between these, in memory of the
+ * request. FILL: they arrive there.
+ */
+static int elements_at(struct weftmpi_request *request, const void *user, size_t count,
+                       enum weftmpi_row how, void **at)
 {
+    struct weftmpi_type *type = request->elements.type;
+    const struct weftmpi_elements elements = {(void *)user, count, count * type->size, type};
     const size_t bytes = count * (size_t)weftmpi_extent(type);
-    void *packed = malloc(count * type->size + 1);
+    void *packed;
 
-    *elements = weftmpi_request_memory(request, bytes);
-    if (*elements == NULL || packed == NULL) {
-        free(packed);
-        return weftmpi_no_memory(request);
-    }
-    memset(*elements, 0, bytes);
-    if (user != NULL) {
-        weftmpi_pack(type, count, user, packed);
-        weftmpi_unpack(type, count * type->size, packed, (char *)*elements - type->lower);
-    }
-    free(packed);
-    return MPI_SUCCESS;
-}
-
-static int source_of(struct weftmpi_request *request, const struct reduction *reduction,
-                     const void *user, size_t count, const void **source)
-{
-    void *elements;
-
-    *source = (const char *)user + reduction->type->lower;
-    if (is_plain(reduction->type))
-        return MPI_SUCCESS;
-    TRY(spread(request, reduction->type, user, count, &elements));
-    *source = elements;
-    return MPI_SUCCESS;
-}
-
-static int target_of(struct weftmpi_request *request, const struct reduction *reduction, void *user,
-                     size_t count, void **target)
-{
-    struct weftmpi_type *type = reduction->type;
-
-    *target = (char *)user + type->lower;
+    *at = (char *)user + type->lower;
     if (is_plain(type))
         return MPI_SUCCESS;
-    TRY(spread(request, type, user, count, target));
-    if (!weftmpi_request_unpack(request, *target, user, type, count * type->size))
-        return weftmpi_no_memory(request);
-    request->unpacks[request->unpacks_count - 1].spread = count;
+    TRY(weftmpi_row(request, &elements, WEFTMPI_COPY, &packed));
+    *at = weftmpi_request_memory(request, bytes);
+    struct weftmpi_unpack *unpack =
+        how == WEFTMPI_FILL ? weftmpi_request_unpack(request, *at, &elements) : NULL;
+    if (*at == NULL || (how == WEFTMPI_FILL && unpack == NULL))
+        return weftmpi_no_memory(request->comm, request->call);
+    if (unpack != NULL)
+        unpack->packed = packed;
+    memset(*at, 0, bytes);
+    weftmpi_unpack(type, elements.bytes, packed, (char *)*at - type->lower);
     return MPI_SUCCESS;
 }
 
 static int reduce(struct weftmpi_request *request, const char *call, const void *send,
                   void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
 {
-    struct reduction reduction;
-    const void *source;
-    void *target = NULL;
+    const size_t n = (size_t)count;
+    weft_combine combination;
+    void *source, *target = NULL;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    TRY(open_reduction(request, call, comm, count, type, op, &combination));
     TRY(weftmpi_check_root(request, root));
     const bool here = request->comm->rank == root;
     if (here)
-        TRY(target_of(request, &reduction, receive, (size_t)count, &target));
-    TRY(source_of(request, &reduction, here && send == MPI_IN_PLACE ? receive : send, (size_t)count,
-                  &source));
-    return weftmpi_request_failed(
-        request, weft_team_reduce(request->comm->team, root, source, target, (size_t)count,
-                                  &reduction.combine, &request->collective));
+        TRY(elements_at(request, receive, n, WEFTMPI_FILL, &target));
+    TRY(elements_at(request, here && send == MPI_IN_PLACE ? receive : send, n, WEFTMPI_TAKE,
+                    &source));
+    return TEAM(reduce, root, source, target, n, &combination);
 }
 
 /* Source and target of the reductions that have both everywhere. */
 static int open_both(struct weftmpi_request *request, const void *send, void *receive, size_t sent,
-                     size_t received, const struct reduction *reduction, const void **source,
-                     void **target)
+                     size_t received, void **source, void **target)
 {
-    TRY(source_of(request, reduction, send == MPI_IN_PLACE ? receive : send, sent, source));
-    return target_of(request, reduction, receive, received, target);
+    TRY(elements_at(request, send == MPI_IN_PLACE ? receive : send, sent, WEFTMPI_TAKE, source));
+    return elements_at(request, receive, received, WEFTMPI_FILL, target);
 }
 
 /* Allreduce, Scan and Exscan. */
@@ -138,19 +109,14 @@ static int everywhere(enum weft_team_kind kind, struct weftmpi_request *request,
                       MPI_Comm comm)
 {
     const size_t n = (size_t)count;
-    struct reduction reduction;
-    const void *source;
-    void *target;
+    weft_combine combination;
+    void *source, *target;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    TRY(open_both(request, send, receive, n, n, &reduction, &source, &target));
-    weft_team *team = request->comm->team;
-    return weftmpi_request_failed(
-        request,
-        kind == WEFT_TEAM_ALLREDUCE
-            ? weft_team_allreduce(team, source, target, n, &reduction.combine, &request->collective)
-            : weft_team_scan(team, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n,
-                             &reduction.combine, &request->collective));
+    TRY(open_reduction(request, call, comm, count, type, op, &combination));
+    TRY(open_both(request, send, receive, n, n, &source, &target));
+    if (kind == WEFT_TEAM_ALLREDUCE)
+        return TEAM(allreduce, source, target, n, &combination);
+    return TEAM(scan, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
 }
 
 /* counts NULL: `count` for each. */
@@ -158,16 +124,15 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
                           void *receive, const int counts[], int count, MPI_Datatype type,
                           MPI_Op op, MPI_Comm comm)
 {
-    struct reduction reduction;
-    const void *source;
-    void *target;
+    weft_combine combination;
+    void *source, *target;
     size_t all = 0;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    TRY(open_reduction(request, call, comm, count, type, op, &combination));
     const int n = request->comm->size;
     size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
     if (each == NULL)
-        return weftmpi_no_memory(request);
+        return weftmpi_no_memory(request->comm, call);
     for (int i = 0; i < n; i++) {
         if (counts != NULL && counts[i] < 0)
             return weftmpi_fail(request->comm, call, MPI_ERR_COUNT, "count %d for rank %d",
@@ -175,11 +140,8 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
         each[i] = (size_t)(counts != NULL ? counts[i] : count);
         all += each[i];
     }
-    TRY(open_both(request, send, receive, all, each[request->comm->rank], &reduction, &source,
-                  &target));
-    return weftmpi_request_failed(
-        request, weft_team_reduce_scatter(request->comm->team, source, target, each,
-                                          &reduction.combine, &request->collective));
+    TRY(open_both(request, send, receive, all, each[request->comm->rank], &source, &target));
+    return TEAM(reduce_scatter, source, target, each, &combination);
 }
 
 #define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op

@@ -2,8 +2,6 @@
  * compat/mpi/request.c - requests: an operation under way, what is to be done when it completes,
  * and what then is told. Whoever waits for one drives what only moves when it is driven.
  */
-#include "internal.h"
-
 #include "request.h"
 
 #include <math.h>
@@ -12,8 +10,14 @@
 #include <time.h>
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
-struct weftmpi_request weftmpi_request_done = {
-    .complete = true, .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}};
+struct weftmpi_request weftmpi_requests[] = {
+    {.object = {MPI_REQUEST_NULL, 1},
+     .complete = true,
+     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}},
+    {.object = {WEFTMPI_REQUEST_DONE, 1},
+     .active = true,
+     .complete = true,
+     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}}};
 
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
@@ -21,50 +25,46 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
     request->way = way;
     request->call = call;
     request->comm = comm;
-    weftmpi_empty_status(&request->status);
+    request->active = true;
+    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
 {
-    void **list = realloc(request->memory, (request->memory_count + 1) * sizeof(*list));
-    void *memory = malloc(bytes + 1);
+    struct weftmpi_memory *memory = malloc(sizeof(*memory) + bytes);
 
-    if (list != NULL)
-        request->memory = list;
-    if (list == NULL || memory == NULL) {
-        free(memory);
+    if (memory == NULL)
         return NULL;
-    }
-    list[request->memory_count++] = memory;
-    return memory;
+    memory->next = request->memory;
+    request->memory = memory;
+    return memory->bytes;
 }
 
-bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
-                            struct weftmpi_type *type, size_t bytes)
+struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
+                                              const struct weftmpi_elements *into)
 {
-    struct weftmpi_unpack *list =
-        realloc(request->unpacks, (request->unpacks_count + 1) * sizeof(*list));
+    struct weftmpi_unpack *unpack = weftmpi_request_memory(request, sizeof(*unpack));
 
-    if (list == NULL)
-        return false;
-    request->unpacks = list;
-    list[request->unpacks_count++] = (struct weftmpi_unpack){packed, into, type, bytes, 0};
-    weftmpi_hold(&type->references);
-    return true;
+    if (unpack == NULL)
+        return NULL;
+    weftmpi_hold(into->type);
+    *unpack = (struct weftmpi_unpack){request->unpacks, from, NULL, *into};
+    request->unpacks = unpack;
+    return unpack;
 }
 
 /* It is over: what it held is given back. */
 static void let_go(struct weftmpi_request *request)
 {
-    for (size_t i = 0; i < request->unpacks_count; i++)
-        weftmpi_type_leave(request->unpacks[i].type);
-    for (size_t i = 0; i < request->memory_count; i++)
-        free(request->memory[i]);
-    free(request->unpacks);
-    free(request->memory);
+    for (const struct weftmpi_unpack *unpack = request->unpacks; unpack != NULL;
+         unpack = unpack->next)
+        weftmpi_leave(unpack->into.type);
     request->unpacks = NULL;
-    request->memory = NULL;
-    request->unpacks_count = request->memory_count = 0;
+    while (request->memory != NULL) {
+        struct weftmpi_memory *memory = request->memory;
+        request->memory = memory->next;
+        free(memory);
+    }
 }
 
 /* ---- completion ------------------------------------------------------------------------------ */
@@ -106,9 +106,9 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         if (!done)
             return false;
         if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-            weftmpi_set_status(&request->status, &message);
-            if (request->unpacks_count != 0 && message.bytes < request->unpacks[0].bytes)
-                request->unpacks[0].bytes = message.bytes;
+            weftmpi_set_status(&request->status, message.from, message.tag, message.bytes);
+            if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
+                request->unpacks->into.bytes = message.bytes;
         }
         request->error = weftmpi_request_failed(request, status);
     }
@@ -132,22 +132,19 @@ static bool poll_collective(struct weftmpi_request *request, double seconds)
 
 static void unpack(const struct weftmpi_unpack *what)
 {
-    void *packed = what->spread == 0 ? what->packed : malloc(what->bytes + 1);
+    const struct weftmpi_elements *into = &what->into;
 
-    if (packed == NULL) /* elements with gaps: no memory, and nobody left to tell */
-        weftmpi_exit(MPI_ERR_NO_MEM);
-    if (what->spread != 0)
-        weftmpi_pack(what->type, what->spread, (char *)what->packed - what->type->lower, packed);
-    weftmpi_unpack(what->type, what->bytes, packed, what->into);
-    if (what->spread != 0)
-        free(packed);
+    if (what->packed != NULL)
+        weftmpi_pack(into->type, into->count, (char *)what->from - into->type->lower, what->packed);
+    weftmpi_unpack(into->type, into->bytes, what->packed != NULL ? what->packed : what->from,
+                   into->user);
 }
 
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
 {
     bool done;
 
-    if (request->complete)
+    if (request->complete || !request->active)
         return true;
     if (request->way == WEFTMPI_COLLECTIVE)
         done = poll_collective(request, seconds);
@@ -157,18 +154,10 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
         done = poll_point(request, seconds);
     if (!done)
         return false;
-    for (size_t i = 0; i < request->unpacks_count; i++)
-        unpack(&request->unpacks[i]);
+    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
+        unpack(what);
     let_go(request);
     request->complete = true;
-    return true;
-}
-
-bool weftmpi_drive(void)
-{
-    if (__atomic_load_n(&weftmpi.agreements, __ATOMIC_RELAXED) == 0)
-        return false;
-    weftmpi_agree_drive();
     return true;
 }
 
@@ -186,13 +175,13 @@ void weftmpi_request_until(struct weftmpi_request *request)
         ;
 }
 
-/* All but MPI_ERROR, which only the calls for several requests set. */
-static void tell(const MPI_Status *from, MPI_Status *status)
+/* Its status, but for MPI_ERROR, which only the calls for several requests set. */
+static void tell(const struct weftmpi_request *request, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
     const int before = status->MPI_ERROR;
-    *status = *from;
+    *status = request->active ? request->status : weftmpi_requests[0].status;
     status->MPI_ERROR = before;
 }
 
@@ -203,88 +192,60 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         return error;
     }
     weftmpi_request_until(request);
-    tell(&request->status, status);
+    tell(request, status);
     return request->error;
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle)
+int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle)
 {
-    struct weftmpi_request begun = *request;
-
     *handle = MPI_REQUEST_NULL;
+    request->active = !request->persistent;
     if (error != MPI_SUCCESS) {
-        let_go(&begun);
+        let_go(request);
         return error;
     }
-    begun.active = !begun.persistent;
-    if (!begun.persistent && begun.way <= WEFTMPI_SEND_BUFFERED && is_zero(begun.op)) {
-        let_go(&begun);
+    if (!request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op)) {
+        let_go(request);
         *handle = WEFTMPI_REQUEST_DONE;
         return MPI_SUCCESS;
     }
-    struct weftmpi_request *kept = malloc(sizeof(*kept));
-    const uint64_t number = kept == NULL ? 0 : weftmpi_handle_make(WEFTMPI_REQUEST, kept);
-    if (number == 0) {
-        free(kept);
-        weftmpi_request_until(&begun);
-        return weftmpi_fail(begun.comm, begun.call, MPI_ERR_NO_MEM, "no memory for a request");
+    struct weftmpi_request *kept = weftmpi_make(WEFTMPI_REQUEST, sizeof(*kept));
+    if (kept == NULL) {
+        weftmpi_request_until(request);
+        return weftmpi_no_memory(request->comm, request->call);
     }
-    begun.handle = *handle = (MPI_Request)(uintptr_t)number;
-    *kept = begun;
-    weftmpi_hold(&kept->comm->references);
-    if (kept->type != NULL)
-        weftmpi_hold(&kept->type->references);
-    if (kept->operation != NULL)
-        weftmpi_hold(&kept->operation->references);
+    request->object = kept->object;
+    *kept = *request;
+    *handle = kept->object.handle;
+    weftmpi_hold(kept->comm);
+    weftmpi_hold(kept->elements.type);
+    weftmpi_hold(kept->operation);
     return MPI_SUCCESS;
 }
 
-static void destroy(struct weftmpi_request *request)
+void weftmpi_request_end(void *object)
 {
+    struct weftmpi_request *request = object;
+
     let_go(request);
-    if (request->type != NULL)
-        weftmpi_type_leave(request->type);
-    if (request->operation != NULL)
-        weftmpi_op_leave(request->operation);
-    weftmpi_comm_leave(request->comm);
-    free(request);
+    weftmpi_leave(request->elements.type);
+    weftmpi_leave(request->operation);
+    weftmpi_leave(request->comm);
 }
 
-int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
-                         struct weftmpi_request **request)
+int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    *request = NULL;
-    if (handle == MPI_REQUEST_NULL)
-        return MPI_SUCCESS;
-    if (handle == WEFTMPI_REQUEST_DONE) {
-        *request = &weftmpi_request_done;
-        return MPI_SUCCESS;
-    }
-    *request = weftmpi_handle_find(WEFTMPI_REQUEST, WEFTMPI_NUMBER(handle));
-    if (*request == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no request, or it was freed");
-    if (!(*request)->active && !idle_too)
-        *request = NULL;
-    return MPI_SUCCESS;
-}
+    const int error = request->active ? request->error : MPI_SUCCESS;
 
-int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
-{
-    tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
-    if (request == NULL)
-        return MPI_SUCCESS;
-    const int error = request->error;
+    tell(request, status);
     if (request->persistent) {
         request->active = false;
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    if (request != &weftmpi_request_done) {
-        weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
-        destroy(request);
-    }
+    weftmpi_leave(request);
     return error;
 }
 
@@ -292,41 +253,38 @@ int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MP
 
 API(Wait, (MPI_Request * handle, MPI_Status *status))
 {
-    REQUEST_IN(request, *handle, false);
-    if (request != NULL)
-        weftmpi_request_until(request);
-    return weftmpi_request_end(request, handle, status);
+    REQUEST_IN(request, *handle);
+    weftmpi_request_until(request);
+    return weftmpi_request_tell(request, handle, status);
 }
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
-    REQUEST_IN(request, *handle, false);
+    REQUEST_IN(request, *handle);
     weftmpi_drive();
-    *flag = request == NULL || weftmpi_request_poll(request, 0);
-    return *flag ? weftmpi_request_end(request, handle, status) : MPI_SUCCESS;
+    *flag = weftmpi_request_poll(request, 0);
+    return *flag ? weftmpi_request_tell(request, handle, status) : MPI_SUCCESS;
 }
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
-    REQUEST_IN(request, handle, false);
+    REQUEST_IN(request, handle);
     weftmpi_drive();
-    *flag = request == NULL || weftmpi_request_poll(request, 0);
+    *flag = weftmpi_request_poll(request, 0);
     if (*flag)
-        tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
+        tell(request, status);
     return MPI_SUCCESS;
 }
 
 API(Request_free, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle, true);
-    if (request == NULL)
+    REQUEST_IN(request, *handle);
+    if (*handle == MPI_REQUEST_NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
+    weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
-    if (request == &weftmpi_request_done)
-        return MPI_SUCCESS;
-    weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
-    if (!request->active || weftmpi_request_poll(request, 0)) {
-        destroy(request);
+    if (weftmpi_request_poll(request, 0)) {
+        weftmpi_leave(request);
         return MPI_SUCCESS;
     }
     weftmpi_lock();
@@ -343,6 +301,6 @@ void weftmpi_orphans_end(void)
         orphans = request->next;
         if (request->way != WEFTMPI_RECEIVE) /* one that nobody sends to would never end */
             weftmpi_request_until(request);
-        destroy(request);
+        weftmpi_leave(request);
     }
 }

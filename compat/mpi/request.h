@@ -1,27 +1,145 @@
-/* compat/mpi/request.h - what the calls that wait are made of: request.c, wait.c. */
+/* compat/mpi/request.h - requests: an operation of weft, and what is to be done about it. */
 #ifndef WEFTMPI_REQUEST_H
 #define WEFTMPI_REQUEST_H
 
 #include "internal.h"
 
-extern struct weftmpi_request weftmpi_request_done; /* WEFTMPI_REQUEST_DONE's */
+enum weftmpi_way {
+    WEFTMPI_SEND,
+    WEFTMPI_SEND_SYNCHRONOUS,
+    WEFTMPI_SEND_BUFFERED,
+    WEFTMPI_RECEIVE,
+    WEFTMPI_COLLECTIVE,
+    WEFTMPI_SENDRECV, /* a receive, and a send behind it */
+    WEFTMPI_AGREE     /* a communicator is made: agree.c */
+};
+
+/* Memory of a request. */
+struct weftmpi_memory {
+    struct weftmpi_memory *next;
+    _Alignas(max_align_t) char bytes[];
+};
+
+/* What is put where the program wants it when the request completes. */
+struct weftmpi_unpack {
+    struct weftmpi_unpack *next;
+    const void *from; /* the bytes in a row */
+    void *packed;     /* not NULL: elements with their gaps, which are packed here first */
+    struct weftmpi_elements into;
+};
+
+struct weftmpi_request {
+    struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
+    enum weftmpi_way way;
+    bool persistent, active, complete;
+    struct weftmpi_comm *comm;
+    weft_message_op op, second; /* second: of SENDRECV, the send */
+    weft_team_op *collective;
+    const char *call;
+    MPI_Status status; /* once it is complete */
+    int error;
+    /* What the program gave. The datatype is in use until it is over, and so is its operation. */
+    struct weftmpi_elements elements;
+    int peer, tag;
+    struct weftmpi_op *operation;
+    struct weftmpi_unpack *unpacks;
+    struct weftmpi_memory *memory; /* until it is complete */
+    void *state;                   /* agree.c's */
+    struct weftmpi_request *next;  /* among the orphans */
+};
+
+/* As weftmpi_failed, of a request's call. */
+static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
+{
+    return weftmpi_failed(request->comm, request->call, status);
+}
+
+/* ---- pack.c ---------------------------------------------------------------------------------- */
 
 /*
- * The request of a handle; NULL: MPI_REQUEST_NULL, or, unless `idle_too`, a persistent one that is
- * not active.
+ * The bytes of elements in a row: where they are, or in memory of the request. TAKE: packed; COPY:
+ * always in its memory; FILL: they arrive there, and are unpacked when the request completes.
  */
-int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
-                         struct weftmpi_request **request);
-/* In a function of MPI: declares it. */
-#define REQUEST_IN(request, handle, idle_too)                                                      \
-    struct weftmpi_request *request;                                                               \
+enum weftmpi_row { WEFTMPI_TAKE, WEFTMPI_COPY, WEFTMPI_FILL };
+int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
+                enum weftmpi_row how, void **row);
+
+/* ---- request.c ------------------------------------------------------------------------------- */
+
+/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
+void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+                          struct weftmpi_comm *comm);
+/* Memory that lives until it is complete; NULL: none. */
+void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
+/*
+ * The bytes at `from`, or elements with gaps, are put into the elements when it completes. NULL: no
+ * memory.
+ */
+struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
+                                              const struct weftmpi_elements *into);
+/*
+ * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
+ * For the others: a copy of it with a handle.
+ */
+int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
+int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
+/*
+ * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
+ * __func__, begins it and is its error. TOLD: the blocking form has a status.
+ */
+#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const int error = begin;                                                                   \
+        return weftmpi_request_wait(&begun, error, status);                                        \
+    }                                                                                              \
+    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const int error = begin;                                                                   \
+        return weftmpi_request_keep(&begun, error, request);                                       \
+    }
+#define BOTH(name, iname, begin, ...)                                                              \
+    FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
+#define BOTH_TOLD(name, iname, begin, ...)                                                         \
+    FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
+void weftmpi_pause(void); /* between two looks */
+/* Waits for sends and receives whose requests were freed. At the end. */
+void weftmpi_orphans_end(void);
+
+/* ---- point.c --------------------------------------------------------------------------------- */
+
+/* Begins what the request says; a persistent one again. Raises the error. */
+int weftmpi_point_begin(struct weftmpi_request *request);
+/* A buffered send: the bytes are copied. */
+int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
+/* Waits for all of them. */
+void weftmpi_buffered_end(void);
+/* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
+int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
+/* All but MPI_ERROR. */
+void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
+size_t weftmpi_status_bytes(const MPI_Status *status);
+
+/* ---- what the calls that wait are made of: request.c, wait.c ----------------------------------
+ */
+
+/* The request of a send that is complete at once. */
+#define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
+extern struct weftmpi_request weftmpi_requests[2]; /* MPI_REQUEST_NULL's, WEFTMPI_REQUEST_DONE's */
+void weftmpi_request_end(void *request);
+
+/* The request of a handle, in a function of MPI, or for `call`: declares it. */
+#define REQUEST_IN(name, handle)                                                                   \
     TRY(weftmpi_is_open(__func__));                                                                \
-    TRY(weftmpi_request_find(__func__, handle, idle_too, &(request)))
-/* Whether it is complete; waits so long at most for something that belongs to it. */
+    REQUEST_OF(name, __func__, handle)
+#define REQUEST_OF(name, call, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, call, handle)
+/* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
-/* It is complete (or NULL): tells, and ends it. Returns its error. */
-int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
+/* It is complete: tells, and ends it. Returns its error. */
+int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 
 #endif

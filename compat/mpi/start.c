@@ -1,5 +1,5 @@
 /* compat/mpi/start.c - the job: opened by MPI_Init, closed by MPI_Finalize. */
-#include "internal.h"
+#include "request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +42,14 @@ static void refuse_launcher(const char *call)
     }
 }
 
-static struct weftmpi_comm *open_comm(int number, MPI_Comm handle, const char *name, int first,
-                                      int size)
+/* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: no memory. */
+static bool open_comm(int number, int first, int size)
 {
     struct weftmpi_group *group = weftmpi_group_make(size);
-    struct weftmpi_comm *comm;
 
     for (int i = 0; group != NULL && i < size; i++)
         group->processes[i] = first + i;
-    comm = group == NULL ? NULL : weftmpi_comm_make(group, number, handle);
-    if (comm != NULL)
-        snprintf(comm->name, sizeof(comm->name), "%s", name);
-    return comm;
+    return group != NULL && weftmpi_comm_make(group, number) != NULL;
 }
 
 static int init(const char *call, int *argc, char ***argv, int level)
@@ -72,17 +68,12 @@ static int init(const char *call, int *argc, char ***argv, int level)
         weftmpi_exit(MPI_ERR_OTHER);
     weftmpi.begun = true;
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
-    weftmpi.world = open_comm(0, MPI_COMM_WORLD, "MPI_COMM_WORLD", 0, numbers->processes);
-    weftmpi.self = open_comm(1, MPI_COMM_SELF, "MPI_COMM_SELF", numbers->process, 1);
-    if (weftmpi.world == NULL || weftmpi.self == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+    if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
+        return weftmpi_no_memory(NULL, call);
     return MPI_SUCCESS;
 }
 
-API(Init, (int *argc, char ***argv))
-{
-    return init(__func__, argc, argv, MPI_THREAD_SINGLE);
-}
+CALL(Init, (int *argc, char ***argv), init(__func__, argc, argv, MPI_THREAD_SINGLE))
 
 API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {
@@ -93,20 +84,20 @@ API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 /* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
 API(Finalize, (void))
 {
+    struct weftmpi_comm *const world = &weftmpi_comms[0], *const self = &weftmpi_comms[1];
     struct weftmpi_request request = {0};
 
     TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_attributes_delete(weftmpi.self));
-    TRY(weftmpi_attributes_delete(weftmpi.world));
+    TRY(weftmpi_attributes_delete(self));
+    TRY(weftmpi_attributes_delete(world));
     weftmpi_orphans_end();
     weftmpi_buffered_end();
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, __func__, weftmpi.world);
-    const weft_status status = weft_team_barrier(weftmpi.world->team, &request.collective);
+    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, __func__, world);
+    const weft_status status = weft_team_barrier(world->team, &request.collective);
     TRY(weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
                              MPI_STATUS_IGNORE));
-    weftmpi_comm_leave(weftmpi.self);
-    weftmpi_comm_leave(weftmpi.world);
-    weftmpi.world = weftmpi.self = NULL;
+    weftmpi_comm_end(self);
+    weftmpi_comm_end(world);
     weftmpi.ended = true;
     weft_close(weftmpi.job);
     weftmpi.job = NULL;

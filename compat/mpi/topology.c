@@ -4,41 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of that kind, with room for so many numbers, which its arrays share; NULL: no memory. */
-static struct weftmpi_topology *make(int kind, size_t numbers)
+/* One of that kind, whose arrays are to be filled; NULL: no memory. */
+static struct weftmpi_topology *make(int kind, int ndims, int indegree, int outdegree)
 {
-    struct weftmpi_topology *topology = calloc(1, sizeof(*topology) + numbers * sizeof(int));
+    const size_t count = 3 * (size_t)ndims + 2 * ((size_t)indegree + (size_t)outdegree);
+    struct weftmpi_topology *topology =
+        weftmpi_make(WEFTMPI_TOPOLOGY, sizeof(*topology) + count * sizeof(int));
 
-    if (topology != NULL) {
-        topology->kind = kind;
-        topology->count = numbers;
-    }
+    if (topology == NULL)
+        return NULL;
+    topology->kind = kind;
+    topology->ndims = ndims;
+    topology->indegree = indegree;
+    topology->outdegree = outdegree;
+    topology->dims = topology->numbers;
+    topology->periods = topology->dims + ndims;
+    topology->coords = topology->periods + ndims;
+    topology->sources = topology->coords + ndims;
+    topology->source_weights = topology->sources + indegree;
+    topology->targets = topology->source_weights + indegree;
+    topology->target_weights = topology->targets + outdegree;
     return topology;
-}
-
-/* The arrays among the numbers. */
-static void lay_out(struct weftmpi_topology *topology)
-{
-    int *at = topology->numbers;
-
-    topology->dims = at;
-    topology->periods = at + topology->ndims;
-    topology->coords = at + 2 * topology->ndims;
-    topology->sources = at;
-    topology->source_weights = at + topology->indegree;
-    topology->targets = at + 2 * topology->indegree;
-    topology->target_weights = at + 2 * topology->indegree + topology->outdegree;
-}
-
-struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology)
-{
-    struct weftmpi_topology *copy = make(topology->kind, topology->count);
-
-    if (copy != NULL) {
-        memcpy(copy, topology, sizeof(*copy) + topology->count * sizeof(int));
-        lay_out(copy);
-    }
-    return copy;
 }
 
 static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
@@ -57,13 +43,9 @@ static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftm
     struct weftmpi_topology *topology;                                                             \
     struct weftmpi_comm *comm;                                                                     \
     TRY(topology_in(__func__, handle, kind, &(comm), &(topology)))
+#define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
 
-API(Topo_test, (MPI_Comm handle, int *kind))
-{
-    COMM_IN(comm, handle);
-    *kind = comm->topology == NULL ? MPI_UNDEFINED : comm->topology->kind;
-    return MPI_SUCCESS;
-}
+ASK(Topo_test, COMM_IN, MPI_Comm, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
@@ -127,21 +109,39 @@ static void coords_of(const struct weftmpi_topology *grid, int rank, int coords[
     }
 }
 
-/* A grid, as the member of that rank sees it. */
+/* The rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
+static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, int by)
+{
+    int rank = 0;
+
+    for (int i = 0; i < grid->ndims; i++) {
+        const int n = grid->dims[i];
+        int at = coords[i] + (i == moved ? by : 0);
+        if (grid->periods[i])
+            at = (at % n + n) % n;
+        if (at < 0 || at >= n)
+            return MPI_PROC_NULL;
+        rank = rank * n + at;
+    }
+    return rank;
+}
+
+/* A grid, as the member of that rank sees it; its neighbours are those down and up of each way. */
 static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int periods[],
                                           int rank)
 {
-    struct weftmpi_topology *grid = make(MPI_CART, 3 * (size_t)ndims);
+    struct weftmpi_topology *grid = make(MPI_CART, ndims, 2 * ndims, 2 * ndims);
 
     if (grid == NULL)
         return NULL;
-    grid->ndims = ndims;
-    lay_out(grid);
     for (int i = 0; i < ndims; i++) {
         grid->dims[i] = dims[i];
         grid->periods[i] = periods[i] != 0;
     }
     coords_of(grid, rank, grid->coords);
+    for (int i = 0; i < 2 * ndims; i++)
+        grid->sources[i] = grid->targets[i] =
+            rank_near(grid, grid->coords, i / 2, i % 2 == 0 ? -1 : 1);
     return grid;
 }
 
@@ -166,22 +166,17 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
         group = weftmpi_group_make((int)cells);
         grid = make_grid(ndims, dims, periods, comm->rank);
         if (group == NULL || grid == NULL)
-            return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
+            return weftmpi_no_memory(comm, __func__);
         memcpy(group->processes, comm->group->processes, (size_t)cells * sizeof(int));
     }
     return weftmpi_agree_now(__func__, comm, group, grid, cart);
 }
 
-API(Cartdim_get, (MPI_Comm handle, int *ndims))
-{
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
-    *ndims = grid->ndims;
-    return MPI_SUCCESS;
-}
+ASK(Cartdim_get, GRID_IN, MPI_Comm, of->ndims)
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     for (int i = 0; i < grid->ndims && i < most; i++) {
         dims[i] = grid->dims[i];
         periods[i] = grid->periods[i];
@@ -192,7 +187,7 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     if (rank < 0 || rank >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     if (most < grid->ndims)
@@ -201,26 +196,9 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
     return MPI_SUCCESS;
 }
 
-/* The rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
-static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, int by)
-{
-    int rank = 0;
-
-    for (int i = 0; i < grid->ndims; i++) {
-        const int n = grid->dims[i];
-        int at = coords[i] + (i == moved ? by : 0);
-        if (grid->periods[i])
-            at = (at % n + n) % n;
-        if (at < 0 || at >= n)
-            return MPI_PROC_NULL;
-        rank = rank * n + at;
-    }
-    return rank;
-}
-
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
@@ -230,7 +208,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
+    GRID_IN(grid, handle);
     if (direction < 0 || direction >= grid->ndims)
         return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
                             grid->ndims);
@@ -241,25 +219,22 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
-    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
-    struct weftmpi_topology *sub = make(MPI_CART, 3 * (size_t)grid->ndims);
+    GRID_IN(grid, handle);
+    int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
+    int ndims = 0, own = 0; /* of the part, and this member's rank there */
     struct weftmpi_group *group = weftmpi_group_make(comm->size);
-    if (sub == NULL || group == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
-    for (int i = 0; i < grid->ndims; i++)
-        sub->ndims += remain[i] != 0;
-    lay_out(sub);
-    for (int i = 0, at = 0; i < grid->ndims; i++) {
+    if (group == NULL)
+        return weftmpi_no_memory(comm, __func__);
+    for (int i = 0; i < grid->ndims; i++) {
         if (!remain[i])
             continue;
-        sub->dims[at] = grid->dims[i];
-        sub->periods[at] = grid->periods[i];
-        sub->coords[at++] = grid->coords[i];
+        dims[ndims] = grid->dims[i];
+        periods[ndims++] = grid->periods[i];
+        own = own * grid->dims[i] + grid->coords[i];
     }
     /* Those whose other coordinates are this one's, in the order of the grid. */
-    int *coords = calloc((size_t)grid->ndims + 1, sizeof(int));
     group->size = 0;
-    for (int rank = 0; coords != NULL && rank < comm->size; rank++) {
+    for (int rank = 0; rank < comm->size; rank++) {
         bool same = true;
         coords_of(grid, rank, coords);
         for (int i = 0; i < grid->ndims; i++)
@@ -267,11 +242,26 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
         if (same)
             group->processes[group->size++] = comm->group->processes[rank];
     }
-    free(coords);
+    struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
+    if (sub == NULL) {
+        weftmpi_leave(group);
+        return weftmpi_no_memory(comm, __func__);
+    }
     return weftmpi_agree_now(__func__, comm, group, sub, part);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* Ranks and weights, which either side may not have. */
+static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
+                       int weights_to[])
+{
+    for (int i = 0; i < n; i++) {
+        ranks_to[i] = ranks[i];
+        if (weights_to != MPI_UNWEIGHTED)
+            weights_to[i] = weights != MPI_UNWEIGHTED ? weights[i] : 1;
+    }
+}
 
 API(Dist_graph_create_adjacent,
     (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
@@ -287,24 +277,13 @@ API(Dist_graph_create_adjacent,
         if (rank < 0 || rank >= comm->size)
             return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     }
-    struct weftmpi_topology *made =
-        make(MPI_DIST_GRAPH, 2 * ((size_t)indegree + (size_t)outdegree));
+    struct weftmpi_topology *made = make(MPI_DIST_GRAPH, 0, indegree, outdegree);
     if (made == NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
-    made->indegree = indegree;
-    made->outdegree = outdegree;
+        return weftmpi_no_memory(comm, __func__);
     made->weighted = source_weights != MPI_UNWEIGHTED;
-    lay_out(made);
-    for (int i = 0; i < indegree; i++) {
-        made->sources[i] = sources[i];
-        made->source_weights[i] = made->weighted ? source_weights[i] : 1;
-    }
-    for (int i = 0; i < outdegree; i++) {
-        made->targets[i] = targets[i];
-        made->target_weights[i] = made->weighted ? target_weights[i] : 1;
-    }
-    weftmpi_hold(&comm->group->references);
-    return weftmpi_agree_now(__func__, comm, comm->group, made, graph);
+    copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
+    copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
+    return weftmpi_agree_now(__func__, comm, weftmpi_hold(comm->group), made, graph);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
@@ -320,37 +299,11 @@ API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int sour
                            int most_out, int targets[], int target_weights[]))
 {
     TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
-    for (int i = 0; i < graph->indegree && i < most_in; i++) {
-        sources[i] = graph->sources[i];
-        if (graph->weighted && source_weights != MPI_UNWEIGHTED)
-            source_weights[i] = graph->source_weights[i];
-    }
-    for (int i = 0; i < graph->outdegree && i < most_out; i++) {
-        targets[i] = graph->targets[i];
-        if (graph->weighted && target_weights != MPI_UNWEIGHTED)
-            target_weights[i] = graph->target_weights[i];
-    }
-    return MPI_SUCCESS;
-}
-
-/* ---- neighbours ------------------------------------------------------------------------------ */
-
-int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks)
-{
-    const struct weftmpi_topology *topology = comm->topology;
-
-    if (topology == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no topology", comm->name);
-    *in = topology->kind == MPI_CART ? 2 * topology->ndims : topology->indegree;
-    *out = topology->kind == MPI_CART ? 2 * topology->ndims : topology->outdegree;
-    *ranks = malloc(((size_t)*in + (size_t)*out + 1) * sizeof(int));
-    if (*ranks == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
-    for (int i = 0; i < *in; i++)
-        (*ranks)[i] = topology->kind == MPI_CART
-                          ? rank_near(topology, topology->coords, i / 2, i % 2 == 0 ? -1 : 1)
-                          : topology->sources[i];
-    for (int i = 0; i < *out; i++)
-        (*ranks)[*in + i] = topology->kind == MPI_CART ? (*ranks)[i] : topology->targets[i];
+    const int in = graph->indegree < most_in ? graph->indegree : most_in;
+    const int out = graph->outdegree < most_out ? graph->outdegree : most_out;
+    copy_edges(in, graph->sources, graph->source_weights, sources,
+               graph->weighted ? source_weights : MPI_UNWEIGHTED);
+    copy_edges(out, graph->targets, graph->target_weights, targets,
+               graph->weighted ? target_weights : MPI_UNWEIGHTED);
     return MPI_SUCCESS;
 }

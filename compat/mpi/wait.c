@@ -1,6 +1,4 @@
 /* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
-#include "internal.h"
-
 #include "request.h"
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -14,10 +12,9 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
     for (int i = 0; i < count; i++) {
         MPI_Request *const handle = &handles[indices == NULL ? i : indices[i]];
         MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
-        struct weftmpi_request *request;
-        int error = weftmpi_request_find(call, *handle, false, &request);
-        if (error == MPI_SUCCESS)
-            error = weftmpi_request_end(request, handle, status);
+        struct weftmpi_request *request = weftmpi_find(WEFTMPI_REQUEST, *handle);
+        const int error = request == NULL ? weftmpi_no_object(NULL, call, WEFTMPI_REQUEST)
+                                          : weftmpi_request_tell(request, handle, status);
         if (status != MPI_STATUS_IGNORE)
             status->MPI_ERROR = error;
         if (error != MPI_SUCCESS)
@@ -30,10 +27,8 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 {
     TRY(weftmpi_is_open(__func__));
     for (int i = 0; i < count; i++) {
-        struct weftmpi_request *request;
-        TRY(weftmpi_request_find(__func__, handles[i], false, &request));
-        if (request != NULL)
-            weftmpi_request_until(request);
+        REQUEST_OF(request, __func__, handles[i]);
+        weftmpi_request_until(request);
     }
     return end_some(__func__, handles, count, NULL, statuses);
 }
@@ -44,9 +39,8 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
     weftmpi_drive();
     *flag = 1;
     for (int i = 0; i < count && *flag; i++) {
-        struct weftmpi_request *request;
-        TRY(weftmpi_request_find(__func__, handles[i], false, &request));
-        *flag = request == NULL || weftmpi_request_poll(request, 0);
+        REQUEST_OF(request, __func__, handles[i]);
+        *flag = weftmpi_request_poll(request, 0);
     }
     return *flag ? end_some(__func__, handles, count, NULL, statuses) : MPI_SUCCESS;
 }
@@ -64,10 +58,9 @@ static int look(const char *call, int count, MPI_Request handles[], int most, in
     weftmpi_drive();
     *done = 0;
     for (int i = 0; i < count && *done < most; i++) {
-        struct weftmpi_request *request;
-        TRY(weftmpi_request_find(call, handles[i], false, &request));
-        active += request != NULL;
-        if (request != NULL && weftmpi_request_poll(request, 0))
+        REQUEST_OF(request, call, handles[i]);
+        active += request->active;
+        if (request->active && weftmpi_request_poll(request, 0))
             indices[(*done)++] = i;
     }
     if (active == 0)
@@ -80,26 +73,26 @@ static int look_until(const char *call, int count, MPI_Request handles[], int mo
                       int indices[])
 {
     for (int round = 0;; round++) {
-        struct weftmpi_request *request = NULL;
         TRY(look(call, count, handles, most, done, indices));
         if (*done != 0)
             return MPI_SUCCESS;
-        for (int i = 0; i < count && request == NULL; i++)
-            TRY(weftmpi_request_find(call, handles[i], false, &request));
-        if (round > 100 && request != NULL)
+        for (int i = 0; i < count && round > 100; i++) {
+            REQUEST_OF(request, call, handles[i]);
+            if (!request->active)
+                continue;
             weftmpi_request_poll(request, round > 1000 ? 200e-6 : 20e-6);
+            break;
+        }
     }
 }
 
 /* Ends the one at `index`; MPI_UNDEFINED: none was active. */
 static int end_any(const char *call, MPI_Request handles[], int index, MPI_Status *status)
 {
-    struct weftmpi_request *request;
+    MPI_Request none = MPI_REQUEST_NULL, *handle = index == MPI_UNDEFINED ? &none : &handles[index];
 
-    if (index == MPI_UNDEFINED)
-        return weftmpi_request_end(NULL, NULL, status);
-    TRY(weftmpi_request_find(call, handles[index], false, &request));
-    return weftmpi_request_end(request, &handles[index], status);
+    REQUEST_OF(request, call, *handle);
+    return weftmpi_request_tell(request, handle, status);
 }
 
 API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
@@ -137,15 +130,14 @@ API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_S
 
 API(Start, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle, true);
-    if (request == NULL || !request->persistent || request->active)
-        return weftmpi_fail(
-            request == NULL || request == &weftmpi_request_done ? NULL : request->comm, __func__,
-            MPI_ERR_REQUEST, "%s",
-            request != NULL && request->active ? "the request is active" : "no persistent request");
+    REQUEST_IN(request, *handle);
+    if (!request->persistent || request->active)
+        return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
+                            request->persistent ? "the request is active"
+                                                : "no persistent request");
     request->complete = false;
     request->error = MPI_SUCCESS;
-    weftmpi_empty_status(&request->status);
+    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     TRY(weftmpi_point_begin(request));
     request->active = true;
     return MPI_SUCCESS;
@@ -162,16 +154,15 @@ API(Startall, (int count, MPI_Request handles[]))
 
 API(Cancel, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle, false);
+    REQUEST_IN(request, *handle);
     int cancelled = 0;
     /* A send is not taken back: it completes. */
-    if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
+    if (!request->active || request->complete || request->way != WEFTMPI_RECEIVE)
         return MPI_SUCCESS;
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
     if (cancelled) {
-        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
-        if (request->unpacks_count != 0)
-            request->unpacks[0].bytes = 0;
+        if (request->unpacks != NULL)
+            request->unpacks->into.bytes = 0;
         request->status.MPI_internal[2] = 1;
     }
     return weftmpi_failed(request->comm, __func__, status);

@@ -34,13 +34,9 @@ static weft_status wait(weft_job *job, const char *name, weft_message_op *op, do
         weft_msg_tell_none(message);
         return WEFT_OK;
     }
-    status = weft_msg_wait(call.m, name, weft_msg_is_done, transfer, weft_transfer_number(transfer),
-                           seconds);
-    if (status != WEFT_OK)
-        return status;
-    *op = WEFT_MESSAGE_NONE;
-    status = weft_msg_end(&call, transfer, message);
-    weft_msg_unlock(call.m);
+    status = weft_msg_finish(&call, transfer, message, seconds);
+    if (status == WEFT_OK || status == WEFT_ERR_BOUNDS) /* it is over */
+        *op = WEFT_MESSAGE_NONE;
     return status;
 }
 

@@ -5,69 +5,110 @@
 
 /* ---- receives -------------------------------------------------------------------------------- */
 
-static void aim(struct weft_transfer *transfer, void *target, size_t most, bool device)
+/* What is received, and how the call ends. */
+struct receiving {
+    bool of_matched;          /* the message that *matched stands for; else what matches */
+    weft_message_op *matched; /* becomes zero */
+    void *target;
+    size_t most;
+    bool waits; /* and tells *message; else *op goes on */
+    weft_message *message;
+    weft_message_op *op;
+};
+
+/* It takes what is there, or waits for it. */
+static void match(struct weft_msg_call *call, struct weft_transfer *transfer)
 {
-    transfer->device = device;
-    transfer->buffer = target;
-    transfer->most = transfer->room = most;
+    struct weft_match *of = &call->context->match;
+    struct weft_kept *kept = weft_match_find(of, call->process, call->tag);
+
+    if (kept == NULL) {
+        weft_match_post(of, &transfer->posted);
+        return;
+    }
+    weft_match_take(of, kept);
+    weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
 }
 
-/* Begins a receive; NULL: *status says why, and the lock is free. */
-static struct weft_transfer *begin(struct weft_msg_call *call, void *target, size_t most,
-                                   weft_status *status)
+/* status: of the call's beginning. */
+static weft_status receive(struct weft_msg_call *call, weft_status status,
+                           const struct receiving *what)
 {
-    struct weft_match *match = &call->context->match;
     bool device;
 
-    *status = weft_msg_place(call, target, most, &device);
-    if (*status != WEFT_OK)
-        return NULL;
-    struct weft_transfer *transfer = weft_msg_make(call, WEFT_TRANSFER_WAITS);
-    if (transfer == NULL) {
-        *status = WEFT_ERR_MEMORY;
-        return NULL;
+    if (status != WEFT_OK)
+        return status;
+    if ((!what->waits && what->op == NULL) || (what->of_matched && what->matched == NULL))
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%s is NULL",
+                               !what->waits && what->op == NULL ? "op" : "matched");
+    status = weft_msg_place(call, what->target, what->most, &device);
+    if (status != WEFT_OK)
+        return status;
+    struct weft_transfer *transfer = what->of_matched ? weft_msg_find(call, *what->matched, true)
+                                                      : weft_msg_make(call, WEFT_TRANSFER_WAITS);
+    if (transfer == NULL)
+        return what->of_matched ? WEFT_ERR_ARGUMENT : WEFT_ERR_MEMORY;
+    transfer->device = device;
+    transfer->buffer = what->target;
+    transfer->most = transfer->room = what->most;
+    if (what->of_matched) {
+        *what->matched = WEFT_MESSAGE_NONE;
+        transfer->call = call->name;
+        weft_msg_receive_kept(call->m, transfer, transfer->matched);
+    } else {
+        match(call, transfer);
     }
-    aim(transfer, target, most, device);
-    struct weft_kept *kept = weft_match_find(match, call->process, call->tag);
-    if (kept == NULL) {
-        weft_match_post(match, &transfer->posted);
-        return transfer;
-    }
-    weft_match_take(match, kept);
-    weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
-    return transfer;
+    if (what->waits)
+        return weft_msg_finish(call, transfer, what->message, HUGE_VAL);
+    *what->op = weft_transfer_op(transfer);
+    weft_msg_unlock(call->m);
+    return WEFT_OK;
 }
 
 weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, int tag, void *target,
                               size_t most, weft_message *message)
 {
+    const struct receiving what = {
+        .target = target, .most = most, .waits = true, .message = message};
     struct weft_msg_call call = {0};
-    weft_status status =
-        weft_msg_begin_with(&call, job, "weft_host_receive", comm, from, tag, true);
 
-    if (status != WEFT_OK)
-        return status;
-    struct weft_transfer *transfer = begin(&call, target, most, &status);
-    return transfer != NULL ? weft_msg_finish(&call, transfer, message, HUGE_VAL) : status;
+    return receive(
+        &call, weft_msg_begin_with(&call, job, "weft_host_receive", comm, from, tag, true), &what);
 }
 
 weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag, void *target,
                                     size_t most, weft_message_op *op)
 {
+    const struct receiving what = {.target = target, .most = most, .op = op};
     struct weft_msg_call call = {0};
-    weft_status status =
-        weft_msg_begin_with(&call, job, "weft_host_receive_begin", comm, from, tag, true);
 
-    if (status == WEFT_OK && op == NULL)
-        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
-    if (status != WEFT_OK)
-        return status;
-    const struct weft_transfer *transfer = begin(&call, target, most, &status);
-    if (transfer == NULL)
-        return status;
-    *op = weft_transfer_op(transfer);
-    weft_msg_unlock(call.m);
-    return WEFT_OK;
+    return receive(
+        &call, weft_msg_begin_with(&call, job, "weft_host_receive_begin", comm, from, tag, true),
+        &what);
+}
+
+weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, void *target,
+                                      size_t most, weft_message *message)
+{
+    const struct receiving what = {.of_matched = true,
+                                   .matched = matched,
+                                   .target = target,
+                                   .most = most,
+                                   .waits = true,
+                                   .message = message};
+    struct weft_msg_call call = {0};
+
+    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched"), &what);
+}
+
+weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matched, void *target,
+                                            size_t most, weft_message_op *op)
+{
+    const struct receiving what = {
+        .of_matched = true, .matched = matched, .target = target, .most = most, .op = op};
+    struct weft_msg_call call = {0};
+
+    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched_begin"), &what);
 }
 
 weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled)
@@ -92,60 +133,6 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
         weft_transfer_give(&call.m->transfers, transfer);
         *op = WEFT_MESSAGE_NONE;
     }
-    weft_msg_unlock(call.m);
-    return WEFT_OK;
-}
-
-/* ---- matched messages ------------------------------------------------------------------------ */
-
-/* The message becomes a receive; NULL: *status says why, and the lock is free. */
-static struct weft_transfer *begin_matched(struct weft_msg_call *call, weft_message_op *matched,
-                                           void *target, size_t most, weft_status *status)
-{
-    bool device;
-
-    *status = matched != NULL ? weft_msg_place(call, target, most, &device)
-                              : weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%s is NULL", "matched");
-    if (*status != WEFT_OK)
-        return NULL;
-    struct weft_transfer *transfer = weft_msg_find(call, *matched, true);
-    if (transfer == NULL) {
-        *status = WEFT_ERR_ARGUMENT;
-        return NULL;
-    }
-    *matched = WEFT_MESSAGE_NONE;
-    transfer->call = call->name;
-    aim(transfer, target, most, device);
-    weft_msg_receive_kept(call->m, transfer, transfer->matched);
-    return transfer;
-}
-
-weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, void *target,
-                                      size_t most, weft_message *message)
-{
-    struct weft_msg_call call = {0};
-    weft_status status = weft_msg_begin(&call, job, "weft_host_receive_matched");
-
-    if (status != WEFT_OK)
-        return status;
-    struct weft_transfer *transfer = begin_matched(&call, matched, target, most, &status);
-    return transfer != NULL ? weft_msg_finish(&call, transfer, message, HUGE_VAL) : status;
-}
-
-weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matched, void *target,
-                                            size_t most, weft_message_op *op)
-{
-    struct weft_msg_call call = {0};
-    weft_status status = weft_msg_begin(&call, job, "weft_host_receive_matched_begin");
-
-    if (status == WEFT_OK && op == NULL)
-        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
-    if (status != WEFT_OK)
-        return status;
-    const struct weft_transfer *transfer = begin_matched(&call, matched, target, most, &status);
-    if (transfer == NULL)
-        return status;
-    *op = weft_transfer_op(transfer);
     weft_msg_unlock(call.m);
     return WEFT_OK;
 }

@@ -8,6 +8,7 @@
 struct sending {
     const void *source;
     size_t bytes;
+    bool waits; /* until it is complete */
     bool synchronous;
     bool device;    /* source is its memory */
     uint64_t offer; /* where the receiver finds the bytes; 0: nowhere */
@@ -118,74 +119,56 @@ static weft_status begin(struct weft_msg_call *call, struct sending *what,
     return WEFT_OK;
 }
 
-static void unlock_and_wake(struct weft_msg_call *call)
-{
-    struct weft_msg_peer *peer = &call->m->peers[call->process];
-
-    weft_msg_unlock(call->m);
-    if (!call->woken && peer->out.ring != NULL)
-        weft_msg_wake(call->m, peer, true);
-}
-
+/* op: where the send that goes on is; of one that waits not used. */
 static weft_status send(weft_job *job, const char *name, weft_comm comm, int to, int tag,
-                        struct sending *what)
+                        struct sending what, weft_message_op *op)
 {
+    const bool waits = what.waits;
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
     weft_status status = weft_msg_begin_with(&call, job, name, comm, to, tag, false);
 
+    if (status == WEFT_OK && !waits && op == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
     if (status == WEFT_OK)
-        status = begin(&call, what, &transfer);
+        status = begin(&call, &what, &transfer);
     if (status != WEFT_OK)
         return status;
-    if (transfer != NULL)
+    if (waits && transfer != NULL)
         return weft_msg_finish(&call, transfer, NULL, HUGE_VAL);
-    unlock_and_wake(&call);
-    return WEFT_OK;
-}
-
-static weft_status send_begin(weft_job *job, const char *name, weft_comm comm, int to, int tag,
-                              struct sending *what, weft_message_op *op)
-{
-    struct weft_msg_call call = {0};
-    struct weft_transfer *transfer;
-    weft_status status = weft_msg_begin_with(&call, job, name, comm, to, tag, false);
-
-    if (status == WEFT_OK && op == NULL)
-        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
-    if (status == WEFT_OK)
-        status = begin(&call, what, &transfer);
-    if (status != WEFT_OK)
-        return status;
-    *op = transfer != NULL ? weft_transfer_op(transfer) : WEFT_MESSAGE_NONE;
-    unlock_and_wake(&call);
+    if (!waits)
+        *op = transfer != NULL ? weft_transfer_op(transfer) : WEFT_MESSAGE_NONE;
+    weft_msg_unlock(call.m);
+    struct weft_msg_peer *peer = &call.m->peers[call.process];
+    if (!call.woken && peer->out.ring != NULL)
+        weft_msg_wake(call.m, peer, true);
     return WEFT_OK;
 }
 
 weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag, const void *source,
                            size_t bytes)
 {
-    struct sending what = {source, bytes, .synchronous = false};
-    return send(job, "weft_host_send", comm, to, tag, &what);
+    return send(job, "weft_host_send", comm, to, tag,
+                (struct sending){source, bytes, .waits = true}, NULL);
 }
 
 weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
                                        const void *source, size_t bytes)
 {
-    struct sending what = {source, bytes, .synchronous = true};
-    return send(job, "weft_host_send_synchronous", comm, to, tag, &what);
+    return send(job, "weft_host_send_synchronous", comm, to, tag,
+                (struct sending){source, bytes, .waits = true, .synchronous = true}, NULL);
 }
 
 weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag, const void *source,
                                  size_t bytes, weft_message_op *op)
 {
-    struct sending what = {source, bytes, .synchronous = false};
-    return send_begin(job, "weft_host_send_begin", comm, to, tag, &what, op);
+    return send(job, "weft_host_send_begin", comm, to, tag,
+                (struct sending){source, bytes, .waits = false}, op);
 }
 
 weft_status weft_host_send_synchronous_begin(weft_job *job, weft_comm comm, int to, int tag,
                                              const void *source, size_t bytes, weft_message_op *op)
 {
-    struct sending what = {source, bytes, .synchronous = true};
-    return send_begin(job, "weft_host_send_synchronous_begin", comm, to, tag, &what, op);
+    return send(job, "weft_host_send_synchronous_begin", comm, to, tag,
+                (struct sending){source, bytes, .synchronous = true}, op);
 }
