@@ -27,7 +27,7 @@ static weft_status take_answer(struct weft_record *record)
     const uint64_t *words = weft_record_words(record);
 
     if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
-        record->words > WEFT_ANSWER_WORDS + 1 || words[0] > INT32_MAX || record->extra > call->room)
+        record->words > WEFT_WORDS_MOST + 1 || words[0] > INT32_MAX || record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
     call->result = (CUresult)words[0];
     call->count = record->words - 1;

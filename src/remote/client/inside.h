@@ -32,7 +32,7 @@ struct client_server {
 struct client_call {
     bool done;
     CUresult result;
-    uint64_t words[WEFT_ANSWER_WORDS];
+    uint64_t words[WEFT_WORDS_MOST];
     uint32_t count;
     void *extra; /* of the caller's, `room` bytes */
     uint32_t room, got;
@@ -91,7 +91,7 @@ struct weft_client {
         const struct client_device *device; /* NULL: empty */
         enum weft_call call;
         uint32_t age; /* of queries, when it was asked */
-        uint64_t words[WEFT_ANSWER_WORDS], answer;
+        uint64_t words[WEFT_WORDS_MOST], answer;
     } queries[CLIENT_QUERIES];
     uint32_t age; /* of queries: those of another one are forgotten */
     uint32_t next_copy;

@@ -77,15 +77,13 @@ static CUresult close_in_stream(struct weft_session *session, struct session_gat
 }
 
 /* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
-static int close_gate(struct weft_session *session, int device, uint64_t number, uint64_t handle,
+static int close_gate(struct weft_session *session, int device, uint64_t number, CUstream stream,
                       int source, bool reached)
 {
     struct session_gate *gate = number < WEFT_COPIES ? &session->gates[number] : NULL;
     int result = CUDA_SUCCESS;
-    CUstream stream;
 
-    if (gate == NULL || gate->word != NULL || gate->soft ||
-        !session_stream(session, device, handle, &stream)) /* the program has checked it */
+    if (gate == NULL || gate->word != NULL || gate->soft)
         return SESSION_WRONG;
     if (session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
@@ -111,15 +109,15 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
 
 SESSION_DO(gate)
 {
-    if (word[2] >= (uint64_t)session->links.processes && word[2] != UINT64_MAX)
+    if (call->source >= (uint64_t)session->links.processes && call->source != UINT64_MAX)
         return SESSION_WRONG;
-    return close_gate(session, record->device, word[0], word[1], (int)word[2],
-                      word[2] != UINT64_MAX);
+    return close_gate(session, record->device, call->number, call->stream, (int)call->source,
+                      call->source != UINT64_MAX);
 }
 
 SESSION_DO(host)
 {
-    return close_gate(session, record->device, word[0], word[1], -1, true);
+    return close_gate(session, record->device, call->number, call->stream, -1, true);
 }
 
 /* ---- an event of this server, for a gate of another -------------------------------------------
@@ -134,13 +132,11 @@ static CUresult signal_now(struct weft_session *session, struct session_wait *wa
 
 SESSION_DO(signal)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
-
-    if (word[0] >= WEFT_COPIES || place == NULL || word[2] == 0 ||
-        word[2] >= (uint64_t)session->links.processes)
+    if (call->number >= WEFT_COPIES || call->process == 0 ||
+        call->process >= (uint64_t)session->links.processes)
         return SESSION_WRONG;
-    return session_wait_event(session, place->device, -1, place->object, signal_now,
-                              word[2] << 32 | word[0]);
+    return session_wait_event(session, call->event->device, -1, call->event->object, signal_now,
+                              call->process << 32 | call->number);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -155,25 +151,27 @@ static weft_status begin_sending(struct weft_session *session, struct session_ga
 
 SESSION_DO(send)
 {
-    if (word[0] >= WEFT_COPIES || word[1] >= (uint64_t)session->links.processes || word[1] == 0 ||
-        word[4] >= (uint64_t)session->links.processes ||
-        word[4] == (uint64_t)session->links.process || word[3] == 0 || session->gates[word[0]].told)
+    const uint64_t processes = (uint64_t)session->links.processes;
+    struct weft_plan plan;
+
+    if (call->number >= WEFT_COPIES || call->owner >= processes || call->owner == 0 ||
+        call->process >= processes || call->process == (uint64_t)session->links.process ||
+        call->bytes == 0 || session->gates[call->number].told ||
+        !weft_plan_unpack(&plan, call->plan))
         return SESSION_WRONG;
-    const int device = session_device_of(session, word[2], word[3]);
+    const int device = session_device_of(session, call->from, call->bytes);
     if (device < 0)
         return SESSION_WRONG;
-    struct session_gate *gate = &session->gates[word[0]];
-    if (!weft_plan_unpack(&gate->send.plan, word[7]))
-        return SESSION_WRONG;
-    gate->send = (struct weft_send){.plan = gate->send.plan,
-                                    .number = (uint32_t)word[0],
-                                    .owner = (int)word[1],
-                                    .process = (int)word[4],
+    struct session_gate *gate = &session->gates[call->number];
+    gate->send = (struct weft_send){.plan = plan,
+                                    .number = (uint32_t)call->number,
+                                    .owner = (int)call->owner,
+                                    .process = (int)call->process,
                                     .device = device,
-                                    .from = word[2],
-                                    .bytes = word[3],
-                                    .key = word[5],
-                                    .offset = word[6]};
+                                    .from = call->from,
+                                    .bytes = call->bytes,
+                                    .key = call->key,
+                                    .offset = call->offset};
     gate->told = true;
     return gate->go && begin_sending(session, gate) != WEFT_OK ? SESSION_WRONG : CUDA_SUCCESS;
 }

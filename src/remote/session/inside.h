@@ -153,15 +153,11 @@ weft_status session_done(struct weft_session *session, const struct weft_record 
 bool session_is_formed(const struct weft_session *session, const struct weft_record *record);
 /* One that is. A CUresult, or one of the values above. */
 int session_execute(struct weft_session *session, struct weft_record *record);
-/* A stream of that device, or a default one. NULL and false: no such. */
-bool session_stream(const struct weft_session *session, int device, uint64_t handle,
-                    CUstream *stream);
-
-/* Declares the stream that a word of the record names, or returns from the calling function. */
-#define SESSION_STREAM(stream, handle)                                                             \
-    CUstream stream;                                                                               \
-    if (!session_stream(session, record->device, handle, &(stream)))                               \
-    return CUDA_ERROR_INVALID_HANDLE
+/* The arguments' kinds and the class of a call of the list. */
+const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
+/* A stream of that device, or a default one. Errors: INVALID_HANDLE. */
+int session_stream(const struct weft_session *session, int device, uint64_t handle,
+                   CUstream *stream);
 
 /* ---- wait.c */
 CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
@@ -200,13 +196,26 @@ void *session_shared(const struct weft_session *session, uint64_t address, uint6
 void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
-/* ---- memory.c, module.c, copies.c: the calls written by hand */
+/* ---- memory.c, module.c, copies.c, device.c: the calls written by hand */
+/* Their arguments, by the names that they have in calls.def. */
+#define SESSION_IN(type)                type
+#define SESSION_OUT(type)               type
+#define SESSION_NEW(type)               type
+#define SESSION_STREAM(type)            type
+#define SESSION_EVENT(type)             struct weft_place *
+#define SESSION_FUNCTION(type)          struct session_kernel *
+#define SESSION_LIBRARY(type)           type
+#define SESSION_FIELD(kind, type, name) SESSION_##kind(type) name;
 #define SESSION_DO(name)                                                                           \
     int session_do_##name(struct weft_session *session __attribute__((unused)),                    \
                           struct weft_record *record __attribute__((unused)),                      \
-                          const uint64_t *word __attribute__((unused)))
-#define WEFT_CALL(name, class, ...)
-#define WEFT_CALL_BY_HAND(name, words, extra) SESSION_DO(name);
+                          const struct session_call_##name *call __attribute__((unused)))
+#define WEFT_CALL(name, ...)
+#define WEFT_CALL_BY_HAND(name, class, ...)                                                        \
+    struct session_call_##name {                                                                   \
+        WEFT_EACH(SESSION_FIELD, __VA_ARGS__)                                                      \
+    };                                                                                             \
+    SESSION_DO(name);
 #include "remote/wire/calls.def"
 
 weft_status session_copies_open(struct weft_session *session);

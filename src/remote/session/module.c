@@ -10,20 +10,20 @@ static const uint64_t image_most = 256u << 20;
 /* The next piece of an image. */
 SESSION_DO(image)
 {
-    if (word[1] == 0) {
-        if (word[0] == 0 || word[0] > image_most)
+    if (call->at == 0) {
+        if (call->bytes == 0 || call->bytes > image_most)
             return SESSION_WRONG;
         free(session->image);
         session->image_bytes = 0;
-        session->image = malloc(word[0] + 16); /* whoever looks at its begin finds something */
+        session->image = malloc(call->bytes + 16); /* whoever looks at its begin finds something */
         if (session->image == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        memset(session->image + word[0], 0, 16);
+        memset(session->image + call->bytes, 0, 16);
     }
-    if (session->image == NULL || word[1] != session->image_bytes || record->extra == 0 ||
-        record->extra > word[0] - word[1])
+    if (session->image == NULL || call->at != session->image_bytes || record->extra == 0 ||
+        record->extra > call->bytes - call->at)
         return SESSION_WRONG;
-    memcpy(session->image + word[1], weft_record_extra(record), record->extra);
+    memcpy(session->image + call->at, weft_record_extra(record), record->extra);
     session->image_bytes += record->extra;
     return CUDA_SUCCESS;
 }
@@ -52,7 +52,7 @@ SESSION_DO(load)
     CUresult result = CUDA_ERROR_INVALID_IMAGE;
     uint64_t handle = 0;
 
-    if (session->image == NULL || word[0] != session->image_bytes)
+    if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
     if (is_whole(session->image, session->image_bytes))
         result =
@@ -102,13 +102,12 @@ static struct session_kernel *describe(const struct weft_cuda_table *table, CUke
 
 SESSION_DO(kernel)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
     CUkernel kernel = NULL;
 
-    if (place == NULL || !name_of(record, name))
+    if (!name_of(record, name))
         return SESSION_WRONG;
-    const CUresult result = session->table->library_kernel(&kernel, place->object, name);
+    const CUresult result = session->table->library_kernel(&kernel, call->library, name);
     if (result != CUDA_SUCCESS)
         return result;
     struct session_kernel *k = describe(session->table, kernel);
@@ -140,14 +139,13 @@ static bool remember_global(struct weft_session *session, int device, uint64_t a
 
 SESSION_DO(global)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
     CUdeviceptr address = 0;
     size_t bytes = 0;
 
-    if (place == NULL || !name_of(record, name))
+    if (!name_of(record, name))
         return SESSION_WRONG;
-    CUresult result = session->table->library_global(&address, &bytes, place->object, name);
+    CUresult result = session->table->library_global(&address, &bytes, call->library, name);
     if (result == CUDA_SUCCESS && !remember_global(session, record->device, address, bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t answer[] = {address, bytes};
@@ -156,29 +154,21 @@ SESSION_DO(global)
 
 SESSION_DO(launch)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, word[0]);
+    const struct session_kernel *kernel = call->kernel;
     void *parameters[WEFT_KERNEL_PARAMETERS];
-    const uint32_t gx = (uint32_t)word[1], gy = (uint32_t)(word[1] >> 32), gz = (uint32_t)word[2],
-                   bx = (uint32_t)(word[2] >> 32), by = (uint32_t)word[3],
-                   bz = (uint32_t)(word[3] >> 32), shared = (uint32_t)word[4];
-    const bool cooperative = word[4] >> 32 != 0;
+    CUfunction function = kernel->functions[record->device];
+    const uint32_t gx = (uint32_t)call->grid_x_y, gy = (uint32_t)(call->grid_x_y >> 32),
+                   gz = (uint32_t)call->grid_z_block_x, bx = (uint32_t)(call->grid_z_block_x >> 32),
+                   by = (uint32_t)call->block_y_z, bz = (uint32_t)(call->block_y_z >> 32),
+                   shared = (uint32_t)call->shared_cooperative;
+    const bool cooperative = call->shared_cooperative >> 32 != 0;
 
-    if (place == NULL)
-        return SESSION_WRONG;
-    struct session_kernel *kernel = place->object;
     if (record->extra != kernel->bytes)
         return SESSION_WRONG;
-    SESSION_STREAM(stream, word[5]);
-    CUfunction *function = &kernel->functions[record->device];
-    if (*function == NULL) {
-        const CUresult result = session->table->kernel_function(function, kernel->kernel);
-        if (result != CUDA_SUCCESS)
-            return result;
-    }
     for (uint32_t i = 0; i < kernel->count; i++)
         parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
-    return cooperative ? session->table->launch_cooperative(*function, gx, gy, gz, bx, by, bz,
-                                                            shared, stream, parameters)
-                       : session->table->launch(*function, gx, gy, gz, bx, by, bz, shared, stream,
-                                                parameters, NULL);
+    return cooperative ? session->table->launch_cooperative(function, gx, gy, gz, bx, by, bz,
+                                                            shared, call->stream, parameters)
+                       : session->table->launch(function, gx, gy, gz, bx, by, bz, shared,
+                                                call->stream, parameters, NULL);
 }

@@ -61,7 +61,7 @@ SESSION_DO(share)
 SESSION_DO(unshare)
 {
     for (struct session_share **at = &session->shares, *s; (s = *at) != NULL; at = &s->next)
-        if (s->share.address == word[0]) {
+        if (s->share.address == call->address) {
             *at = s->next;
             s->lane = record->lane;
             s->next = session->unshared;
