@@ -45,7 +45,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
 cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
 {
-    struct cudart_kernel *kernel = cudart_kernel(function);
+    struct cudart_symbol *kernel = cudart_kernel(function);
 
     if (kernel == NULL)
         return cudart_done(cudaErrorInvalidDeviceFunction);
@@ -97,7 +97,7 @@ static cudaError_t check_shared(const struct weft_cuda_table *driver, CUfunction
                                                            : (cudaError_t)result;
 }
 
-static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, void **parameters,
+static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
                           size_t shared, cudaStream_t stream, bool cooperative)
 {
     CUfunction function;
@@ -122,7 +122,7 @@ static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, v
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
                                size_t shared, cudaStream_t stream)
 {
-    return launch((struct cudart_kernel *)kernel, grid, block, parameters, shared, stream, false);
+    return launch((struct cudart_symbol *)kernel, grid, block, parameters, shared, stream, false);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **parameters,
@@ -163,7 +163,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 static cudaError_t find(const struct weft_cuda_table *driver, const void *function,
                         CUfunction *found)
 {
-    struct cudart_kernel *kernel = cudart_kernel(function);
+    struct cudart_symbol *kernel = cudart_kernel(function);
 
     return kernel != NULL ? cudart_function(driver, kernel, found) : cudaErrorInvalidDeviceFunction;
 }
@@ -220,7 +220,7 @@ ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache conf
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
-    const struct cudart_kernel *kernel = cudart_kernel(function);
+    const struct cudart_symbol *kernel = cudart_kernel(function);
 
     if (name == NULL || kernel == NULL)
         return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
