@@ -4,7 +4,6 @@
 #include "base/config.h"
 #include "base/say.h"
 #include "boot/socket.h"
-#include "remote/table/fake/fake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,23 +19,6 @@
 #include <unistd.h>
 
 enum { JOIN_S = 10, FILES = 256 };
-
-/* The driver that --driver names. NULL: said. */
-static const struct weft_cuda_table *open_driver(const char *driver)
-{
-    static const char fake[] = "fake:";
-    const struct weft_cuda_table *table = NULL;
-    const char *reason = NULL;
-
-    if (strncmp(driver, fake, sizeof(fake) - 1) == 0) {
-        (void)weft_fake_open(&table, driver + sizeof(fake) - 1);
-        return table;
-    }
-    table = weft_table_load(&reason);
-    if (table == NULL)
-        say("the driver: %s", reason);
-    return table;
-}
 
 /* What a session needs no more: other connections, privileges, core files. */
 static bool confine(struct gpud *gpud, int fd)
@@ -66,7 +48,7 @@ static const struct weft_cuda_table *prepare(struct gpud *gpud, struct weft_conf
         _exit(EXIT_FAILURE);
     }
     const struct weft_cuda_table *table =
-        weft_config_load(config, NULL, NULL) == WEFT_OK ? open_driver(gpud->driver) : NULL;
+        weft_config_load(config, NULL, NULL) == WEFT_OK ? weft_table_open(gpud->driver) : NULL;
     if (table == NULL)
         _exit(EXIT_FAILURE);
     weft_say_level((enum weft_level)config->log);
@@ -226,7 +208,7 @@ bool child_count_devices(const struct gpud *gpud, int *devices)
         return false;
     const pid_t pid = fork();
     if (pid == 0) {
-        const struct weft_cuda_table *table = open_driver(gpud->driver);
+        const struct weft_cuda_table *table = weft_table_open(gpud->driver);
         if (table == NULL || table->device_count(&count) != CUDA_SUCCESS)
             count = -1;
         (void)!write(ends[1], &count, sizeof(count));

@@ -124,10 +124,10 @@ struct weft_cuda_table {
 };
 
 /*
- * The driver of this machine, loaded once and initialised; NULL, with *reason a static text, if it
- * has none that serves. Any thread.
+ * "cuda": the driver of this machine, loaded once and initialised; "fake:OPTIONS": fake/fake.h.
+ * NULL: said. Any thread.
  */
-const struct weft_cuda_table *weft_table_load(const char **reason);
+const struct weft_cuda_table *weft_table_open(const char *name);
 
 /* The text of a driver's error, which needs no driver: "out of memory". Never NULL. */
 const char *weft_cuda_text(CUresult result);
