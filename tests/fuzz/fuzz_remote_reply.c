@@ -123,11 +123,7 @@ static void end(void)
     while (client.regions != NULL)
         client_region_drop(client.regions);
     client_forget_memory(&client.device[0]);
-    while (client.globals != NULL) {
-        struct client_global *global = client.globals;
-        client.globals = global->next;
-        free(global);
-    }
+    client.device[0].globals.count = 0;
     free(kernel->parameters);
     kernel->parameters = NULL;
     kernel->handles[1] = library.handles[1] = 0;

@@ -360,34 +360,22 @@ CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from
     return copy_plain(to, from, bytes, stream, false);
 }
 
-static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
-                     size_t pitch)
-{
-    return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
-}
-
 CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    struct copy copy = {.to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                                   c->dstY, c->dstPitch),
-                        .from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                                     c->srcY, c->srcPitch),
-                        .bytes = c->WidthInBytes,
-                        .rows = c->Height,
-                        .to_pitch = c->dstPitch,
-                        .from_pitch = c->srcPitch,
-                        .stream = stream};
+    struct weft_rows rows;
+    const CUresult result = weft_known_rows(&rows, c);
 
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
-                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch)))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (c->WidthInBytes == c->dstPitch && c->WidthInBytes == c->srcPitch) { /* no gaps */
-        copy.bytes *= copy.rows;
-        copy.rows = copy.rows != 0;
-    }
-    return copy_any(copy);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) /* no gaps */
+        return copy_plain(rows.to, rows.from, rows.width * rows.rows, stream, false);
+    return copy_any((struct copy){.to = rows.to,
+                                  .from = rows.from,
+                                  .bytes = rows.width,
+                                  .rows = rows.rows,
+                                  .to_pitch = rows.to_pitch,
+                                  .from_pitch = rows.from_pitch,
+                                  .stream = stream});
 }
 
 uint64_t weft_client_copied(void)

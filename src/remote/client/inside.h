@@ -17,9 +17,10 @@ enum { CLIENT_LANES = 64, CLIENT_QUERIES = 256, CLIENT_DEVICES = WEFT_KNOWN_MOST
 
 struct client_device {
     struct weft_known known;
-    uint64_t base, span;       /* of its memory */
-    uint64_t key;              /* of that region */
-    struct weft_ranges blocks; /* its allocations */
+    uint64_t base, span;        /* of its memory */
+    uint64_t key;               /* of that region */
+    struct weft_ranges blocks;  /* its allocations */
+    struct weft_ranges globals; /* variables of the program there */
 };
 
 struct client_server {
@@ -100,11 +101,6 @@ struct weft_client {
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
     struct weft_region *regions;
-    struct client_global {
-        struct client_global *next;
-        uint64_t address, bytes;
-        struct client_device *device;
-    } * globals;
     uint16_t calling[WEFT_COPIES]; /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
     struct weft_bell callbacks;
@@ -183,7 +179,6 @@ CUresult client_refuse(unsigned *said, const char *why);
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */
 void client_forget_memory(struct client_device *device);
-bool client_remember_global(struct client_device *device, uint64_t address, uint64_t bytes);
 
 /* ---- module.c */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);

@@ -230,10 +230,12 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
     if (result == CUDA_SUCCESS)
         result = client_call(device, WEFT_CALL_global, &library->handles[device->known.process], 1,
                              name, (uint32_t)strlen(name), &answer);
+    weft_lock(&client.lock);
     if (result == CUDA_SUCCESS &&
         (answer.count != 2 || answer.words[0] + answer.words[1] < answer.words[0] ||
-         !client_remember_global(device, answer.words[0], answer.words[1])))
+         !weft_ranges_remember(&device->globals, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
+    weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS) {
         *address = answer.words[0];
         if (bytes != NULL)

@@ -1,5 +1,5 @@
-/* remote/session/hold.c - see the header. */
-#include "remote/session/hold.h"
+/* remote/session/hold.c - see inside.h. */
+#include "remote/session/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,9 @@
 #include "remote/session/session.h"
 
 enum {
-    SESSION_CHUNKS = 64,    /* pinned memory for copies inside records */
-    SESSION_PENDING = 1024, /* waiting calls, copies and events of one program */
+    SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
+    SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
+    SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
     SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
     /*
      * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
@@ -39,9 +40,10 @@ struct session_device {
     CUcontext context;
     struct weft_arena arena;
     uint64_t arena_key;
-    CUstream in, out; /* of copies between processes: highest priority */
-    bool unmarked;    /* something landed since the last mark */
-    uint32_t closed;  /* gates */
+    struct weft_ranges globals; /* the program's variables there */
+    CUstream in, out;           /* of copies between processes: highest priority */
+    bool unmarked;              /* something landed since the last mark */
+    uint32_t closed;            /* gates */
 };
 
 /* What to do when a wait's events have passed, or failed with result. */
@@ -71,11 +73,26 @@ struct session_gate {
     uint32_t *word;     /* NULL: no gate */
     uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
-    bool soft;          /* it is closed in the session alone, hold.h */
+    bool soft;          /* it is closed in the session alone, hold.c */
     uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
     bool done;          /* it is there, perhaps before the gate */
     bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
+};
+
+/* What a record's order depends on. */
+struct session_touch {
+    uint64_t stream, events[2]; /* handles; 0: none, for a stream the default one */
+    bool in_stream, blocking;   /* blocking: with the default stream, or it is that */
+    bool whole;                 /* everything of its device */
+    bool asks;                  /* it only asks whether something is done */
+};
+
+struct session_held {
+    struct session_held *next;
+    struct session_touch touch;
+    int gate; /* number of the soft gate that it is; -1: a record, behind this */
+    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
 struct weft_session {
@@ -93,7 +110,7 @@ struct weft_session {
     bool asks;       /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
-    struct session_held *held, **last_held; /* hold.h */
+    struct session_held *held, **last_held; /* hold.c */
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char *chunks;
@@ -102,11 +119,6 @@ struct weft_session {
     uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
     unsigned char *image; /* that the program is sending */
     uint64_t image_bytes;
-    struct session_global {
-        uint64_t address, bytes;
-        int device;
-    } * globals;
-    uint32_t global_count;
     struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
     /* copies between processes */
     struct session_gate *gates; /* by number */
@@ -158,6 +170,20 @@ const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
 /* A stream of that device, or a default one. Errors: INVALID_HANDLE. */
 int session_stream(const struct weft_session *session, int device, uint64_t handle,
                    CUstream *stream);
+
+/*
+ * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A
+ * record is held behind a soft gate, which is one that the stream itself does not see, and where
+ * there is no memory for its data. Others overtake it.
+ */
+/*
+ * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
+ * executed nor held now.
+ */
+int session_take(struct weft_session *session, struct weft_record *record);
+/* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
+weft_status session_held_poll(struct weft_session *session, bool *did);
+void session_held_drop(struct weft_session *session);
 
 /* ---- wait.c */
 CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */

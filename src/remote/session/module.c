@@ -122,21 +122,6 @@ SESSION_DO(kernel)
                          k->count * (uint32_t)sizeof(k->parameters[0]));
 }
 
-static bool remember_global(struct weft_session *session, int device, uint64_t address,
-                            uint64_t bytes)
-{
-    for (uint32_t i = 0; i < session->global_count; i++)
-        if (session->globals[i].address == address && session->globals[i].device == device)
-            return true;
-    struct session_global *globals =
-        realloc(session->globals, (session->global_count + 1) * sizeof(*globals));
-    if (globals == NULL)
-        return false;
-    globals[session->global_count++] = (struct session_global){address, bytes, device};
-    session->globals = globals;
-    return true;
-}
-
 SESSION_DO(global)
 {
     char name[WEFT_NAME_MOST];
@@ -146,7 +131,8 @@ SESSION_DO(global)
     if (!name_of(record, name))
         return SESSION_WRONG;
     CUresult result = session->table->library_global(&address, &bytes, call->library, name);
-    if (result == CUDA_SUCCESS && !remember_global(session, record->device, address, bytes))
+    if (result == CUDA_SUCCESS &&
+        !weft_ranges_remember(&session->device[record->device].globals, address, bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t answer[] = {address, bytes};
     return session_reply(session, record, result, answer, 2, NULL, 0);

@@ -2,7 +2,7 @@
 #include "remote/session/session.h"
 
 #include "base/say.h"
-#include "remote/session/hold.h"
+#include "remote/session/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,24 +25,11 @@ CUresult session_use(struct weft_session *session, int device)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static bool has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
-{
-    if (weft_ranges_has(&session->device[device].arena.blocks, address, bytes))
-        return true;
-    for (uint32_t i = 0; i < session->global_count; i++) {
-        const struct session_global *global = &session->globals[i];
-        if (global->device == device && address >= global->address &&
-            address - global->address <= global->bytes &&
-            bytes <= global->bytes - (address - global->address))
-            return true;
-    }
-    return false;
-}
-
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
 {
     for (int d = 0; d < session->count; d++)
-        if (has(session, d, address, bytes))
+        if (weft_ranges_has(&session->device[d].arena.blocks, address, bytes) ||
+            weft_ranges_has(&session->device[d].globals, address, bytes))
             return d;
     return -1;
 }
@@ -285,6 +272,7 @@ static void close_devices(struct weft_session *session)
                 session->table->stream_destroy(device->out);
         }
         free(session->events[d]);
+        free(device->globals.list);
     }
     if (session->chunks != NULL)
         session->table->host_free(session->chunks);
@@ -312,7 +300,6 @@ void session_free(struct weft_session *session)
     drop_handles(session);
     close_devices(session);
     free(session->image);
-    free(session->globals);
     free(session);
 }
 

@@ -1,5 +1,5 @@
 /* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. */
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* remote/table/fake/memory.c - device memory of the fake driver, also by virtual addresses. */
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* remote/table/fake/module.c - kernels by name, and their launches, in the fake driver. */
 #include "base/say.h"
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -98,8 +98,8 @@ static void run_locked(const struct fake_op *op)
     switch (op->kind) {
     case FAKE_COPY:
         for (size_t r = 0; r < op->copy.rows; r++)
-            memmove((char *)op->copy.to + r * op->copy.to_pitch,
-                    (const char *)op->copy.from + r * op->copy.from_pitch, op->copy.bytes);
+            memmove((void *)(op->copy.to + r * op->copy.to_pitch),
+                    (const void *)(op->copy.from + r * op->copy.from_pitch), op->copy.width);
         break;
     case FAKE_FILL:
         for (size_t r = 0; r < op->fill.rows; r++)

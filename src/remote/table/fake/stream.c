@@ -78,7 +78,7 @@ FAKE_STREAM_CALL(stream_id, (CUstream handle, unsigned long long *value),
 FAKE_STREAM_CALL(stream_wait_value,
                  (CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags),
                  flags != CU_STREAM_WAIT_VALUE_GEQ ? CUDA_ERROR_NOT_SUPPORTED
-                 : fake_find((void *)address, 4, NULL) == FAKE_NOWHERE
+                 : fake_find((void *)address, 4) == FAKE_NOWHERE
                      ? CUDA_ERROR_INVALID_VALUE
                      : fake_push(stream, &(struct fake_op){.kind = FAKE_WAIT_VALUE,
                                                            .word = {(uint32_t *)address, value}}))
