@@ -154,16 +154,10 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}
-
 /* Whether who may come in is decided. */
 static bool take_secret(void)
 {
-    if (gpud.no_secret && gpud.secret_file == NULL && is_loopback(gpud.listen.host))
+    if (gpud.no_secret && gpud.secret_file == NULL && weft_is_loopback(gpud.listen.host))
         return true;
     if (gpud.no_secret)
         say("--no-secret is for a loopback address alone, and not beside --secret-file");

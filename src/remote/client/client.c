@@ -31,7 +31,7 @@ static weft_status ask_facts(struct client_device *device)
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "server %s, device %d: %s",
                         client.server[device->known.process].name, device->known.number,
-                        weft_cuda_text(result));
+                        weft_cuda_error(result)->text);
     facts->name[sizeof(facts->name) - 1] = 0;
     facts->pci[sizeof(facts->pci) - 1] = 0;
     if (answer.got != sizeof(*facts) || facts->devices < 1 || facts->devices > WEFT_LINK_DEVICES ||
@@ -124,8 +124,7 @@ static struct weft_servers servers;
 static enum weft_reach reach_of(void)
 {
     for (int i = 0; i < servers.count; i++)
-        if (strncmp(servers.at[i].host, "127.", 4) != 0 && strcmp(servers.at[i].host, "::1") != 0 &&
-            strcmp(servers.at[i].host, "localhost") != 0)
+        if (!weft_is_loopback(servers.at[i].host))
             return WEFT_REACH_NETWORK;
     return WEFT_REACH_HOST;
 }

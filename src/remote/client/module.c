@@ -97,7 +97,7 @@ static CUresult load(const struct client_device *device, struct client_library *
                  client.server[device->known.process].name,
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
-                 weft_cuda_text(result));
+                 weft_cuda_error(result)->text);
     if (result == CUDA_SUCCESS)
         *handle = answer.words[0];
     return result;

@@ -16,12 +16,12 @@ cudaError_t cudaPeekAtLastError(void)
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-    return weft_cuda_name((CUresult)error);
+    return weft_cuda_error((CUresult)error)->name;
 }
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    return weft_cuda_text((CUresult)error);
+    return weft_cuda_error((CUresult)error)->text;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)

@@ -328,7 +328,7 @@ static const char *pin(struct weft_device *device, void *memory, size_t bytes)
         result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
     return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                ? NULL
-               : weft_cuda_text(result);
+               : weft_cuda_error(result)->text;
 }
 
 static void unpin(struct weft_device *device, void *memory)
@@ -370,7 +370,8 @@ weft_status session_copies_open(struct weft_session *session)
     if (result == CUDA_SUCCESS && stage == NULL)
         result = session->table->host_alloc(&session->stage_memory, config->stage_memory, 0);
     if (result != CUDA_SUCCESS)
-        return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s", weft_cuda_text(result));
+        return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s",
+                        weft_cuda_error(result)->text);
     for (int i = 0; i < SESSION_GATES; i++) {
         session->words[i] = 0;
         session->free_words[session->free_word_count++] = (uint16_t)i;

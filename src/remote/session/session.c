@@ -190,7 +190,7 @@ static weft_status driver_error(CUresult result, const char *what)
 {
     if (result == CUDA_SUCCESS)
         return WEFT_OK;
-    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_text(result));
+    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_error(result)->text);
 }
 
 static weft_status open_device(struct weft_session *session, CUdevice ordinal)

@@ -35,7 +35,7 @@ static void load(void)
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const CUresult result = table.init(0);
     if (result != CUDA_SUCCESS)
-        why_not = weft_cuda_text(result);
+        why_not = weft_cuda_error(result)->text;
 }
 
 const struct weft_cuda_table *weft_table_open(const char *name)
