@@ -82,6 +82,13 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
         (void)needed;                                                                              \
     } while (0)
 
+/* A function that is another one with arguments of its own. */
+#define ALIAS(name, parameters, call)                                                              \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+
 /*
  * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
  * the same, where `out` must not be NULL; KNOW, where no context has to be current either.

@@ -53,10 +53,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetKernel(cudaKernel_t *handle, const void *function)
-{
-    return __cudaGetKernel(handle, function);
-}
+ALIAS(cudaGetKernel, (cudaKernel_t * handle, const void *function),
+      __cudaGetKernel(handle, function))
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
@@ -119,23 +117,20 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
 }
 
 /* A handle of __cudaGetKernel: known to be one. */
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
-                               size_t shared, cudaStream_t stream)
-{
-    return launch((struct cudart_symbol *)kernel, grid, block, parameters, shared, stream, false);
-}
+ALIAS(__cudaLaunchKernel,
+      (cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch((struct cudart_symbol *)kernel, grid, block, parameters, shared, stream, false))
 
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **parameters,
-                             size_t shared, cudaStream_t stream)
-{
-    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, false);
-}
+ALIAS(cudaLaunchKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, false))
 
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
-                                        void **parameters, size_t shared, cudaStream_t stream)
-{
-    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, true);
-}
+ALIAS(cudaLaunchCooperativeKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, true))
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **parameters)
@@ -247,12 +242,9 @@ ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
           (int *blocks, const void *function, int threads, size_t shared, unsigned flags),
           blocks == NULL, occupancy_blocks(blocks, found, threads, shared, flags))
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
-                                                          int threads, size_t shared)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared,
-                                                                  0);
-}
+ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+      (int *blocks, const void *function, int threads, size_t shared),
+      cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0))
 
 ON_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
           (size_t * bytes, const void *function, int blocks, int threads), bytes == NULL,
