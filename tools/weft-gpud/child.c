@@ -42,8 +42,7 @@ static bool confine(struct gpud *gpud)
                                         setgid(gpud->group) == 0 && setuid(gpud->user) == 0));
 }
 
-/* ---- a session waits for its program, and serves it -------------------------------------------
- */
+/* ---- a session waits for its program, and serves it ------------------------------------------ */
 
 /* What it is told: the request, and with it the program's connection. */
 union passed {

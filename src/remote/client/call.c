@@ -53,8 +53,7 @@ static weft_status take_records(int process, bool *did)
             status = take_answer(record);
         if (status != WEFT_OK)
             return weft_links_fail(&client.links, status,
-                                   "server %s sent an answer that makes no "
-                                   "sense",
+                                   "server %s sent an answer that makes no sense",
                                    client.server[process].name);
         weft_ring_in_done(ring, record);
         *did = true;
@@ -240,8 +239,7 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     return answer->result;
 }
 
-/* ---- answers that are remembered ---------------------------------------------------------------
- */
+/* ---- answers that are remembered ------------------------------------------------------------- */
 
 void client_forget_queries(void)
 {

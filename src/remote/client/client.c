@@ -115,8 +115,7 @@ static void drain(void)
     }
 }
 
-/* ---- servers of weft-gpud ---------------------------------------------------------------------
- */
+/* ---- servers of weft-gpud -------------------------------------------------------------------- */
 
 static struct weft_servers servers;
 

@@ -36,11 +36,6 @@ struct copy {
     bool waits;                 /* the caller does, in any case */
 };
 
-static bool on_device(enum client_place place)
-{
-    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
-}
-
 static CUresult synchronize(const struct copy *c)
 {
     return client_synchronize(c->at, c->stream);
@@ -256,13 +251,13 @@ static bool goes_whole(const struct copy *c)
 {
     if (c->rows == 1 || goes_direct(c))
         return true;
-    if (on_device(c->to_place) && on_device(c->from_place))
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return c->to_device == c->from_device;
     if (c->bytes > WEFT_COPY_INSIDE)
         return false;
-    return on_device(c->to_place)
+    return client_on_device(c->to_place)
                ? c->to_device == c->at && !(c->region != NULL && c->writers)
-               : on_device(c->from_place) && c->from_device == c->at && c->region == NULL;
+               : client_on_device(c->from_place) && c->from_device == c->at && c->region == NULL;
 }
 
 static CUresult copy_placed(struct copy *c)
@@ -271,11 +266,11 @@ static CUresult copy_placed(struct copy *c)
 
     if (goes_direct(c))
         return copy_near(c);
-    if (on_device(c->to_place) && on_device(c->from_place))
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return copy_on_devices(c);
-    if (on_device(c->to_place))
+    if (client_on_device(c->to_place))
         return copy_from_host(c);
-    if (on_device(c->from_place))
+    if (client_on_device(c->from_place))
         return copy_to_host(c);
     result = synchronize(c);
     if (result == CUDA_SUCCESS)
@@ -334,8 +329,8 @@ CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from
     struct client_device *device;
 
     (void)to_context, (void)from_context;
-    if (bytes != 0 && (!on_device(client_find(to, bytes, &device)) ||
-                       !on_device(client_find(from, bytes, &device))))
+    if (bytes != 0 && (!client_on_device(client_find(to, bytes, &device)) ||
+                       !client_on_device(client_find(from, bytes, &device))))
         return CUDA_ERROR_INVALID_VALUE;
     return copy_plain(to, from, bytes, stream, false);
 }

@@ -197,8 +197,7 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
                                    CUdeviceptr address)
 {
     struct client_device *device;
-    const enum client_place place = client_find(address, 1, &device);
-    const bool there = place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+    const bool there = client_on_device(client_find(address, 1, &device));
 
     weft_lock(&client.lock);
     const struct weft_region *region = client_region_at((void *)address, 1);

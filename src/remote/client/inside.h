@@ -166,6 +166,10 @@ enum client_place {
     CLIENT_GLOBAL, /* all of it in a variable of a device */
     CLIENT_NOWHERE /* among a device's addresses, but not in an allocation */
 };
+static inline bool client_on_device(enum client_place place)
+{
+    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+}
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */
 struct weft_region *client_region_at(const void *memory, size_t bytes);

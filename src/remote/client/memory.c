@@ -198,7 +198,7 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         return CUDA_ERROR_INVALID_VALUE;
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     const bool near = device == route.device;
-    if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
+    if (!client_on_device(place))
         return CUDA_ERROR_INVALID_VALUE;
     if (!near)
         result = client_synchronize(route.device, stream);

@@ -92,8 +92,7 @@ static CUresult load(const struct client_device *device, struct client_library *
         result = CLIENT_CALL(device, load, &answer, library->bytes);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         weft_say(WEFT_SAY_ERROR,
-                 "server %s has no code for its device of compute capability %d.%d: "
-                 "%s",
+                 "server %s has no code for its device of compute capability %d.%d: %s",
                  client.server[device->known.process].name,
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],

@@ -120,8 +120,7 @@ SESSION_DO(host)
     return close_gate(session, record->device, call->number, call->stream, -1, true);
 }
 
-/* ---- an event of this server, for a gate of another -------------------------------------------
- */
+/* ---- an event of this server, for a gate of another ------------------------------------------ */
 
 static CUresult signal_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
@@ -231,8 +230,7 @@ static bool fetched(void *context, int device, void *ticket, bool *there)
     return *there || result == CUDA_ERROR_NOT_READY;
 }
 
-/* ---- landing: pieces that arrive for device memory --------------------------------------------
- */
+/* ---- landing: pieces that arrive for device memory ------------------------------------------- */
 
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
@@ -321,14 +319,9 @@ static bool settle(void *context)
 /* The network's memory, from which pieces land: the driver fetches it without a processor. */
 static const char *pin(struct weft_device *device, void *memory, size_t bytes)
 {
-    struct weft_session *session = (struct weft_session *)(void *)device;
-    CUresult result = session_use(session, 0);
+    const CUresult result = session_pin((struct weft_session *)(void *)device, memory, bytes);
 
-    if (result == CUDA_SUCCESS)
-        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
-    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-               ? NULL
-               : weft_cuda_error(result)->text;
+    return result == CUDA_SUCCESS ? NULL : weft_cuda_error(result)->text;
 }
 
 static void unpin(struct weft_device *device, void *memory)

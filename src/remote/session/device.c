@@ -94,14 +94,9 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
     session_use(session, wait->device);
     for (uint32_t i = 0; i < session->handles.count; i++) {
         struct weft_place *place = &session->handles.places[i];
-        if (place->device != wait->device ||
-            (place->kind != WEFT_STREAM && place->kind != WEFT_EVENT))
-            continue;
-        if (place->kind == WEFT_STREAM)
-            session->table->stream_destroy(place->object);
-        else
-            session_event_destroy(session, place->object);
-        weft_handles_remove(&session->handles, place);
+        if (place->device == wait->device &&
+            (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT))
+            session_drop(session, place);
     }
     while (arena->blocks.count > 0 &&
            weft_arena_free(arena, arena->blocks.list[0].at, false) == CUDA_SUCCESS)
@@ -177,19 +172,13 @@ SESSION_DO(stream_destroy)
     struct weft_place *place =
         weft_handles_find(&session->handles, WEFT_STREAM, weft_record_words(record)[0]);
 
-    if (place == NULL) /* a default one */
-        return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result = session->table->stream_destroy(place->object);
-    weft_handles_remove(&session->handles, place);
-    return result;
+    return place != NULL ? session_drop(session, place)
+                         : CUDA_ERROR_INVALID_HANDLE; /* a default one */
 }
 
 SESSION_DO(event_destroy)
 {
-    const CUresult result = session_event_destroy(session, call->event->object);
-
-    weft_handles_remove(&session->handles, call->event);
-    return result;
+    return session_drop(session, call->event);
 }
 
 SESSION_DO(bye)

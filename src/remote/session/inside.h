@@ -151,6 +151,8 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
 /* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+/* What the program made goes, and its handle. Errors: the driver's. */
+CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
@@ -216,6 +218,8 @@ void session_waits_poll(struct weft_session *session, bool *did);
 bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
+/* Memory of this process, for all its devices; perhaps it is pinned already. */
+CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
 /* When no gates are closed: what the driver may do only by waiting for its devices. */

@@ -239,22 +239,27 @@ static weft_status open_chunks(struct weft_session *session)
                         "pinned memory");
 }
 
-/* Everything of a device's that the program made. */
+CUresult session_drop(struct weft_session *session, struct weft_place *place)
+{
+    CUresult result = session_use(session, place->device);
+
+    if (place->kind == WEFT_STREAM)
+        result = session->table->stream_destroy(place->object);
+    else if (place->kind == WEFT_EVENT)
+        result = session_event_destroy(session, place->object);
+    else if (place->kind == WEFT_LIBRARY)
+        result = session->table->library_unload(place->object);
+    else if (place->kind == WEFT_FUNCTION)
+        free(place->object);
+    weft_handles_remove(&session->handles, place);
+    return result;
+}
+
 static void drop_handles(struct weft_session *session)
 {
-    for (uint32_t i = 0; i < session->handles.count; i++) {
-        struct weft_place *place = &session->handles.places[i];
-        if (session_use(session, place->device) != CUDA_SUCCESS)
-            continue;
-        if (place->kind == WEFT_STREAM)
-            session->table->stream_destroy(place->object);
-        else if (place->kind == WEFT_EVENT)
-            session->table->event_destroy(place->object);
-        else if (place->kind == WEFT_LIBRARY)
-            session->table->library_unload(place->object);
-        else if (place->kind == WEFT_FUNCTION)
-            free(place->object);
-    }
+    for (uint32_t i = 0; i < session->handles.count; i++)
+        if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
+            session_drop(session, &session->handles.places[i]);
     free(session->handles.places);
 }
 

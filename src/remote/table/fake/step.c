@@ -214,8 +214,7 @@ CUresult fake_drain_device(struct fake_device *device)
     return device->error;
 }
 
-/* ---- the end of a device ----------------------------------------------------------------------
- */
+/* ---- the end of a device --------------------------------------------------------------------- */
 
 /* Everything of the device ends, also what never would. */
 void fake_reset_streams(struct fake_device *device)
