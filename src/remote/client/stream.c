@@ -89,7 +89,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     if (answer.count < count - asked)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)
-        if (arguments[i].kind >= WEFT_OUT)
+        if (arguments[i].kind == WEFT_OUT)
             memcpy((void *)arguments[i].word, &answer.words[taken++], arguments[i].bytes);
     return CUDA_SUCCESS;
 }
@@ -100,7 +100,6 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 #define STAR_EVENT
 #define STAR_FUNCTION
 #define STAR_OUT                   *
-#define STAR_NEW                   *
 #define SIGN(kind, type, name)     , type STAR_##kind name
 #define ARGUMENT(kind, type, name) {WEFT_##kind, (uint64_t)name, sizeof(type)},
 

@@ -70,7 +70,8 @@ SESSION_DO(facts)
     struct weft_facts facts;
 
     const CUresult result = read_facts(session, record->device, &facts);
-    return session_reply(session, record, result, NULL, 0, &facts, sizeof(facts));
+    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &facts, sizeof(facts))
+                                  : (int)result;
 }
 
 SESSION_DO(peer_enable)
@@ -127,20 +128,30 @@ SESSION_DO(event_synchronize)
                               0);
 }
 
+SESSION_DO(stream_create)
+{
+    CUstream made = NULL;
+
+    const CUresult result = session->table->stream_create(&made, call->flags, call->priority);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made);
+    return call->stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 SESSION_DO(event_create)
 {
-    CUevent event = NULL;
-    uint64_t handle = 0;
+    CUevent made = NULL;
 
-    CUresult result = session->table->event_create(&event, call->flags);
-    if (result == CUDA_SUCCESS &&
-        (handle = weft_handles_add(&session->handles, WEFT_EVENT, record->device, event)) == 0) {
-        session->table->event_destroy(event);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (result == CUDA_SUCCESS)
-        weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = call->flags;
-    return session_reply(session, record, result, &handle, 1, NULL, 0);
+    const CUresult result = session->table->event_create(&made, call->flags);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const uint64_t handle = session_name(session, WEFT_EVENT, record->device, made);
+    if (handle == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = call->flags;
+    call->event = (CUevent)handle;
+    return CUDA_SUCCESS;
 }
 
 /*

@@ -55,21 +55,29 @@ static int find_library(const struct weft_session *session, int device, uint64_t
     return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
 }
 
-static CUresult add_stream(struct weft_session *session, int device, CUstream stream,
-                           uint64_t *handle)
-{
-    *handle = weft_handles_add(&session->handles, WEFT_STREAM, device, stream);
-    if (*handle == 0)
-        session->table->stream_destroy(stream);
-    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
+/* ---- functions of the driver ------------------------------------------------------------------
+ */
 
-/* ---- from words to calls --------------------------------------------------------------------- */
+#define PASS_IN(name)          , call->name
+#define PASS_OUT(name)         , &call->name
+#define PASS_STREAM(name)      , call->name
+#define PASS_EVENT(name)       , call->name->object
+#define PASS_FUNCTION(name)    , call->name->functions[record->device]
+#define PASS(kind, type, name) PASS_##kind(name)
 
-/* An argument, from the next word. */
+#define WEFT_CALL(name, class, ...)                                                                \
+    SESSION_DO(name)                                                                               \
+    {                                                                                              \
+        return (int)session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)));                 \
+    }
+#define WEFT_CALL_BY_HAND(name, ...)
+#include "remote/wire/calls.def"
+
+/* ---- from words to arguments, and back ---------------------------------------------------------
+ */
+
 #define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
 #define TAKE_OUT(name)
-#define TAKE_NEW(name)
 #define TAKE_STREAM(name)   TAKE_HANDLE(session_stream, name)
 #define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
 #define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
@@ -79,57 +87,33 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
         result = find(session, record->device, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
-/* It, as the driver's function takes it. */
-#define PASS_IN(name)          , call.name
-#define PASS_OUT(name)         , &call.name
-#define PASS_NEW(name)         , &call.name
-#define PASS_STREAM(name)      , call.name
-#define PASS_EVENT(name)       , call.name->object
-#define PASS_FUNCTION(name)    , call.name->functions[record->device]
-#define PASS(kind, type, name) PASS_##kind(name)
-
-/* It in the answer. */
 #define GIVE_IN(name)
 #define GIVE_OUT(name) memcpy(&answer[given++], &call.name, sizeof(call.name));
-#define GIVE_NEW(name)                                                                             \
-    if (result == CUDA_SUCCESS)                                                                    \
-        result = add_stream(session, record->device, call.name, &answer[given++]);
 #define GIVE_STREAM(name)
 #define GIVE_EVENT(name)
 #define GIVE_FUNCTION(name)
+#define GIVE_LIBRARY(name)
 #define GIVE(kind, type, name) GIVE_##kind(name)
 
 #define WEFT_CALL(name, class, ...)                                                                \
     static int take_##name(struct weft_session *session, struct weft_record *record,               \
                            const uint64_t *word)                                                   \
     {                                                                                              \
-        struct {                                                                                   \
-            WEFT_EACH(SESSION_FIELD, __VA_ARGS__)                                                  \
-        } call = {0};                                                                              \
+        struct session_call_##name call = {};                                                      \
         uint64_t answer[WEFT_WORDS_MOST] = {0};                                                    \
         uint32_t given = 0;                                                                        \
         int result = CUDA_SUCCESS;                                                                 \
         (void)word;                                                                                \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
-        if (result == CUDA_SUCCESS)                                                                \
-            result = (int)session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)));           \
+        if (result != CUDA_SUCCESS)                                                                \
+            return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                 \
+        result = session_do_##name(session, record, &call);                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
-        return result != CUDA_SUCCESS                                                              \
-                   ? result                                                                        \
-                   : session_reply(session, record, CUDA_SUCCESS, answer, given, NULL, 0);         \
+        return result == CUDA_SUCCESS && given != 0                                                \
+                   ? session_reply(session, record, answer, given, NULL, 0)                        \
+                   : result;                                                                       \
     }
-#define WEFT_CALL_BY_HAND(name, class, ...)                                                        \
-    static int take_##name(struct weft_session *session, struct weft_record *record,               \
-                           const uint64_t *word)                                                   \
-    {                                                                                              \
-        struct session_call_##name call = {};                                                      \
-        int result = CUDA_SUCCESS;                                                                 \
-        (void)word;                                                                                \
-        WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
-        if (result == CUDA_SUCCESS)                                                                \
-            return session_do_##name(session, record, &call);                                      \
-        return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                     \
-    }
+#define WEFT_CALL_BY_HAND WEFT_CALL
 #include "remote/wire/calls.def"
 
 /* ---- all ------------------------------------------------------------------------------------- */

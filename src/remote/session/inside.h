@@ -148,9 +148,12 @@ CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes);
-/* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
-int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+/* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
+int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+/* A handle for what the program made; 0: no memory, and it is gone again. */
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object);
 /* What the program made goes, and its handle. Errors: the driver's. */
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
@@ -226,11 +229,13 @@ void *session_shared(const struct weft_session *session, uint64_t address, uint6
 void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
-/* ---- memory.c, module.c, copies.c, device.c: the calls written by hand */
-/* Their arguments, by the names that they have in calls.def. */
+/*
+ * ---- memory.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
+ * driver's. Arguments have the names that they have in calls.def. A value of an answer is set on
+ * CUDA_SUCCESS.
+ */
 #define SESSION_IN(type)                type
 #define SESSION_OUT(type)               type
-#define SESSION_NEW(type)               type
 #define SESSION_STREAM(type)            type
 #define SESSION_EVENT(type)             struct weft_place *
 #define SESSION_FUNCTION(type)          struct session_kernel *
@@ -239,13 +244,13 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 #define SESSION_DO(name)                                                                           \
     int session_do_##name(struct weft_session *session __attribute__((unused)),                    \
                           struct weft_record *record __attribute__((unused)),                      \
-                          const struct session_call_##name *call __attribute__((unused)))
-#define WEFT_CALL(name, ...)
-#define WEFT_CALL_BY_HAND(name, class, ...)                                                        \
+                          struct session_call_##name *call __attribute__((unused)))
+#define WEFT_CALL(name, class, ...)                                                                \
     struct session_call_##name {                                                                   \
         WEFT_EACH(SESSION_FIELD, __VA_ARGS__)                                                      \
     };                                                                                             \
     SESSION_DO(name);
+#define WEFT_CALL_BY_HAND WEFT_CALL
 #include "remote/wire/calls.def"
 
 weft_status session_copies_open(struct weft_session *session);

@@ -25,24 +25,24 @@ SESSION_DO(arena)
     if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
                                                           false, &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    return session_reply(session, record, result, &device->arena_key, 1, NULL, 0);
+    call->key = device->arena_key;
+    return result;
 }
 
 SESSION_DO(alloc)
 {
     struct weft_arena *arena = &session->device[record->device].arena;
-    uint64_t address = 0;
     bool over = false;
 
     if (arena->base == 0)
         return SESSION_WRONG;
-    const CUresult result = weft_arena_alloc(arena, call->bytes, &address, &over);
+    const CUresult result = weft_arena_alloc(arena, call->bytes, &call->address, &over);
     if (over && session->limits->memory != 0)
         weft_say(WEFT_SAY_WARN,
                  "the program would hold %llu MiB of device %d, its share is %llu MiB",
                  (unsigned long long)((arena->used + call->bytes) >> 20), record->device,
                  (unsigned long long)(arena->share >> 20));
-    return session_reply(session, record, result, &address, 1, NULL, 0);
+    return result;
 }
 
 /* The device is idle, or the stream has come so far. */
@@ -86,12 +86,13 @@ SESSION_DO(free_async)
 SESSION_DO(mem_info)
 {
     const struct weft_arena *arena = &session->device[record->device].arena;
-    size_t available = 0, total = 0;
 
-    const CUresult result = session->table->mem_info(&available, &total);
+    const CUresult result = session->table->mem_info(&call->available, &call->total);
     const uint64_t own = arena->share - arena->used;
-    const uint64_t numbers[] = {own < available ? own : available, arena->share};
-    return session_reply(session, record, result, numbers, 2, NULL, 0);
+    if (own < call->available)
+        call->available = own;
+    call->total = arena->share;
+    return result;
 }
 
 /* From where rows begin to where they end; 0: they make no sense. */

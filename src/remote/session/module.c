@@ -50,7 +50,6 @@ SESSION_DO(load)
 {
     CUlibrary library = NULL;
     CUresult result = CUDA_ERROR_INVALID_IMAGE;
-    uint64_t handle = 0;
 
     if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
@@ -59,12 +58,10 @@ SESSION_DO(load)
             session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
     free(session->image);
     session->image = NULL;
-    if (result == CUDA_SUCCESS &&
-        (handle = weft_handles_add(&session->handles, WEFT_LIBRARY, 0, library)) == 0) {
-        session->table->library_unload(library);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    return session_reply(session, record, result, &handle, 1, NULL, 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->library = session_name(session, WEFT_LIBRARY, 0, library);
+    return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* The name behind a record, ended. */
@@ -111,31 +108,26 @@ SESSION_DO(kernel)
     if (result != CUDA_SUCCESS)
         return result;
     struct session_kernel *k = describe(session->table, kernel);
-    const uint64_t handle =
-        k != NULL ? weft_handles_add(&session->handles, WEFT_FUNCTION, 0, k) : 0;
-    if (handle == 0) {
-        free(k);
+    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k) : 0;
+    if (handle == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     const uint64_t answer[] = {handle, k->count};
-    return session_reply(session, record, CUDA_SUCCESS, answer, 2, k->parameters,
+    return session_reply(session, record, answer, 2, k->parameters,
                          k->count * (uint32_t)sizeof(k->parameters[0]));
 }
 
 SESSION_DO(global)
 {
     char name[WEFT_NAME_MOST];
-    CUdeviceptr address = 0;
-    size_t bytes = 0;
 
     if (!name_of(record, name))
         return SESSION_WRONG;
-    CUresult result = session->table->library_global(&address, &bytes, call->library, name);
-    if (result == CUDA_SUCCESS &&
-        !weft_ranges_remember(&session->device[record->device].globals, address, bytes))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t answer[] = {address, bytes};
-    return session_reply(session, record, result, answer, 2, NULL, 0);
+    const CUresult result =
+        session->table->library_global(&call->address, &call->bytes, call->library, name);
+    return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
+                                                           call->address, call->bytes)
+               ? CUDA_ERROR_OUT_OF_MEMORY
+               : result;
 }
 
 SESSION_DO(launch)

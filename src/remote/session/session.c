@@ -59,10 +59,10 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
     return true;
 }
 
-int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes)
 {
-    return session_answer(session, record->lane, result, words, count, extra, bytes)
+    return session_answer(session, record->lane, CUDA_SUCCESS, words, count, extra, bytes)
                ? SESSION_LATER
                : SESSION_WRONG;
 }
@@ -239,18 +239,35 @@ static weft_status open_chunks(struct weft_session *session)
                         "pinned memory");
 }
 
+static CUresult destroy(struct weft_session *session, int kind, void *object)
+{
+    switch (kind) {
+    case WEFT_STREAM:
+        return session->table->stream_destroy(object);
+    case WEFT_EVENT:
+        return session_event_destroy(session, object);
+    case WEFT_LIBRARY:
+        return session->table->library_unload(object);
+    default:
+        free(object);
+        return CUDA_SUCCESS;
+    }
+}
+
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object)
+{
+    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object);
+
+    if (handle == 0)
+        destroy(session, kind, object);
+    return handle;
+}
+
 CUresult session_drop(struct weft_session *session, struct weft_place *place)
 {
-    CUresult result = session_use(session, place->device);
-
-    if (place->kind == WEFT_STREAM)
-        result = session->table->stream_destroy(place->object);
-    else if (place->kind == WEFT_EVENT)
-        result = session_event_destroy(session, place->object);
-    else if (place->kind == WEFT_LIBRARY)
-        result = session->table->library_unload(place->object);
-    else if (place->kind == WEFT_FUNCTION)
-        free(place->object);
+    session_use(session, place->device);
+    const CUresult result = destroy(session, place->kind, place->object);
     weft_handles_remove(&session->handles, place);
     return result;
 }

@@ -36,8 +36,7 @@ enum weft_argument {
     WEFT_FUNCTION,
     WEFT_LIBRARY,
     WEFT_IN,
-    WEFT_OUT, /* from here on: of the answer */
-    WEFT_NEW
+    WEFT_OUT /* of the answer */
 };
 
 /* For each argument of a line of calls.def: macro(kind, type, name). */
