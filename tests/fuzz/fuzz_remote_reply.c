@@ -170,7 +170,8 @@ static void call(unsigned which)
         (void)client_kernel_function(&function, (CUkernel)kernel);
         break;
     case 7:
-        (void)client_launch(function, 1, 1, 1, 1, 1, 1, 0, stream, all, NULL);
+        (void)client_launch(&(CUlaunchConfig){1, 1, 1, 1, 1, 1, 0, stream, NULL, 0}, function, all,
+                            NULL);
         break;
     case 8:
         (void)client_copy((CUdeviceptr)host, memory, 1000);

@@ -109,11 +109,10 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
         error = check_shared(driver, function, shared);
     if (error != cudaSuccess)
         return cudart_done(error);
-    return cudart_driver_done(
-        cooperative ? driver->launch_cooperative(function, grid.x, grid.y, grid.z, block.x, block.y,
-                                                 block.z, (unsigned)shared, stream, parameters)
-                    : driver->launch(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                     (unsigned)shared, stream, parameters, NULL));
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {grid.x,  grid.y,           grid.z, block.x,    block.y,
+                                   block.z, (unsigned)shared, stream, &attribute, cooperative};
+    return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
 }
 
 /* A handle of __cudaGetKernel: known to be one. */

@@ -134,19 +134,21 @@ SESSION_DO(launch)
 {
     const struct session_kernel *kernel = call->kernel;
     void *parameters[WEFT_KERNEL_PARAMETERS];
-    CUfunction function = kernel->functions[record->device];
-    const uint32_t gx = (uint32_t)call->grid_x_y, gy = (uint32_t)(call->grid_x_y >> 32),
-                   gz = (uint32_t)call->grid_z_block_x, bx = (uint32_t)(call->grid_z_block_x >> 32),
-                   by = (uint32_t)call->block_y_z, bz = (uint32_t)(call->block_y_z >> 32),
-                   shared = (uint32_t)call->shared_cooperative;
-    const bool cooperative = call->shared_cooperative >> 32 != 0;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {.gridDimX = (uint32_t)call->grid_x_y,
+                                   .gridDimY = (uint32_t)(call->grid_x_y >> 32),
+                                   .gridDimZ = (uint32_t)call->grid_z_block_x,
+                                   .blockDimX = (uint32_t)(call->grid_z_block_x >> 32),
+                                   .blockDimY = (uint32_t)call->block_y_z,
+                                   .blockDimZ = (uint32_t)(call->block_y_z >> 32),
+                                   .sharedMemBytes = (uint32_t)call->shared_cooperative,
+                                   .hStream = call->stream,
+                                   .attrs = &attribute,
+                                   .numAttrs = call->shared_cooperative >> 32 != 0};
 
     if (record->extra != kernel->bytes)
         return SESSION_WRONG;
     for (uint32_t i = 0; i < kernel->count; i++)
         parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
-    return cooperative ? session->table->launch_cooperative(function, gx, gy, gz, bx, by, bz,
-                                                            shared, call->stream, parameters)
-                       : session->table->launch(function, gx, gy, gz, bx, by, bz, shared,
-                                                call->stream, parameters, NULL);
+    return session->table->launch(&config, kernel->functions[record->device], parameters, NULL);
 }

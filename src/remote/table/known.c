@@ -220,3 +220,11 @@ CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
                                .from_pitch = c->srcPitch};
     return CUDA_SUCCESS;
 }
+
+bool weft_is_cooperative(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            return config->attrs[i].value.cooperative != 0;
+    return false;
+}

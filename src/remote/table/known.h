@@ -79,6 +79,8 @@ struct weft_rows {
 };
 /* Errors: NOT_SUPPORTED: of arrays; INVALID_VALUE: rows overlap, or are too many. */
 CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/* Of a launch's attributes the one that counts. */
+bool weft_is_cooperative(const CUlaunchConfig *config);
 /* Whether kernels of one device reach the other's memory: only within a server. */
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer);
 

@@ -50,8 +50,7 @@
     X(function_set_cache, cuFuncSetCacheConfig)                                                    \
     X(occupancy_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                      \
     X(occupancy_shared, cuOccupancyAvailableDynamicSMemPerBlock)                                   \
-    X(launch, cuLaunchKernel)                                                                      \
-    X(launch_cooperative, cuLaunchCooperativeKernel)                                               \
+    X(launch, cuLaunchKernelEx)                                                                    \
     X(launch_host, cuLaunchHostFunc)                                                               \
     /* memory */                                                                                   \
     X(alloc, cuMemAlloc)                                                                           \

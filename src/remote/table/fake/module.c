@@ -301,27 +301,21 @@ static CUresult launch(struct fake_device *device, const struct kernel *kernel,
     return result;
 }
 
-CUresult fake_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                     unsigned by, unsigned bz, unsigned shared, CUstream handle, void **parameters,
-                     void **extra)
+CUresult fake_launch(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
 {
-    struct fake_op op = {
-        .kernel.launch = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared}};
+    struct fake_op op = {.kernel.launch = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                                           .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                                           .shared = c->sharedMemBytes}};
     struct fake_device *device;
     CUresult result = fake_enter(&device);
 
+    if (result == CUDA_SUCCESS && extra != NULL)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result == CUDA_SUCCESS && weft_is_cooperative(c) &&
+        (uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ > 4 * 32)
+        result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     if (result == CUDA_SUCCESS)
-        result = extra != NULL ? CUDA_ERROR_NOT_SUPPORTED
-                               : launch(device, kernel_of(function), fake_stream_of(device, handle),
-                                        &op, parameters);
+        result = launch(device, kernel_of(function), fake_stream_of(device, c->hStream), &op,
+                        parameters);
     return fake_end(result);
-}
-
-CUresult fake_launch_cooperative(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                 unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                 CUstream stream, void **parameters)
-{
-    return (uint64_t)gx * gy * gz > 4 * 32
-               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-               : fake_launch(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, NULL);
 }
