@@ -207,26 +207,22 @@ static bool fetch(void *context, int device, void *memory, uint64_t from, size_t
                   void **ticket)
 {
     struct weft_session *session = context;
-    CUevent event = session_event(session, device);
     CUstream out = session->device[device].out;
+    CUevent event = NULL;
 
-    if (event == NULL || session_use(session, device) != CUDA_SUCCESS)
-        return false;
+    const bool begun =
+        session_use(session, device) == CUDA_SUCCESS &&
+        session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
+        session_record(session, device, out, &event) == CUDA_SUCCESS;
     *ticket = event;
-    return session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
-           session->table->event_record(event, out) == CUDA_SUCCESS;
+    return begun;
 }
 
 static bool fetched(void *context, int device, void *ticket, bool *there)
 {
-    struct weft_session *session = context;
+    const CUresult result = session_passed(context, device, ticket);
 
-    if (session_use(session, device) != CUDA_SUCCESS)
-        return false;
-    const CUresult result = session->table->event_query(ticket);
     *there = result == CUDA_SUCCESS;
-    if (*there)
-        session_event_back(session, device, ticket);
     return *there || result == CUDA_ERROR_NOT_READY;
 }
 
@@ -252,11 +248,9 @@ static bool mark(void *context, uint64_t *number)
     for (int d = 0; d < session->count; d++) {
         if (!session->device[d].unmarked)
             continue;
-        CUevent event = session_event(session, d);
-        if (event == NULL || session_use(session, d) != CUDA_SUCCESS ||
-            session->table->event_record(event, session->device[d].in) != CUDA_SUCCESS)
+        if (session_record(session, d, session->device[d].in, &session->marks[place].event[d]) !=
+            CUDA_SUCCESS)
             return false;
-        session->marks[place].event[d] = event;
         session->device[d].unmarked = false;
     }
     *number = session->mark++;
@@ -290,16 +284,12 @@ static bool settled(void *context, uint64_t number, bool *there)
     for (int d = 0; d < session->count && *there; d++) {
         if (events[d] == NULL)
             continue;
-        if (session_use(session, d) != CUDA_SUCCESS)
-            return false;
-        const CUresult result = session->table->event_query(events[d]);
+        const CUresult result = session_passed(session, d, events[d]);
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
             return false;
         *there = result == CUDA_SUCCESS;
-        if (*there) {
-            session_event_back(session, d, events[d]);
+        if (*there)
             events[d] = NULL;
-        }
     }
     return !*there || open_landed(session, number);
 }

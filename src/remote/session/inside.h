@@ -40,10 +40,12 @@ struct session_device {
     CUcontext context;
     struct weft_arena arena;
     uint64_t arena_key;
-    struct weft_ranges globals; /* the program's variables there */
-    CUstream in, out;           /* of copies between processes: highest priority */
-    bool unmarked;              /* something landed since the last mark */
-    uint32_t closed;            /* gates */
+    struct weft_ranges globals;      /* the program's variables there */
+    CUstream in, out;                /* of copies between processes: highest priority */
+    bool unmarked;                   /* something landed since the last mark */
+    uint32_t closed;                 /* gates */
+    CUevent events[SESSION_PENDING]; /* free ones */
+    uint32_t event_count;
 };
 
 /* What to do when a wait's events have passed, or failed with result. */
@@ -114,10 +116,8 @@ struct weft_session {
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char *chunks;
-    bool chunk_used[SESSION_CHUNKS];    /* by a wait */
-    CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
-    uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
-    unsigned char *image; /* that the program is sending */
+    bool chunk_used[SESSION_CHUNKS]; /* by a wait */
+    unsigned char *image;            /* that the program is sending */
     uint64_t image_bytes;
     struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
     /* copies between processes */
@@ -191,8 +191,10 @@ weft_status session_held_poll(struct weft_session *session, bool *did);
 void session_held_drop(struct weft_session *session);
 
 /* ---- wait.c */
-CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
-void session_event_back(struct weft_session *session, int device, CUevent event);
+/* An event of the session's own, recorded in a stream. */
+CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event);
+/* Whether it has passed; then it is gone. Errors: NOT_READY, the driver's. */
+CUresult session_passed(struct weft_session *session, int device, CUevent event);
 /*
  * A wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full; each
  * record that may wait is one that hold.c knows to hold.

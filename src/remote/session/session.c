@@ -286,14 +286,13 @@ static void close_devices(struct weft_session *session)
         struct session_device *device = &session->device[d];
         if (session_use(session, d) == CUDA_SUCCESS) {
             weft_arena_close(&device->arena);
-            while (session->event_count[d] > 0)
-                session->table->event_destroy(session->events[d][--session->event_count[d]]);
+            while (device->event_count > 0)
+                session->table->event_destroy(device->events[--device->event_count]);
             if (device->in != NULL)
                 session->table->stream_destroy(device->in);
             if (device->out != NULL)
                 session->table->stream_destroy(device->out);
         }
-        free(session->events[d]);
         free(device->globals.list);
     }
     if (session->chunks != NULL)
