@@ -21,7 +21,7 @@ struct cudart_thread {
     int bound; /* device + 1 whose context the driver has as current; 0: none */
     cudaError_t last;
     int configured;
-    struct {
+    struct cudart_configuration {
         dim3 grid, block;
         size_t shared;
         cudaStream_t stream;

@@ -22,10 +22,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 
     if (thread->configured == CUDART_CONFIGURATIONS)
         return 1;
-    thread->configurations[thread->configured].grid = grid;
-    thread->configurations[thread->configured].block = block;
-    thread->configurations[thread->configured].shared = shared;
-    thread->configurations[thread->configured++].stream = stream;
+    thread->configurations[thread->configured++] =
+        (struct cudart_configuration){grid, block, shared, stream};
     return 0;
 }
 
@@ -35,11 +33,11 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
     if (thread->configured == 0)
         return cudart_done(cudaErrorMissingConfiguration);
-    thread->configured--;
-    *grid = thread->configurations[thread->configured].grid;
-    *block = thread->configurations[thread->configured].block;
-    *shared = thread->configurations[thread->configured].shared;
-    memcpy(stream, &thread->configurations[thread->configured].stream, sizeof(cudaStream_t));
+    const struct cudart_configuration *c = &thread->configurations[--thread->configured];
+    *grid = c->grid;
+    *block = c->block;
+    *shared = c->shared;
+    memcpy(stream, &c->stream, sizeof(cudaStream_t));
     return cudaSuccess;
 }
 
