@@ -183,14 +183,12 @@ static void wake(int signal_number)
 
 static int port_of(int fd)
 {
-    struct sockaddr_storage address;
+    union weft_address address;
     socklen_t bytes = sizeof(address);
 
-    if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+    if (getsockname(fd, &address.any, &bytes) != 0)
         return 0;
-    return ntohs(address.ss_family == AF_INET
-                     ? ((struct sockaddr_in *)(void *)&address)->sin_port
-                     : ((struct sockaddr_in6 *)(void *)&address)->sin6_port);
+    return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
 static void announce(int devices)

@@ -116,14 +116,15 @@ static CUresult to_host(struct copy *c)
 {
     struct client_copy copy = {.region = c->region};
     uint32_t number = 0;
-    CUresult result = CUDA_SUCCESS;
 
     if (c->region == NULL) {
         c->waits = true;
-        result = client_region_add((void *)c->to, c->bytes, false, false, 0, &copy.region);
+        copy.region = client_region_add(
+            (struct weft_region){.base = (unsigned char *)c->to, .bytes = c->bytes});
     }
-    if (result == CUDA_SUCCESS)
-        result = client_number(&copy, &number);
+    if (copy.region == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = client_number(&copy, &number);
     return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
                                                      c->to - (uint64_t)(uintptr_t)copy.region->base)
                                   : result;

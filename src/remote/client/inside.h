@@ -173,9 +173,8 @@ static inline bool client_on_device(enum client_place place)
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */
 struct weft_region *client_region_at(const void *memory, size_t bytes);
-/* Takes the lock. */
-CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
-                           struct weft_region **region);
+/* Makes it known to the network. NULL: no memory for that. Takes the lock. */
+struct weft_region *client_region_add(struct weft_region region);
 void client_region_drop(struct weft_region *region); /* lock held */
 /* Says once why something is refused; its value is NOT_SUPPORTED. */
 CUresult client_refuse(unsigned *said, const char *why);
