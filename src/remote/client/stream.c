@@ -101,7 +101,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 #define STAR_FUNCTION
 #define STAR_OUT                   *
 #define SIGN(kind, type, name)     , type STAR_##kind name
-#define ARGUMENT(kind, type, name) {WEFT_##kind, (uint64_t)name, sizeof(type)},
+#define ARGUMENT(kind, type, name) {WEFT_##kind, (uint64_t)name, sizeof(type[1])},
 
 #define WEFT_CALL(name, class, ...)                                                                \
     CUresult client_##name(WEFT_LIST(WEFT_EACH(SIGN, __VA_ARGS__)))                                \

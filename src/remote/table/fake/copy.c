@@ -27,12 +27,12 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
     bool hang = false;
     CUresult result = enter_stream(&stream, handle, "copy", &hang);
     struct weft_rows *c = &op->copy;
-    const size_t from_bytes = c->rows == 0 ? 0 : (c->rows - 1) * c->from_pitch + c->width,
-                 to_bytes = c->rows == 0 ? 0 : (c->rows - 1) * c->to_pitch + c->width;
     const void *from = (const void *)c->from, *to = (const void *)c->to;
 
     if (result != CUDA_SUCCESS || c->width == 0 || c->rows == 0)
         return fake_end(result);
+    const size_t from_bytes = (c->rows - 1) * c->from_pitch + c->width,
+                 to_bytes = (c->rows - 1) * c->to_pitch + c->width;
     const enum fake_memory source = fake_find(from, from_bytes), target = fake_find(to, to_bytes);
     if (from == NULL || to == NULL || (source == FAKE_NOWHERE && fake_range_at(from) != NULL) ||
         (target == FAKE_NOWHERE && fake_range_at(to) != NULL)) /* over the end of an allocation */
