@@ -55,8 +55,7 @@ static int find_library(const struct weft_session *session, int device, uint64_t
     return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
 }
 
-/* ---- functions of the driver ------------------------------------------------------------------
- */
+/* ---- functions of the driver ---------------------------------------------------------------- */
 
 #define PASS_IN(name)          , call->name
 #define PASS_OUT(name)         , &call->name
@@ -73,8 +72,7 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 #define WEFT_CALL_BY_HAND(name, ...)
 #include "remote/wire/calls.def"
 
-/* ---- from words to arguments, and back ---------------------------------------------------------
- */
+/* ---- from words to arguments, and back ------------------------------------------------------ */
 
 #define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
 #define TAKE_OUT(name)

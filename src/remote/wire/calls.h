@@ -40,14 +40,15 @@ enum weft_argument {
 };
 
 /* For each argument of a line of calls.def: macro(kind, type, name). */
-#define WEFT_EACH_1(macro, a)                                     macro a
-#define WEFT_EACH_2(macro, a, ...)                                macro a WEFT_EACH_1(macro, __VA_ARGS__)
-#define WEFT_EACH_3(macro, a, ...)                                macro a WEFT_EACH_2(macro, __VA_ARGS__)
-#define WEFT_EACH_4(macro, a, ...)                                macro a WEFT_EACH_3(macro, __VA_ARGS__)
-#define WEFT_EACH_5(macro, a, ...)                                macro a WEFT_EACH_4(macro, __VA_ARGS__)
-#define WEFT_EACH_6(macro, a, ...)                                macro a WEFT_EACH_5(macro, __VA_ARGS__)
-#define WEFT_EACH_7(macro, a, ...)                                macro a WEFT_EACH_6(macro, __VA_ARGS__)
-#define WEFT_EACH_8(macro, a, ...)                                macro a WEFT_EACH_7(macro, __VA_ARGS__)
+#define WEFT_EACH_1(macro, a)      macro a
+#define WEFT_EACH_2(macro, a, ...) macro a WEFT_EACH_1(macro, __VA_ARGS__)
+#define WEFT_EACH_3(macro, a, ...) macro a WEFT_EACH_2(macro, __VA_ARGS__)
+#define WEFT_EACH_4(macro, a, ...) macro a WEFT_EACH_3(macro, __VA_ARGS__)
+#define WEFT_EACH_5(macro, a, ...) macro a WEFT_EACH_4(macro, __VA_ARGS__)
+#define WEFT_EACH_6(macro, a, ...) macro a WEFT_EACH_5(macro, __VA_ARGS__)
+#define WEFT_EACH_7(macro, a, ...) macro a WEFT_EACH_6(macro, __VA_ARGS__)
+#define WEFT_EACH_8(macro, a, ...) macro a WEFT_EACH_7(macro, __VA_ARGS__)
+
 #define WEFT_EACH_PICK(a1, a2, a3, a4, a5, a6, a7, a8, each, ...) each
 #define WEFT_EACH(macro, ...)                                                                      \
     __VA_OPT__(WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_8, WEFT_EACH_7, WEFT_EACH_6, WEFT_EACH_5,     \
