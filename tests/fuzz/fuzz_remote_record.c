@@ -123,8 +123,8 @@ static uint32_t words_of(unsigned call)
 {
     static const uint8_t words[] = {
         0,
-#define WEFT_CALL(name, class, ...)           WEFT_WORDS(__VA_ARGS__),
-#define WEFT_CALL_BY_HAND(name, words, extra) words,
+#define WEFT_CALL(name, class, ...) WEFT_WORDS(__VA_ARGS__),
+#define WEFT_CALL_BY_HAND           WEFT_CALL
 #include "remote/wire/calls.def"
     };
     return call < WEFT_CALLS ? words[call] : 0;
@@ -160,7 +160,7 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
     return whole;
 }
 
-/* Whether it cannot make sense, whatever the session has. */
+/* Whether it cannot make sense, whatever the session has. A stream that it lacks comes first. */
 static bool is_malformed(struct weft_record *record)
 {
     const uint64_t *words = weft_record_words(record);
@@ -168,8 +168,10 @@ static bool is_malformed(struct weft_record *record)
     if (record->words != words_of(record->call) || record->call >= WEFT_CALLS)
         return true;
     if (record->call == WEFT_CALL_copy_in)
-        return words[2] < 256 && words[3] < 256 && record->extra != words[2] * words[3];
-    return record->call == WEFT_CALL_launch && record->extra != KERNEL_BYTES;
+        return words[2] < 256 && words[3] < 256 && record->extra != words[2] * words[3] &&
+               weft_is_default(words[4]);
+    return record->call == WEFT_CALL_launch && record->extra != KERNEL_BYTES &&
+           weft_is_default(words[5]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -123,11 +123,7 @@ static void end(void)
     while (client.regions != NULL)
         client_region_drop(client.regions);
     client_forget_memory(&client.device[0]);
-    while (client.globals != NULL) {
-        struct client_global *global = client.globals;
-        client.globals = global->next;
-        free(global);
-    }
+    client.device[0].globals.count = 0;
     free(kernel->parameters);
     kernel->parameters = NULL;
     kernel->handles[1] = library.handles[1] = 0;
@@ -174,7 +170,8 @@ static void call(unsigned which)
         (void)client_kernel_function(&function, (CUkernel)kernel);
         break;
     case 7:
-        (void)client_launch(function, 1, 1, 1, 1, 1, 1, 0, stream, all, NULL);
+        (void)client_launch(&(CUlaunchConfig){1, 1, 1, 1, 1, 1, 0, stream, NULL, 0}, function, all,
+                            NULL);
         break;
     case 8:
         (void)client_copy((CUdeviceptr)host, memory, 1000);

@@ -17,14 +17,12 @@ void weft_fake_kernels(const struct weft_fake_registry *registry);
 int main(int argc, char **argv)
 {
     const struct weft_cuda_table *table;
-    const char *reason = NULL, *image = argc > 2 ? argv[2] : NULL;
+    const char *image = argc > 2 ? argv[2] : NULL;
 
     if (image != NULL && strcmp(argv[1], "cuda") == 0) {
-        table = weft_table_load(&reason);
-        if (table == NULL) {
-            fprintf(stderr, "suite: %s\n", reason);
+        table = weft_table_open("cuda");
+        if (table == NULL)
             return EXIT_FAILURE;
-        }
         suite_trusts_handles = true;
         weft_cudart_use(table);
     }

@@ -16,7 +16,7 @@
 static const struct {
     const char *name, *why;
 } absent[] = {
-#define WEFT_ABSENT(name) {#name, WHY},
+#define X(name) {#name, WHY},
 #include "remote/cudart/absent.def"
 };
 

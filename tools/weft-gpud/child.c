@@ -4,7 +4,6 @@
 #include "base/config.h"
 #include "base/say.h"
 #include "boot/socket.h"
-#include "remote/table/fake/fake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,33 +20,18 @@
 
 enum { JOIN_S = 10, FILES = 256 };
 
-/* The driver that --driver names. NULL: said. */
-static const struct weft_cuda_table *open_driver(const char *driver)
-{
-    static const char fake[] = "fake:";
-    const struct weft_cuda_table *table = NULL;
-    const char *reason = NULL;
-
-    if (strncmp(driver, fake, sizeof(fake) - 1) == 0) {
-        (void)weft_fake_open(&table, driver + sizeof(fake) - 1);
-        return table;
-    }
-    table = weft_table_load(&reason);
-    if (table == NULL)
-        say("the driver: %s", reason);
-    return table;
-}
-
 /* What a session needs no more: other connections, privileges, core files. */
-static bool confine(struct gpud *gpud, int fd)
+static bool confine(struct gpud *gpud)
 {
     const struct rlimit none = {0, 0}, files = {FILES, FILES};
 
     for (int i = 0; i < STRANGERS; i++)
-        if (gpud->strangers[i].fd >= 0 && gpud->strangers[i].fd != fd)
+        if (gpud->strangers[i].fd >= 0)
             close(gpud->strangers[i].fd);
-    if (gpud->listener >= 0)
-        close(gpud->listener);
+    for (int i = 0; i < MOST_CHILDREN; i++)
+        if (gpud->children[i].pid != 0 && gpud->children[i].line >= 0)
+            close(gpud->children[i].line);
+    close(gpud->listener);
     explicit_bzero(&gpud->key, sizeof(gpud->key));
     umask(077);
     signal(SIGTERM, SIG_DFL);
@@ -58,44 +42,9 @@ static bool confine(struct gpud *gpud, int fd)
                                         setgid(gpud->group) == 0 && setuid(gpud->user) == 0));
 }
 
-/* The driver, in a process that is confined. */
-static const struct weft_cuda_table *prepare(struct gpud *gpud, struct weft_config *config, int fd)
-{
-    if (!confine(gpud, fd)) {
-        say("a session cannot be confined: %s", strerror(errno));
-        _exit(EXIT_FAILURE);
-    }
-    const struct weft_cuda_table *table =
-        weft_config_load(config, NULL, NULL) == WEFT_OK ? open_driver(gpud->driver) : NULL;
-    if (table == NULL)
-        _exit(EXIT_FAILURE);
-    weft_say_level((enum weft_level)config->log);
-    return table;
-}
+/* ---- a session waits for its program, and serves it ------------------------------------------ */
 
-static _Noreturn void serve(const struct gpud *gpud, const struct weft_cuda_table *table,
-                            struct weft_config *config, const struct weft_request *request, int fd)
-{
-    const struct weft_session_limits limits = {.memory = gpud->memory,
-                                               .devices = gpud->devices,
-                                               .device_count = gpud->device_count,
-                                               .life_line = fd,
-                                               .idle_ns = gpud->idle_s * 1000000000ull};
-
-    config->process = (int64_t)request->process;
-    config->processes = (int64_t)request->processes;
-    config->root_fd = -1;
-    config->connect_s = JOIN_S;
-    memcpy(config->root, request->root, sizeof(config->root));
-    memcpy(config->secret, request->secret, sizeof(config->secret));
-    const weft_status status = weft_session_serve(config, table, &limits);
-    _exit(status == WEFT_OK ? EXIT_SUCCESS : EXIT_FAILURE);
-}
-
-/* ---- sessions that wait for a program ---------------------------------------------------------
- */
-
-/* What a warm session is told: the request, and with it the program's connection. */
+/* What it is told: the request, and with it the program's connection. */
 union passed {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -135,85 +84,91 @@ static int await(int line, struct weft_request *request)
 }
 
 /* Its driver is open, and its devices have contexts, before a program comes. */
-static _Noreturn void serve_warm(struct gpud *gpud, int line)
+static _Noreturn void serve(struct gpud *gpud, int line)
 {
     struct weft_config config;
     struct weft_request request;
-    const struct weft_cuda_table *table = prepare(gpud, &config, -1);
+    const struct weft_cuda_table *table;
     int there = 0;
     CUcontext context;
 
-    (void)table->device_count(
-        &there); /* what fails here fails again, and is said, with a program */
+    if (!confine(gpud)) {
+        say("a session cannot be confined: %s", strerror(errno));
+        _exit(EXIT_FAILURE);
+    }
+    if (weft_config_load(&config, NULL, NULL) != WEFT_OK ||
+        (table = weft_table_open(gpud->driver)) == NULL)
+        _exit(EXIT_FAILURE);
+    weft_say_level((enum weft_level)config.log);
+    (void)table->device_count(&there); /* what fails here fails again, and is said */
     for (int i = 0; i < (gpud->device_count != 0 ? gpud->device_count : there); i++)
         (void)table->context_retain(&context, gpud->device_count != 0 ? gpud->devices[i] : i);
-    const int fd = await(line, &request);
+    const struct weft_session_limits limits = {.memory = gpud->memory,
+                                               .devices = gpud->devices,
+                                               .device_count = gpud->device_count,
+                                               .life_line = await(line, &request),
+                                               .idle_ns = gpud->idle_s * 1000000000ull};
     close(line);
-    serve(gpud, table, &config, &request, fd);
+    config.process = (int64_t)request.process;
+    config.processes = (int64_t)request.processes;
+    config.root_fd = -1;
+    config.connect_s = JOIN_S;
+    memcpy(config.root, request.root, sizeof(config.root));
+    memcpy(config.secret, request.secret, sizeof(config.secret));
+    _exit(weft_session_serve(&config, table, &limits) == WEFT_OK ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* One without a program; NULL: the system has no room. */
+static struct child *start(struct gpud *gpud)
+{
+    struct child *child = gpud->children;
+    int ends[2];
+
+    while (child->pid != 0)
+        child++;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return NULL;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        serve(gpud, ends[1]);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return NULL;
+    }
+    child->pid = pid;
+    child->line = ends[0];
+    gpud->idle++;
+    return child;
 }
 
 void child_warm(struct gpud *gpud)
 {
-    for (uint32_t i = 0; i < gpud->warm; i++) {
-        struct warm *warm = &gpud->warms[i];
-        int ends[2];
-        if (warm->pid != 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-            continue;
-        const pid_t pid = fork();
-        if (pid == 0) {
-            for (uint32_t other = 0; other < gpud->warm; other++)
-                if (gpud->warms[other].pid != 0)
-                    close(gpud->warms[other].line);
-            close(ends[0]);
-            serve_warm(gpud, ends[1]);
-        }
-        close(ends[1]);
-        if (pid < 0) {
-            close(ends[0]);
-            continue;
-        }
-        *warm = (struct warm){pid, ends[0]};
-    }
+    while (gpud->idle < gpud->warm && start(gpud) != NULL)
+        continue;
 }
-
-/* The process of a warm session that was given the program; 0: there is none. */
-static pid_t take_warm(struct gpud *gpud, const struct weft_request *request, int fd)
-{
-    for (uint32_t i = 0; i < gpud->warm; i++) {
-        struct warm *warm = &gpud->warms[i];
-        const pid_t pid = warm->pid;
-        if (pid == 0 || !pass(warm->line, request, fd))
-            continue;
-        close(warm->line);
-        warm->pid = 0;
-        return pid;
-    }
-    return 0;
-}
-
-/* ---- all --------------------------------------------------------------------------------------
- */
 
 bool child_start(struct gpud *gpud, const struct weft_request *request, int fd)
 {
-    struct client *client = gpud->clients;
-    struct weft_config config;
+    char peer[WEFT_SOCKET_NAME];
+    struct child *child = NULL;
 
-    while (client->pid != 0)
-        client++;
-    weft_socket_peer(fd, client->peer);
-    pid_t pid = take_warm(gpud, request, fd);
-    if (pid == 0)
-        pid = fork();
-    if (pid == 0) {
-        const struct weft_cuda_table *table = prepare(gpud, &config, fd);
-        serve(gpud, table, &config, request, fd);
-    }
-    if (pid < 0) {
-        say("a session for %s: %s", client->peer, strerror(errno));
+    weft_socket_peer(fd, peer);
+    for (struct child *c = gpud->children; c < gpud->children + MOST_CHILDREN && child == NULL; c++)
+        if (c->pid != 0 && c->line >= 0 && pass(c->line, request, fd))
+            child = c;
+    if (child == NULL && ((child = start(gpud)) == NULL || !pass(child->line, request, fd))) {
+        say("a session for %s: %s", peer, strerror(errno));
         return false;
     }
-    client->pid = pid;
+    close(child->line);
+    child->line = -1;
+    memcpy(child->peer, peer, sizeof(child->peer));
+    gpud->idle--;
     gpud->client_count++;
     return true;
 }
@@ -226,7 +181,7 @@ bool child_count_devices(const struct gpud *gpud, int *devices)
         return false;
     const pid_t pid = fork();
     if (pid == 0) {
-        const struct weft_cuda_table *table = open_driver(gpud->driver);
+        const struct weft_cuda_table *table = weft_table_open(gpud->driver);
         if (table == NULL || table->device_count(&count) != CUDA_SUCCESS)
             count = -1;
         (void)!write(ends[1], &count, sizeof(count));
@@ -247,22 +202,22 @@ void child_reap(struct gpud *gpud)
     pid_t pid;
 
     while ((pid = waitpid(-1, &ended, WNOHANG)) > 0) {
-        for (uint32_t i = 0; i < gpud->warm; i++)
-            if (gpud->warms[i].pid == pid) {
-                say("a warm session ended before a program came");
-                close(gpud->warms[i].line);
-                gpud->warms[i].pid = 0;
-                gpud->warm--; /* or it would end again and again */
-                gpud->warms[i] = gpud->warms[gpud->warm];
-            }
-        for (int i = 0; i < MOST_CLIENTS; i++)
-            if (gpud->clients[i].pid == pid) {
-                if (WIFSIGNALED(ended))
-                    say("the session of %s ended by signal %d", gpud->clients[i].peer,
-                        WTERMSIG(ended));
-                gpud->clients[i].pid = 0;
-                gpud->client_count--;
-            }
+        struct child *child = gpud->children;
+        while (child < gpud->children + MOST_CHILDREN && child->pid != pid)
+            child++;
+        if (child == gpud->children + MOST_CHILDREN)
+            continue;
+        child->pid = 0;
+        if (child->line >= 0) {
+            say("a warm session ended before a program came");
+            close(child->line);
+            gpud->idle--;
+            gpud->warm -= gpud->warm != 0; /* or it would end again and again */
+            continue;
+        }
+        gpud->client_count--;
+        if (WIFSIGNALED(ended))
+            say("the session of %s ended by signal %d", child->peer, WTERMSIG(ended));
     }
 }
 
@@ -270,14 +225,11 @@ uint32_t child_end_all(struct gpud *gpud)
 {
     const uint32_t count = gpud->client_count;
 
-    for (uint32_t i = 0; i < gpud->warm; i++)
-        if (gpud->warms[i].pid != 0)
-            kill(gpud->warms[i].pid, SIGKILL);
-    for (int i = 0; i < MOST_CLIENTS; i++)
-        if (gpud->clients[i].pid != 0) {
-            kill(gpud->clients[i].pid, SIGTERM);
-            waitpid(gpud->clients[i].pid, NULL, 0);
-            gpud->clients[i].pid = 0;
+    for (int i = 0; i < MOST_CHILDREN; i++)
+        if (gpud->children[i].pid != 0) {
+            kill(gpud->children[i].pid, gpud->children[i].line < 0 ? SIGTERM : SIGKILL);
+            waitpid(gpud->children[i].pid, NULL, 0);
+            gpud->children[i].pid = 0;
         }
     gpud->client_count = 0;
     return count;

@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
-enum { STRANGERS = 64, MOST_CLIENTS = 256, MOST_WARM = 16 };
+enum { STRANGERS = 64, MOST_CLIENTS = 256, MOST_WARM = 16, MOST_CHILDREN = 320 };
 
 struct gpud {
     /* options */
@@ -39,15 +39,12 @@ struct gpud {
         struct weft_greeting greeting;
         struct weft_signed_request request;
     } strangers[STRANGERS];
-    struct client {
+    struct child {
         pid_t pid; /* 0: free */
+        int line;  /* where it is told of its program; -1: it has one, */
         char peer[64];
-    } clients[MOST_CLIENTS];
-    uint32_t client_count;
-    struct warm {
-        pid_t pid; /* 0: free */
-        int line;  /* where it is told of its program */
-    } warms[MOST_WARM];
+    } children[MOST_CHILDREN];
+    uint32_t client_count, idle; /* of children: with a program, and without */
 };
 
 /* main.c: one line on stderr. */

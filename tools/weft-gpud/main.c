@@ -154,16 +154,10 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}
-
 /* Whether who may come in is decided. */
 static bool take_secret(void)
 {
-    if (gpud.no_secret && gpud.secret_file == NULL && is_loopback(gpud.listen.host))
+    if (gpud.no_secret && gpud.secret_file == NULL && weft_is_loopback(gpud.listen.host))
         return true;
     if (gpud.no_secret)
         say("--no-secret is for a loopback address alone, and not beside --secret-file");
@@ -189,14 +183,12 @@ static void wake(int signal_number)
 
 static int port_of(int fd)
 {
-    struct sockaddr_storage address;
+    union weft_address address;
     socklen_t bytes = sizeof(address);
 
-    if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+    if (getsockname(fd, &address.any, &bytes) != 0)
         return 0;
-    return ntohs(address.ss_family == AF_INET
-                     ? ((struct sockaddr_in *)(void *)&address)->sin_port
-                     : ((struct sockaddr_in6 *)(void *)&address)->sin6_port);
+    return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
 static void announce(int devices)

@@ -27,7 +27,7 @@ static weft_status take_answer(struct weft_record *record)
     const uint64_t *words = weft_record_words(record);
 
     if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
-        record->words > WEFT_ANSWER_WORDS + 1 || words[0] > INT32_MAX || record->extra > call->room)
+        record->words > WEFT_WORDS_MOST + 1 || words[0] > INT32_MAX || record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
     call->result = (CUresult)words[0];
     call->count = record->words - 1;
@@ -53,8 +53,7 @@ static weft_status take_records(int process, bool *did)
             status = take_answer(record);
         if (status != WEFT_OK)
             return weft_links_fail(&client.links, status,
-                                   "server %s sent an answer that makes no "
-                                   "sense",
+                                   "server %s sent an answer that makes no sense",
                                    client.server[process].name);
         weft_ring_in_done(ring, record);
         *did = true;
@@ -240,8 +239,7 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     return answer->result;
 }
 
-/* ---- answers that are remembered ---------------------------------------------------------------
- */
+/* ---- answers that are remembered ------------------------------------------------------------- */
 
 void client_forget_queries(void)
 {

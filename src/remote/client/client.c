@@ -8,7 +8,7 @@
 #include "remote/client/inside.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,22 +22,27 @@ static const struct weft_cuda_table client_table = {
 /* What a session says of one of its devices. */
 static weft_status ask_facts(struct client_device *device)
 {
-    struct client_call answer = {.extra = &device->known.facts,
-                                 .room = sizeof(device->known.facts)};
+    struct weft_facts *facts = &device->known.facts;
+    struct client_call answer = {.extra = facts, .room = sizeof(*facts)};
+    const int domain = 0x8000 + device->known.process; /* in which no local device is */
+    char place[20];
     const CUresult result = client_call(device, WEFT_CALL_facts, NULL, 0, NULL, 0, &answer);
 
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "server %s, device %d: %s",
                         client.server[device->known.process].name, device->known.number,
-                        weft_cuda_text(result));
-    device->known.facts.name[sizeof(device->known.facts.name) - 1] = 0;
-    device->known.facts.pci[sizeof(device->known.facts.pci) - 1] = 0;
-    if (answer.got != sizeof(device->known.facts) || device->known.facts.devices < 1 ||
-        device->known.facts.devices > WEFT_LINK_DEVICES || device->known.facts.memory == 0 ||
-        device->known.facts.memory > 1ull << 40)
+                        weft_cuda_error(result)->text);
+    facts->name[sizeof(facts->name) - 1] = 0;
+    facts->pci[sizeof(facts->pci) - 1] = 0;
+    if (answer.got != sizeof(*facts) || facts->devices < 1 || facts->devices > WEFT_LINK_DEVICES ||
+        facts->memory == 0 || facts->memory > 1ull << 40)
         return weft_err(WEFT_ERR_PROTOCOL, "server %s says that it has %d devices of %llu bytes",
-                        client.server[device->known.process].name, device->known.facts.devices,
-                        (unsigned long long)device->known.facts.memory);
+                        client.server[device->known.process].name, facts->devices,
+                        (unsigned long long)facts->memory);
+    const char *colon = strchr(facts->pci, ':');
+    snprintf(place, sizeof(place), "%.16s", colon != NULL ? colon : ":00:00.0");
+    snprintf(facts->pci, sizeof(facts->pci), "%04X%s", (unsigned)domain, place);
+    facts->attributes[CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID] = domain;
     return WEFT_OK;
 }
 
@@ -110,8 +115,7 @@ static void drain(void)
     }
 }
 
-/* ---- servers of weft-gpud ---------------------------------------------------------------------
- */
+/* ---- servers of weft-gpud -------------------------------------------------------------------- */
 
 static struct weft_servers servers;
 
@@ -119,8 +123,7 @@ static struct weft_servers servers;
 static enum weft_reach reach_of(void)
 {
     for (int i = 0; i < servers.count; i++)
-        if (strncmp(servers.at[i].host, "127.", 4) != 0 && strcmp(servers.at[i].host, "::1") != 0 &&
-            strcmp(servers.at[i].host, "localhost") != 0)
+        if (!weft_is_loopback(servers.at[i].host))
             return WEFT_REACH_NETWORK;
     return WEFT_REACH_HOST;
 }
@@ -213,7 +216,8 @@ static void leave(void)
     client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
     for (int d = 0; d < client.known.count; d++) {
         free(client.device[d].blocks.list);
-        client.device[d].blocks = (struct weft_ranges){0};
+        free(client.device[d].globals.list);
+        client.device[d].blocks = client.device[d].globals = (struct weft_ranges){0};
     }
     weft_unlock(&client.lock);
 }

@@ -31,13 +31,10 @@ struct copy {
     struct client_device *at; /* the stream's */
     enum client_place to_place, from_place;
     struct client_device *to_device, *from_device;
-    bool waits; /* the caller does, in any case */
+    struct weft_region *region; /* pinned, in which all of the host's side lies; NULL: none */
+    bool writers;               /* something may write host memory meanwhile */
+    bool waits;                 /* the caller does, in any case */
 };
-
-static bool on_device(enum client_place place)
-{
-    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
-}
 
 static CUresult synchronize(const struct copy *c)
 {
@@ -59,35 +56,26 @@ static CUresult elsewhere(const struct copy *c, struct client_device *device,
     return result == CUDA_SUCCESS ? synchronize(&there) : result;
 }
 
-static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
+static void look_at_host(struct copy *c)
 {
+    const bool to = c->to_place == CLIENT_HOST;
+    const uint64_t bytes = (c->rows - 1) * (to ? c->to_pitch : c->from_pitch) + c->bytes;
+
+    if (!to && c->from_place != CLIENT_HOST)
+        return;
     weft_lock(&client.lock);
-    const struct weft_region *region = client_region_at((void *)address, bytes);
-    const bool pinned = region != NULL && region->pinned;
-    *writers = client.writers != 0;
+    c->region = client_region_at((void *)(to ? c->to : c->from), bytes);
+    if (c->region != NULL && !c->region->pinned)
+        c->region = NULL;
+    c->writers = client.writers != 0;
     weft_unlock(&client.lock);
-    return pinned;
 }
 
-/* Whether all rows of one side lie in memory that the sessions have mapped. */
-static bool is_shared(uint64_t address, uint64_t pitch, const struct copy *c)
-{
-    weft_lock(&client.lock);
-    const struct weft_region *region =
-        client_region_at((void *)address, (c->rows - 1) * pitch + c->bytes);
-    const bool shared = region != NULL && region->shared;
-    weft_unlock(&client.lock);
-    return shared;
-}
-
-/* Between host and the stream's device, by its driver. */
+/* Between the stream's device and memory that the sessions have mapped, by its driver. */
 static bool goes_direct(const struct copy *c)
 {
-    return c->to_place == CLIENT_HOST
-               ? on_device(c->from_place) && c->from_device == c->at &&
-                     is_shared(c->to, c->to_pitch, c)
-               : c->from_place == CLIENT_HOST && on_device(c->to_place) && c->to_device == c->at &&
-                     is_shared(c->from, c->from_pitch, c);
+    return c->region != NULL && c->region->shared &&
+           (c->to_place == CLIENT_HOST ? c->from_device : c->to_device) == c->at;
 }
 
 /* ---- between processes ----------------------------------------------------------------------- */
@@ -126,21 +114,17 @@ static CUresult between_servers(const struct copy *c)
 
 static CUresult to_host(struct copy *c)
 {
-    struct client_copy copy = {0};
-    bool writers;
+    struct client_copy copy = {.region = c->region};
     uint32_t number = 0;
-    CUresult result = CUDA_SUCCESS;
-    const bool pinned = is_pinned(c->to, c->bytes, &writers);
 
-    weft_lock(&client.lock);
-    copy.region = pinned ? client_region_at((void *)c->to, c->bytes) : NULL;
-    weft_unlock(&client.lock);
-    if (!pinned) {
+    if (c->region == NULL) {
         c->waits = true;
-        result = client_region_add((void *)c->to, c->bytes, false, false, 0, &copy.region);
+        copy.region = client_region_add(
+            (struct weft_region){.base = (unsigned char *)c->to, .bytes = c->bytes});
     }
-    if (result == CUDA_SUCCESS)
-        result = client_number(&copy, &number);
+    if (copy.region == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = client_number(&copy, &number);
     return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
                                                      c->to - (uint64_t)(uintptr_t)copy.region->base)
                                   : result;
@@ -225,9 +209,7 @@ static CUresult copy_in(const struct copy *c)
 
 static CUresult copy_from_host(struct copy *c)
 {
-    bool writers;
-    const bool pinned = is_pinned(c->from, c->bytes, &writers);
-    const bool now = (!pinned && !c->waits) || !writers;
+    const bool now = (c->region == NULL && !c->waits) || !c->writers;
     const bool near = c->to_device == c->at;
 
     if (near && (c->rows > 1 || (now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
@@ -236,17 +218,14 @@ static CUresult copy_from_host(struct copy *c)
     }
     if (c->to_place != CLIENT_ARENA) /* a variable is no memory that others may put into */
         return elsewhere(c, c->to_device, copy_in);
-    c->waits = c->waits || !pinned;
+    c->waits = c->waits || c->region == NULL;
     return from_host(c);
 }
 
 static CUresult copy_to_host(struct copy *c)
 {
-    bool writers;
-    const bool pinned = is_pinned(c->to, c->bytes, &writers);
-
-    if (c->rows > 1 ||
-        (c->from_device == c->at && c->bytes <= WEFT_COPY_INSIDE && (c->waits || !pinned))) {
+    if (c->rows > 1 || (c->from_device == c->at && c->bytes <= WEFT_COPY_INSIDE &&
+                        (c->waits || c->region == NULL))) {
         c->waits = false; /* the answer brings it */
         return copy_inside(c, false);
     }
@@ -271,20 +250,15 @@ static CUresult copy_on_devices(const struct copy *c)
 /* Whether rows travel together: within a device; from and to the host where records take them. */
 static bool goes_whole(const struct copy *c)
 {
-    bool writers = false;
-
     if (c->rows == 1 || goes_direct(c))
         return true;
-    if (on_device(c->to_place) && on_device(c->from_place))
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return c->to_device == c->from_device;
     if (c->bytes > WEFT_COPY_INSIDE)
         return false;
-    if (on_device(c->to_place)) {
-        const bool pinned = is_pinned(c->from, c->bytes, &writers);
-        return c->to_device == c->at && !(pinned && writers);
-    }
-    return on_device(c->from_place) && c->from_device == c->at &&
-           !is_pinned(c->to, c->bytes, &writers);
+    return client_on_device(c->to_place)
+               ? c->to_device == c->at && !(c->region != NULL && c->writers)
+               : client_on_device(c->from_place) && c->from_device == c->at && c->region == NULL;
 }
 
 static CUresult copy_placed(struct copy *c)
@@ -293,11 +267,11 @@ static CUresult copy_placed(struct copy *c)
 
     if (goes_direct(c))
         return copy_near(c);
-    if (on_device(c->to_place) && on_device(c->from_place))
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return copy_on_devices(c);
-    if (on_device(c->to_place))
+    if (client_on_device(c->to_place))
         return copy_from_host(c);
-    if (on_device(c->from_place))
+    if (client_on_device(c->from_place))
         return copy_to_host(c);
     result = synchronize(c);
     if (result == CUDA_SUCCESS)
@@ -317,6 +291,7 @@ static CUresult copy_any(struct copy c)
     c.from_place = client_find(c.from, (c.rows - 1) * c.from_pitch + c.bytes, &c.from_device);
     if (c.to_place == CLIENT_NOWHERE || c.from_place == CLIENT_NOWHERE)
         return CUDA_ERROR_INVALID_VALUE;
+    look_at_host(&c);
     if (goes_whole(&c)) {
         result = copy_placed(&c);
     } else {
@@ -325,6 +300,7 @@ static CUresult copy_any(struct copy c)
         for (uint64_t r = 0; r < c.rows && result == CUDA_SUCCESS; r++) {
             row.to = c.to + r * c.to_pitch;
             row.from = c.from + r * c.from_pitch;
+            look_at_host(&row);
             result = copy_placed(&row);
         }
         c.waits = row.waits;
@@ -354,40 +330,28 @@ CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from
     struct client_device *device;
 
     (void)to_context, (void)from_context;
-    if (bytes != 0 && (!on_device(client_find(to, bytes, &device)) ||
-                       !on_device(client_find(from, bytes, &device))))
+    if (bytes != 0 && (!client_on_device(client_find(to, bytes, &device)) ||
+                       !client_on_device(client_find(from, bytes, &device))))
         return CUDA_ERROR_INVALID_VALUE;
     return copy_plain(to, from, bytes, stream, false);
 }
 
-static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
-                     size_t pitch)
-{
-    return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
-}
-
 CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    struct copy copy = {.to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-                                   c->dstY, c->dstPitch),
-                        .from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-                                     c->srcY, c->srcPitch),
-                        .bytes = c->WidthInBytes,
-                        .rows = c->Height,
-                        .to_pitch = c->dstPitch,
-                        .from_pitch = c->srcPitch,
-                        .stream = stream};
+    struct weft_rows rows;
+    const CUresult result = weft_known_rows(&rows, c);
 
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
-                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch)))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (c->WidthInBytes == c->dstPitch && c->WidthInBytes == c->srcPitch) { /* no gaps */
-        copy.bytes *= copy.rows;
-        copy.rows = copy.rows != 0;
-    }
-    return copy_any(copy);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) /* no gaps */
+        return copy_plain(rows.to, rows.from, rows.width * rows.rows, stream, false);
+    return copy_any((struct copy){.to = rows.to,
+                                  .from = rows.from,
+                                  .bytes = rows.width,
+                                  .rows = rows.rows,
+                                  .to_pitch = rows.to_pitch,
+                                  .from_pitch = rows.from_pitch,
+                                  .stream = stream});
 }
 
 uint64_t weft_client_copied(void)

@@ -34,13 +34,6 @@ CUresult client_peer_disable(CUcontext context)
     return set_peer(context, 0, false);
 }
 
-CUresult client_context_synchronize(void)
-{
-    return client_now() != NULL
-               ? client_call(client_now(), WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL)
-               : CUDA_ERROR_INVALID_CONTEXT;
-}
-
 CUresult client_context_reset(CUdevice ordinal)
 {
     struct client_device *device =

@@ -20,28 +20,23 @@ struct weft_region *client_region_at(const void *memory, size_t bytes)
     return NULL;
 }
 
-CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
-                           struct weft_region **region)
+struct weft_region *client_region_add(struct weft_region region)
 {
     struct weft_region *r = malloc(sizeof(*r));
-    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
-    if (r == NULL)
-        return result;
-    *r = (struct weft_region){
-        .base = memory, .bytes = bytes, .flags = flags, .ours = ours, .pinned = pinned};
     weft_lock(&client.lock);
-    if (client.open &&
-        client.links.ops->reg(client.links.net, memory, bytes, true, &r->key) == WEFT_OK) {
+    if (r != NULL && client.open &&
+        client.links.ops->reg(client.links.net, region.base, region.bytes, true, &region.key) ==
+            WEFT_OK) {
+        *r = region;
         r->next = client.regions;
         client.regions = r;
-        *region = r;
-        result = CUDA_SUCCESS;
+    } else {
+        free(r);
+        r = NULL;
     }
     weft_unlock(&client.lock);
-    if (result != CUDA_SUCCESS)
-        free(r);
-    return result;
+    return r;
 }
 
 void client_region_drop(struct weft_region *region)
@@ -97,7 +92,6 @@ static bool share_with_all(const struct weft_share *share)
 
 CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
 {
-    struct weft_region *region;
     struct weft_share share = {0};
     void *map;
 
@@ -111,8 +105,9 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
         map = MAP_FAILED;
     if (map == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult result = client_region_add(map, bytes, true, true, flags, &region);
-    if (result == CUDA_SUCCESS) {
+    struct weft_region *region = client_region_add((struct weft_region){
+        .base = map, .bytes = bytes, .flags = flags, .ours = true, .pinned = true});
+    if (region != NULL) {
         region->shared = client.links.shares_memory && share_with_all(&share);
         *memory = map;
     }
@@ -120,9 +115,9 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
         (void)madvise(map, bytes, MADV_DONTFORK); /* no child writes to it */
         close(share.fd);                          /* who needs it has mapped it */
     }
-    if (result != CUDA_SUCCESS)
+    if (region == NULL)
         munmap(map, bytes);
-    return result;
+    return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* Lock held; NULL: no such memory begins there. */
@@ -168,8 +163,6 @@ CUresult client_host_unregister(void *memory)
 
 CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 {
-    struct weft_region *region;
-
     if (memory == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
@@ -177,8 +170,11 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
     weft_lock(&client.lock);
     const bool known = client_region_at(memory, 1) != NULL;
     weft_unlock(&client.lock);
-    return known ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-                 : client_region_add(memory, bytes, false, true, flags, &region);
+    if (known)
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    const struct weft_region region = {
+        .base = memory, .bytes = bytes, .flags = flags, .pinned = true};
+    return client_region_add(region) != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult client_host_flags(unsigned *flags, void *memory)
@@ -197,8 +193,7 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
                                    CUdeviceptr address)
 {
     struct client_device *device;
-    const enum client_place place = client_find(address, 1, &device);
-    const bool there = place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+    const bool there = client_on_device(client_find(address, 1, &device));
 
     weft_lock(&client.lock);
     const struct weft_region *region = client_region_at((void *)address, 1);

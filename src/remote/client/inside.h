@@ -17,9 +17,10 @@ enum { CLIENT_LANES = 64, CLIENT_QUERIES = 256, CLIENT_DEVICES = WEFT_KNOWN_MOST
 
 struct client_device {
     struct weft_known known;
-    uint64_t base, span;       /* of its memory */
-    uint64_t key;              /* of that region */
-    struct weft_ranges blocks; /* its allocations */
+    uint64_t base, span;        /* of its memory */
+    uint64_t key;               /* of that region */
+    struct weft_ranges blocks;  /* its allocations */
+    struct weft_ranges globals; /* variables of the program there */
 };
 
 struct client_server {
@@ -32,7 +33,7 @@ struct client_server {
 struct client_call {
     bool done;
     CUresult result;
-    uint64_t words[WEFT_ANSWER_WORDS];
+    uint64_t words[WEFT_WORDS_MOST];
     uint32_t count;
     void *extra; /* of the caller's, `room` bytes */
     uint32_t room, got;
@@ -91,7 +92,7 @@ struct weft_client {
         const struct client_device *device; /* NULL: empty */
         enum weft_call call;
         uint32_t age; /* of queries, when it was asked */
-        uint64_t words[WEFT_ANSWER_WORDS], answer;
+        uint64_t words[WEFT_WORDS_MOST], answer;
     } queries[CLIENT_QUERIES];
     uint32_t age; /* of queries: those of another one are forgotten */
     uint32_t next_copy;
@@ -100,11 +101,6 @@ struct weft_client {
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
     struct weft_region *regions;
-    struct client_global {
-        struct client_global *next;
-        uint64_t address, bytes;
-        struct client_device *device;
-    } * globals;
     uint16_t calling[WEFT_COPIES]; /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
     struct weft_bell callbacks;
@@ -170,12 +166,15 @@ enum client_place {
     CLIENT_GLOBAL, /* all of it in a variable of a device */
     CLIENT_NOWHERE /* among a device's addresses, but not in an allocation */
 };
+static inline bool client_on_device(enum client_place place)
+{
+    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+}
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */
 struct weft_region *client_region_at(const void *memory, size_t bytes);
-/* Takes the lock. */
-CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
-                           struct weft_region **region);
+/* Makes it known to the network. NULL: no memory for that. Takes the lock. */
+struct weft_region *client_region_add(struct weft_region region);
 void client_region_drop(struct weft_region *region); /* lock held */
 /* Says once why something is refused; its value is NOT_SUPPORTED. */
 CUresult client_refuse(unsigned *said, const char *why);
@@ -183,7 +182,6 @@ CUresult client_refuse(unsigned *said, const char *why);
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */
 void client_forget_memory(struct client_device *device);
-bool client_remember_global(struct client_device *device, uint64_t address, uint64_t bytes);
 
 /* ---- module.c */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);

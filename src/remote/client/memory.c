@@ -88,17 +88,17 @@ static struct client_device *device_around(uint64_t address)
     return NULL;
 }
 
-static enum client_place find_global(uint64_t address, uint64_t bytes,
-                                     struct client_device **device)
+/* Drivers give variables of two devices the same address: the current one's comes first. */
+static struct client_device *device_with(uint64_t address, uint64_t bytes)
 {
     struct client_device *mine = client_now();
 
-    *device = NULL;
-    for (const struct client_global *g = client.globals; g != NULL; g = g->next)
-        if (address >= g->address && address - g->address < g->bytes &&
-            bytes <= g->bytes - (address - g->address) && (*device == NULL || g->device == mine))
-            *device = g->device;
-    return *device != NULL ? CLIENT_GLOBAL : CLIENT_HOST;
+    if (mine != NULL && weft_ranges_has(&mine->globals, address, bytes))
+        return mine;
+    for (int d = 0; d < client.known.count; d++)
+        if (weft_ranges_has(&client.device[d].globals, address, bytes))
+            return &client.device[d];
+    return NULL;
 }
 
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device)
@@ -109,26 +109,12 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     if (address == 0)
         return place;
     weft_lock(&client.lock);
-    if (*device == NULL) {
-        place = find_global(address, bytes, device);
-    } else if (weft_ranges_has(&(*device)->blocks, address, bytes)) {
+    if (*device == NULL)
+        place = (*device = device_with(address, bytes)) != NULL ? CLIENT_GLOBAL : CLIENT_HOST;
+    else if (weft_ranges_has(&(*device)->blocks, address, bytes))
         place = CLIENT_ARENA;
-    }
     weft_unlock(&client.lock);
     return place;
-}
-
-bool client_remember_global(struct client_device *device, uint64_t address, uint64_t bytes)
-{
-    struct client_global *global = malloc(sizeof(*global));
-
-    if (global == NULL)
-        return false;
-    weft_lock(&client.lock);
-    *global = (struct client_global){client.globals, address, bytes, device};
-    client.globals = global;
-    weft_unlock(&client.lock);
-    return true;
 }
 
 CUresult client_alloc(CUdeviceptr *address, size_t bytes)
@@ -212,7 +198,7 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         return CUDA_ERROR_INVALID_VALUE;
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     const bool near = device == route.device;
-    if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
+    if (!client_on_device(place))
         return CUDA_ERROR_INVALID_VALUE;
     if (!near)
         result = client_synchronize(route.device, stream);

@@ -92,12 +92,11 @@ static CUresult load(const struct client_device *device, struct client_library *
         result = CLIENT_CALL(device, load, &answer, library->bytes);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         weft_say(WEFT_SAY_ERROR,
-                 "server %s has no code for its device of compute capability %d.%d: "
-                 "%s",
+                 "server %s has no code for its device of compute capability %d.%d: %s",
                  client.server[device->known.process].name,
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
                  device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
-                 weft_cuda_text(result));
+                 weft_cuda_error(result)->text);
     if (result == CUDA_SUCCESS)
         *handle = answer.words[0];
     return result;
@@ -230,10 +229,12 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
     if (result == CUDA_SUCCESS)
         result = client_call(device, WEFT_CALL_global, &library->handles[device->known.process], 1,
                              name, (uint32_t)strlen(name), &answer);
+    weft_lock(&client.lock);
     if (result == CUDA_SUCCESS &&
         (answer.count != 2 || answer.words[0] + answer.words[1] < answer.words[0] ||
-         !client_remember_global(device, answer.words[0], answer.words[1])))
+         !weft_ranges_remember(&device->globals, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
+    weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS) {
         *address = answer.words[0];
         if (bytes != NULL)
@@ -244,15 +245,16 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static CUresult launch(CUfunction function, const unsigned grid[3], const unsigned block[3],
-                       unsigned shared, CUstream stream, void **parameters, bool cooperative)
+CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                       void **extra)
 {
     const struct client_kernel *kernel = kernel_of(function);
     struct client_route route = {client_now(), false};
     unsigned char packed[WEFT_PARAMETERS];
     uint64_t handle = 0;
 
-    CUresult result = client_route_stream(&route, stream);
+    CUresult result =
+        extra != NULL ? CUDA_ERROR_NOT_SUPPORTED : client_route_stream(&route, config->hStream);
     if (result == CUDA_SUCCESS && route.device != client_now())
         result = CUDA_ERROR_INVALID_HANDLE; /* a stream of another device */
     if (result == CUDA_SUCCESS)
@@ -264,29 +266,12 @@ static CUresult launch(CUfunction function, const unsigned grid[3], const unsign
     for (uint32_t i = 0; i < kernel->count; i++)
         memcpy(packed + kernel->parameters[i].offset, parameters[i], kernel->parameters[i].bytes);
     const uint64_t words[] = {handle,
-                              (uint64_t)grid[1] << 32 | grid[0],
-                              (uint64_t)block[0] << 32 | grid[2],
-                              (uint64_t)block[2] << 32 | block[1],
-                              (uint64_t)cooperative << 32 | shared,
-                              (uint64_t)(uintptr_t)stream};
+                              (uint64_t)config->gridDimY << 32 | config->gridDimX,
+                              (uint64_t)config->blockDimX << 32 | config->gridDimZ,
+                              (uint64_t)config->blockDimZ << 32 | config->blockDimY,
+                              (uint64_t)weft_is_cooperative(config) << 32 | config->sharedMemBytes,
+                              WORD(config->hStream)};
     return client_post(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes);
-}
-
-CUresult client_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                       unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                       void **parameters, void **extra)
-{
-    return extra != NULL ? CUDA_ERROR_NOT_SUPPORTED
-                         : launch(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz},
-                                  shared, stream, parameters, false);
-}
-
-CUresult client_launch_cooperative(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                   CUstream stream, void **parameters)
-{
-    return launch(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream,
-                  parameters, true);
 }
 
 CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)

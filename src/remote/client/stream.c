@@ -1,4 +1,4 @@
-/* remote/client/stream.c - streams, events, and the calls that calls.def describes whole. */
+/* remote/client/stream.c - streams, events, and the calls whose stubs calls.def describes. */
 #include "remote/client/inside.h"
 
 #include <string.h>
@@ -6,11 +6,11 @@
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 /* Takes a handle into account. False: it belongs elsewhere, or is none. */
-static bool take(struct client_route *route, uint64_t handle, enum weft_handle_kind kind)
+static bool take(struct client_route *route, uint64_t handle, enum weft_argument kind)
 {
     const int process = weft_handle_process(handle), number = weft_handle_device(handle);
 
-    if (weft_handle_kind_of(handle) != kind || process < 1 || process >= client.links.processes ||
+    if (weft_handle_kind(handle) != kind || process < 1 || process >= client.links.processes ||
         number >= client.server[process].devices)
         return false;
     struct client_device *device = &client.device[client.server[process].first + number];
@@ -37,88 +37,81 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
                                                                        : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- calls of calls.def, whole ----------------------------------------------------------------
- */
+/* ---- calls of calls.def ---------------------------------------------------------------------- */
+
+struct argument {
+    enum weft_argument kind;
+    uint64_t word; /* or where its value goes, of so many bytes */
+    size_t bytes;
+};
+
+/* A stream leads; then an event, which may be of any device of the stream's server. */
+static CUresult lead(struct client_route *route, const struct argument *arguments, size_t count)
+{
+    CUresult result = route->device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        if (arguments[i].kind == WEFT_STREAM) {
+            result = client_route_stream(route, (CUstream)arguments[i].word);
+            route->fixed = true;
+        }
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        if (arguments[i].kind == WEFT_EVENT && !take(route, arguments[i].word, WEFT_EVENT))
+            result = CUDA_ERROR_INVALID_HANDLE;
+    return result;
+}
+
+static CUresult stub(enum weft_call call, enum weft_class class, const struct argument *arguments,
+                     size_t count)
+{
+    struct client_route route = {client_now(), false};
+    struct client_call answer = {0};
+    uint64_t words[WEFT_WORDS_MOST] = {0};
+    uint32_t asked = 0, taken = 0;
+    CUresult result = lead(&route, arguments, count);
+
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        if (arguments[i].kind == WEFT_FUNCTION)
+            result = client_function(route.device, (CUfunction)arguments[i].word, &words[asked++]);
+        else if (arguments[i].kind < WEFT_OUT)
+            words[asked++] = arguments[i].word;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (class == WEFT_CLASS_POST)
+        return client_post(route.device, call, words, asked, NULL, 0);
+    result = class == WEFT_CLASS_QUERY
+                 ? client_query(route.device, call, words, asked, &answer)
+                 : client_call(route.device, call, words, asked, NULL, 0, &answer);
+    if (class == WEFT_CLASS_CHANGE)
+        client_forget_queries();
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (answer.count < count - asked)
+        return CUDA_ERROR_UNKNOWN;
+    for (size_t i = 0; i < count; i++)
+        if (arguments[i].kind == WEFT_OUT)
+            memcpy((void *)arguments[i].word, &answer.words[taken++], arguments[i].bytes);
+    return CUDA_SUCCESS;
+}
 
 /* As the driver's function takes it. */
-#define SIGN_IN(type, name)       , type name
-#define SIGN_OUT(type, name)      , type *name
-#define SIGN_STREAM(type, name)   , type name
-#define SIGN_EVENT(type, name)    , type name
-#define SIGN_FUNCTION(type, name) , type name
-#define SIGN_NEW(type, name)      , type *name
-#define SIGN(kind, type, name)    SIGN_##kind(type, name)
+#define STAR_IN
+#define STAR_STREAM
+#define STAR_EVENT
+#define STAR_FUNCTION
+#define STAR_OUT                   *
+#define SIGN(kind, type, name)     , type STAR_##kind name
+#define ARGUMENT(kind, type, name) {WEFT_##kind, (uint64_t)name, sizeof(type[1])},
 
-/* Where it leads: a stream, then an event, which may be of any device of the stream's server. */
-#define LEAD_IN(name)
-#define LEAD_OUT(name)
-#define LEAD_STREAM(name)                                                                          \
-    if (result == CUDA_SUCCESS)                                                                    \
-        result = client_route_stream(&route, name);                                                \
-    route.fixed = true;
-#define LEAD_EVENT(name)
-#define LEAD_FUNCTION(name)
-#define LEAD_NEW(name)
-#define LEAD(kind, type, name) LEAD_##kind(name)
-#define THEN_IN(name)
-#define THEN_OUT(name)
-#define THEN_STREAM(name)
-#define THEN_EVENT(name)                                                                           \
-    if (result == CUDA_SUCCESS && !take(&route, WORD(name), WEFT_EVENT))                           \
-        result = CUDA_ERROR_INVALID_HANDLE;
-#define THEN_FUNCTION(name)
-#define THEN_NEW(name)
-#define THEN(kind, type, name) THEN_##kind(name)
-
-/* Its word of the request. */
-#define PACK_IN(name) words[count++] = (uint64_t)name;
-#define PACK_OUT(name)
-#define PACK_STREAM(name) words[count++] = WORD(name);
-#define PACK_EVENT(name)  words[count++] = WORD(name);
-#define PACK_FUNCTION(name)                                                                        \
-    if (result == CUDA_SUCCESS)                                                                    \
-        result = client_function(route.device, name, &words[count++]);
-#define PACK_NEW(name)
-#define PACK(kind, type, name) PACK_##kind(name)
-
-/* Its word of the answer. */
-#define TAKE_IN(type, name)
-#define TAKE_OUT(type, name) *name = (type)answer.words[taken++];
-#define TAKE_STREAM(type, name)
-#define TAKE_EVENT(type, name)
-#define TAKE_FUNCTION(type, name)
-#define TAKE_NEW(type, name)   *name = (type)(uintptr_t)answer.words[taken++];
-#define TAKE(kind, type, name) TAKE_##kind(type, name)
-
-enum { POST, CALL, QUERY, CHANGE };
 #define WEFT_CALL(name, class, ...)                                                                \
     CUresult client_##name(WEFT_LIST(WEFT_EACH(SIGN, __VA_ARGS__)))                                \
     {                                                                                              \
-        struct client_route route = {client_now(), false};                                         \
-        struct client_call answer = {0};                                                           \
-        uint64_t words[WEFT_ANSWER_WORDS] = {0};                                                   \
-        uint32_t count = 0, taken = 0;                                                             \
-        CUresult result = route.device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;        \
-        WEFT_EACH(LEAD, __VA_ARGS__)                                                               \
-        WEFT_EACH(THEN, __VA_ARGS__)                                                               \
-        WEFT_EACH(PACK, __VA_ARGS__)                                                               \
-        if (result != CUDA_SUCCESS)                                                                \
-            return result;                                                                         \
-        if ((class) == POST)                                                                       \
-            return client_post(route.device, WEFT_CALL_##name, words, count, NULL, 0);             \
-        if ((class) == QUERY)                                                                      \
-            result = client_query(route.device, WEFT_CALL_##name, words, count, &answer);          \
-        else                                                                                       \
-            result = client_call(route.device, WEFT_CALL_##name, words, count, NULL, 0, &answer);  \
-        if ((class) == CHANGE)                                                                     \
-            client_forget_queries();                                                               \
-        if (result != CUDA_SUCCESS)                                                                \
-            return result;                                                                         \
-        WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
-        return taken <= answer.count ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;                          \
+        const struct argument arguments[] = {WEFT_EACH(ARGUMENT, __VA_ARGS__)};                    \
+        return stub(WEFT_CALL_##name, WEFT_CLASS_##class, arguments,                               \
+                    sizeof(arguments) / sizeof(arguments[0]));                                     \
     }
 #define WEFT_CALL_STUB WEFT_CALL
-#define WEFT_CALL_BY_HAND(name, words, extra)
+#define WEFT_CALL_BY_HAND(name, ...)
 #include "remote/wire/calls.def"
 
 /* ---- by hand --------------------------------------------------------------------------------- */
@@ -145,17 +138,4 @@ CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags
     return result == CUDA_SUCCESS
                ? CLIENT_POST(route.device, gate, number, WORD(stream), UINT64_MAX)
                : result;
-}
-
-CUresult client_event_elapsed(float *milliseconds, CUevent from, CUevent to)
-{
-    struct client_route route = {client_now(), false};
-    struct client_call answer = {0};
-
-    if (!take(&route, WORD(from), WEFT_EVENT) || !take(&route, WORD(to), WEFT_EVENT))
-        return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result = CLIENT_CALL(route.device, event_elapsed, &answer, WORD(from), WORD(to));
-    if (result == CUDA_SUCCESS)
-        memcpy(milliseconds, &answer.words[0], sizeof(*milliseconds));
-    return result;
 }

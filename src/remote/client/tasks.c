@@ -6,8 +6,7 @@
 
 static const uint64_t rest_ns = 1000000, patience_ns = 2000000000;
 
-/* ---- numbers of copies and callbacks ----------------------------------------------------------
- */
+/* ---- numbers of copies and callbacks --------------------------------------------------------- */
 
 /* Lock held; a free one, waiting for one. NULL: the job has failed. */
 static struct client_copy *take_number(void)

@@ -130,9 +130,13 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     if (piece->state != WEFT_PIECE_READY)
         return WEFT_OK;
     piece->state = WEFT_PIECE_PUT; /* it may land within the call */
-    const weft_status status =
-        weft_links_put(sources->links, send->process, send->key, send->offset + piece->at,
-                       piece->memory, piece->bytes, &piece->parcel);
+    const struct weft_net_put put = {.process = send->process,
+                                     .key = send->key,
+                                     .offset = send->offset + piece->at,
+                                     .source = piece->memory,
+                                     .bytes = piece->bytes,
+                                     .cookie = &piece->parcel};
+    const weft_status status = sources->links->ops->put(sources->links->net, &put);
     if (status == WEFT_OK) {
         sources->sent += piece->bytes;
         sending->put += piece->bytes;

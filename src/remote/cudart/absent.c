@@ -18,7 +18,7 @@ int cudart_refuse(const char *function, const char *why, unsigned *said)
     return cudart_done(NOT_SUPPORTED);
 }
 
-#define WEFT_ABSENT(name)                                                                          \
+#define X(name)                                                                                    \
     int name(void);                                                                                \
     int name(void)                                                                                 \
     {                                                                                              \

@@ -211,12 +211,6 @@ static cudaError_t set_peer(int peer, unsigned flags, bool on)
                                  : driver->peer_disable(context));
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
-{
-    return set_peer(peer, flags, true);
-}
+ALIAS(cudaDeviceEnablePeerAccess, (int peer, unsigned flags), set_peer(peer, flags, true))
 
-cudaError_t cudaDeviceDisablePeerAccess(int peer)
-{
-    return set_peer(peer, 0, false);
-}
+ALIAS(cudaDeviceDisablePeerAccess, (int peer), set_peer(peer, 0, false))

@@ -9,19 +9,16 @@ cudaError_t cudaGetLastError(void)
     return error;
 }
 
-cudaError_t cudaPeekAtLastError(void)
-{
-    return cudart_thread()->last;
-}
+ALIAS(cudaPeekAtLastError, (void), cudart_thread()->last)
 
 const char *cudaGetErrorName(cudaError_t error)
 {
-    return weft_cuda_name((CUresult)error);
+    return weft_cuda_error((CUresult)error)->name;
 }
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    return weft_cuda_text((CUresult)error);
+    return weft_cuda_error((CUresult)error)->text;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -39,7 +36,4 @@ cudaError_t cudaProfilerStart(void)
     return cudaSuccess; /* no profiler is attached */
 }
 
-cudaError_t cudaProfilerStop(void)
-{
-    return cudaSuccess;
-}
+ALIAS(cudaProfilerStop, (void), cudaSuccess)

@@ -21,7 +21,7 @@ struct cudart_thread {
     int bound; /* device + 1 whose context the driver has as current; 0: none */
     cudaError_t last;
     int configured;
-    struct {
+    struct cudart_configuration {
         dim3 grid, block;
         size_t shared;
         cudaStream_t stream;
@@ -82,6 +82,13 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
         (void)needed;                                                                              \
     } while (0)
 
+/* A function that is another one with arguments of its own. */
+#define ALIAS(name, parameters, call)                                                              \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+
 /*
  * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
  * the same, where `out` must not be NULL; KNOW, where no context has to be current either.
@@ -104,13 +111,13 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
 #define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
 
 /* ---- register.c: kernels and variables of the program */
-struct cudart_kernel;
+struct cudart_symbol;
 /* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */
-struct cudart_kernel *cudart_kernel(const void *function);
-const char *cudart_kernel_name(const struct cudart_kernel *kernel);
+struct cudart_symbol *cudart_kernel(const void *function);
+const char *cudart_kernel_name(const struct cudart_symbol *kernel);
 /* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, the
  * driver's. */
-cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_kernel *kernel,
+cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes);

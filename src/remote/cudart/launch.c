@@ -22,10 +22,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 
     if (thread->configured == CUDART_CONFIGURATIONS)
         return 1;
-    thread->configurations[thread->configured].grid = grid;
-    thread->configurations[thread->configured].block = block;
-    thread->configurations[thread->configured].shared = shared;
-    thread->configurations[thread->configured++].stream = stream;
+    thread->configurations[thread->configured++] =
+        (struct cudart_configuration){grid, block, shared, stream};
     return 0;
 }
 
@@ -35,17 +33,17 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 
     if (thread->configured == 0)
         return cudart_done(cudaErrorMissingConfiguration);
-    thread->configured--;
-    *grid = thread->configurations[thread->configured].grid;
-    *block = thread->configurations[thread->configured].block;
-    *shared = thread->configurations[thread->configured].shared;
-    memcpy(stream, &thread->configurations[thread->configured].stream, sizeof(cudaStream_t));
+    const struct cudart_configuration *c = &thread->configurations[--thread->configured];
+    *grid = c->grid;
+    *block = c->block;
+    *shared = c->shared;
+    memcpy(stream, &c->stream, sizeof(cudaStream_t));
     return cudaSuccess;
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
 {
-    struct cudart_kernel *kernel = cudart_kernel(function);
+    struct cudart_symbol *kernel = cudart_kernel(function);
 
     if (kernel == NULL)
         return cudart_done(cudaErrorInvalidDeviceFunction);
@@ -53,10 +51,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetKernel(cudaKernel_t *handle, const void *function)
-{
-    return __cudaGetKernel(handle, function);
-}
+ALIAS(cudaGetKernel, (cudaKernel_t * handle, const void *function),
+      __cudaGetKernel(handle, function))
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
@@ -97,7 +93,7 @@ static cudaError_t check_shared(const struct weft_cuda_table *driver, CUfunction
                                                            : (cudaError_t)result;
 }
 
-static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, void **parameters,
+static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
                           size_t shared, cudaStream_t stream, bool cooperative)
 {
     CUfunction function;
@@ -111,31 +107,27 @@ static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, v
         error = check_shared(driver, function, shared);
     if (error != cudaSuccess)
         return cudart_done(error);
-    return cudart_driver_done(
-        cooperative ? driver->launch_cooperative(function, grid.x, grid.y, grid.z, block.x, block.y,
-                                                 block.z, (unsigned)shared, stream, parameters)
-                    : driver->launch(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                     (unsigned)shared, stream, parameters, NULL));
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {grid.x,  grid.y,           grid.z, block.x,    block.y,
+                                   block.z, (unsigned)shared, stream, &attribute, cooperative};
+    return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
 }
 
 /* A handle of __cudaGetKernel: known to be one. */
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
-                               size_t shared, cudaStream_t stream)
-{
-    return launch((struct cudart_kernel *)kernel, grid, block, parameters, shared, stream, false);
-}
+ALIAS(__cudaLaunchKernel,
+      (cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch((struct cudart_symbol *)kernel, grid, block, parameters, shared, stream, false))
 
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **parameters,
-                             size_t shared, cudaStream_t stream)
-{
-    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, false);
-}
+ALIAS(cudaLaunchKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, false))
 
-cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
-                                        void **parameters, size_t shared, cudaStream_t stream)
-{
-    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, true);
-}
+ALIAS(cudaLaunchCooperativeKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, true))
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **parameters)
@@ -163,7 +155,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 static cudaError_t find(const struct weft_cuda_table *driver, const void *function,
                         CUfunction *found)
 {
-    struct cudart_kernel *kernel = cudart_kernel(function);
+    struct cudart_symbol *kernel = cudart_kernel(function);
 
     return kernel != NULL ? cudart_function(driver, kernel, found) : cudaErrorInvalidDeviceFunction;
 }
@@ -220,7 +212,7 @@ ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache conf
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
-    const struct cudart_kernel *kernel = cudart_kernel(function);
+    const struct cudart_symbol *kernel = cudart_kernel(function);
 
     if (name == NULL || kernel == NULL)
         return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
@@ -247,12 +239,9 @@ ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
           (int *blocks, const void *function, int threads, size_t shared, unsigned flags),
           blocks == NULL, occupancy_blocks(blocks, found, threads, shared, flags))
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
-                                                          int threads, size_t shared)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared,
-                                                                  0);
-}
+ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+      (int *blocks, const void *function, int threads, size_t shared),
+      cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0))
 
 ON_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
           (size_t * bytes, const void *function, int blocks, int threads), bytes == NULL,

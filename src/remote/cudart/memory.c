@@ -19,15 +19,10 @@ static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_
     return cudart_driver_done(result);
 }
 
-cudaError_t cudaMalloc(void **memory, size_t bytes)
-{
-    return allocate(memory, bytes, false, NULL);
-}
+ALIAS(cudaMalloc, (void **memory, size_t bytes), allocate(memory, bytes, false, NULL))
 
-cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
-{
-    return allocate(memory, bytes, true, stream);
-}
+ALIAS(cudaMallocAsync, (void **memory, size_t bytes, cudaStream_t stream),
+      allocate(memory, bytes, true, stream))
 
 cudaError_t cudaFree(void *memory)
 {
@@ -89,10 +84,8 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
     return cudart_driver_done(driver->host_alloc(memory, bytes, flags));
 }
 
-cudaError_t cudaMallocHost(void **memory, size_t bytes)
-{
-    return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
-}
+ALIAS(cudaMallocHost, (void **memory, size_t bytes),
+      cudaHostAlloc(memory, bytes, cudaHostAllocDefault))
 
 cudaError_t cudaFreeHost(void *memory)
 {
@@ -144,19 +137,15 @@ FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t st
         fill8((CUdeviceptr)memory, (unsigned char)value, bytes, stream))
 
 /* The host goes on at once, as for any fill of device memory. */
-cudaError_t cudaMemset(void *memory, int value, size_t bytes)
-{
-    return cudaMemsetAsync(memory, value, bytes, NULL);
-}
+ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
+      cudaMemsetAsync(memory, value, bytes, NULL))
 
 FORWARD(cudaMemset2DAsync,
         (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
         fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, stream))
 
-cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t rows)
-{
-    return cudaMemset2DAsync(memory, pitch, value, width, rows, NULL);
-}
+ALIAS(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t rows),
+      cudaMemset2DAsync(memory, pitch, value, width, rows, NULL))
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent,
                               cudaStream_t stream)
@@ -169,7 +158,5 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cu
     return error;
 }
 
-cudaError_t cudaMemset3D(struct cudaPitchedPtr memory, int value, struct cudaExtent extent)
-{
-    return cudaMemset3DAsync(memory, value, extent, NULL);
-}
+ALIAS(cudaMemset3D, (struct cudaPitchedPtr memory, int value, struct cudaExtent extent),
+      cudaMemset3DAsync(memory, value, extent, NULL))

@@ -3,8 +3,8 @@
  * variables, by the entry points that nvcc's code calls (crt/host_runtime.h).
  *
  * Nothing is loaded before its first use. Registrations are few and never leave but with their
- * binary, so they lie in lists under one lock; a launch by handle takes no lock once its kernel is
- * known for the device.
+ * binary, so they lie in one table under one lock; a launch by handle takes no lock once its kernel
+ * is known for the device.
  */
 #include "base/say.h"
 #include "remote/cudart/inside.h"
@@ -25,39 +25,29 @@ struct wrapper {
 };
 
 struct library {
-    struct library *next;
     const void *data;
     CUlibrary handle; /* NULL: not loaded yet */
     bool managed;     /* has a __managed__ variable */
 };
 
-struct cudart_kernel {
-    struct cudart_kernel *next; /* in its row of the table */
+/* A kernel, or a variable of so many bytes. */
+struct cudart_symbol {
+    struct cudart_symbol *next; /* in its row of the table */
     const void *host;
     struct library *library;
     const char *name;
+    bool is_kernel;
+    size_t bytes;
     CUkernel handle;
     CUfunction functions[CUDART_DEVICES]; /* by device; NULL: not asked for yet */
 };
 
-struct variable {
-    struct variable *next;
-    const void *host;
-    struct library *library;
-    const char *name;
-    size_t bytes;
-};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cudart_symbol *symbols[TABLE]; /* by the host's address */
 
-static struct {
-    pthread_mutex_t lock;
-    struct library *libraries;
-    struct variable *variables;
-    struct cudart_kernel *kernels[TABLE]; /* by the host's address */
-} registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static struct cudart_kernel **row(const void *host)
+static struct cudart_symbol **row(const void *host)
 {
-    return &registered.kernels[(uintptr_t)host / 16 % TABLE];
+    return &symbols[(uintptr_t)host / 16 % TABLE];
 }
 
 /* ---- nvcc's entry points --------------------------------------------------------------------- */
@@ -74,10 +64,6 @@ void **__cudaRegisterFatBinary(void *image)
         return NULL;
     }
     library->data = wrapper->data;
-    pthread_mutex_lock(&registered.lock);
-    library->next = registered.libraries;
-    registered.libraries = library;
-    pthread_mutex_unlock(&registered.lock);
     return (void **)library;
 }
 
@@ -85,37 +71,33 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 {
 }
 
+static void add(void **library, const void *host, const char *name, bool is_kernel, size_t bytes)
+{
+    struct cudart_symbol *symbol = library != NULL ? calloc(1, sizeof(*symbol)) : NULL;
+
+    if (symbol == NULL)
+        return; /* its use says that there is none */
+    symbol->host = host;
+    symbol->library = (struct library *)library;
+    symbol->name = name;
+    symbol->is_kernel = is_kernel;
+    symbol->bytes = bytes;
+    pthread_mutex_lock(&lock);
+    symbol->next = *row(host);
+    *row(host) = symbol;
+    pthread_mutex_unlock(&lock);
+}
+
 void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *name,
                             int limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp)
 {
-    struct cudart_kernel *kernel = handle != NULL ? calloc(1, sizeof(*kernel)) : NULL;
-
-    if (kernel == NULL)
-        return; /* its launch says that there is no such kernel */
-    kernel->host = host;
-    kernel->library = (struct library *)handle;
-    kernel->name = name;
-    pthread_mutex_lock(&registered.lock);
-    kernel->next = *row(host);
-    *row(host) = kernel;
-    pthread_mutex_unlock(&registered.lock);
+    add(handle, host, name, true, 0);
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int ext,
                        size_t bytes, int constant, int global)
 {
-    struct variable *variable = handle != NULL ? calloc(1, sizeof(*variable)) : NULL;
-
-    if (variable == NULL)
-        return;
-    variable->host = host;
-    variable->library = (struct library *)handle;
-    variable->name = name;
-    variable->bytes = bytes;
-    pthread_mutex_lock(&registered.lock);
-    variable->next = registered.variables;
-    registered.variables = variable;
-    pthread_mutex_unlock(&registered.lock);
+    add(handle, host, name, false, bytes);
 }
 
 /* Its kernels are refused at their launch, where the program looks for an error; the host has its
@@ -141,62 +123,48 @@ char __cudaInitModule(void **handle)
     return handle != NULL;
 }
 
-static void drop_kernels(const struct library *library)
-{
-    for (int i = 0; i < TABLE; i++)
-        for (struct cudart_kernel **at = &registered.kernels[i], *kernel; (kernel = *at) != NULL;)
-            if (kernel->library == library) {
-                *at = kernel->next;
-                free(kernel);
-            } else {
-                at = &kernel->next;
-            }
-}
-
 /* After main: the library stays loaded on its server, which ends with the program. */
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct library *library = (struct library *)handle;
 
-    if (library == NULL)
-        return;
-    pthread_mutex_lock(&registered.lock);
-    drop_kernels(library);
-    for (struct variable **at = &registered.variables, *variable; (variable = *at) != NULL;)
-        if (variable->library == library) {
-            *at = variable->next;
-            free(variable);
-        } else {
-            at = &variable->next;
-        }
-    for (struct library **at = &registered.libraries; *at != NULL; at = &(*at)->next)
-        if (*at == library) {
-            *at = library->next;
-            break;
-        }
-    pthread_mutex_unlock(&registered.lock);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < TABLE; i++)
+        for (struct cudart_symbol **at = &symbols[i], *symbol; (symbol = *at) != NULL;)
+            if (symbol->library == library) {
+                *at = symbol->next;
+                free(symbol);
+            } else {
+                at = &symbol->next;
+            }
+    pthread_mutex_unlock(&lock);
     free(library);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-struct cudart_kernel *cudart_kernel(const void *function)
+/* Lock held. */
+static struct cudart_symbol *find(const void *host, bool is_kernel)
 {
-    struct cudart_kernel *found = NULL;
+    struct cudart_symbol *symbol = *row(host);
 
-    pthread_mutex_lock(&registered.lock);
-    for (struct cudart_kernel *k = *row(function); k != NULL && found == NULL; k = k->next)
-        if (k->host == function)
-            found = k;
+    while (symbol != NULL && (symbol->host != host || symbol->is_kernel != is_kernel))
+        symbol = symbol->next;
+    return symbol;
+}
+
+struct cudart_symbol *cudart_kernel(const void *function)
+{
+    pthread_mutex_lock(&lock);
+    struct cudart_symbol *found = find(function, true);
     for (int i = 0; i < TABLE && found == NULL; i++) /* a handle */
-        for (struct cudart_kernel *k = registered.kernels[i]; k != NULL; k = k->next)
-            if (k == function)
-                found = k;
-    pthread_mutex_unlock(&registered.lock);
+        for (struct cudart_symbol *s = symbols[i]; s != NULL && found == NULL; s = s->next)
+            found = s == function ? s : NULL;
+    pthread_mutex_unlock(&lock);
     return found;
 }
 
-const char *cudart_kernel_name(const struct cudart_kernel *kernel)
+const char *cudart_kernel_name(const struct cudart_symbol *kernel)
 {
     return kernel->name;
 }
@@ -211,7 +179,7 @@ static CUresult load(const struct weft_cuda_table *driver, struct library *libra
     return driver->library_load(&library->handle, library->data, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_kernel *kernel,
+static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                         CUfunction *function)
 {
     CUresult result = load(driver, kernel->library);
@@ -223,7 +191,7 @@ static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_kern
     return result;
 }
 
-cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_kernel *kernel,
+cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function)
 {
     CUfunction *place = &kernel->functions[cudart_thread()->device];
@@ -232,11 +200,11 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
     *function = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (*function != NULL)
         return cudaSuccess;
-    pthread_mutex_lock(&registered.lock);
+    pthread_mutex_lock(&lock);
     result = resolve(driver, kernel, function);
     if (result == CUDA_SUCCESS)
         __atomic_store_n(place, *function, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&registered.lock);
+    pthread_mutex_unlock(&lock);
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : (cudaError_t)result;
 }
 
@@ -246,17 +214,15 @@ cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symb
     CUresult result = (CUresult)cudaErrorInvalidSymbol;
     size_t size = 0;
 
-    pthread_mutex_lock(&registered.lock);
-    for (struct variable *v = registered.variables; v != NULL; v = v->next)
-        if (v->host == symbol) {
-            result = load(driver, v->library);
-            if (result == CUDA_SUCCESS)
-                result = driver->library_global(address, &size, v->library->handle, v->name);
-            if (result == CUDA_SUCCESS && size < v->bytes) /* the rest would be host memory */
-                result = CUDA_ERROR_NOT_FOUND;
-            break;
-        }
-    pthread_mutex_unlock(&registered.lock);
+    pthread_mutex_lock(&lock);
+    const struct cudart_symbol *variable = find(symbol, false);
+    if (variable != NULL)
+        result = load(driver, variable->library);
+    if (result == CUDA_SUCCESS)
+        result = driver->library_global(address, &size, variable->library->handle, variable->name);
+    if (result == CUDA_SUCCESS && size < variable->bytes) /* the rest would be host memory */
+        result = CUDA_ERROR_NOT_FOUND;
+    pthread_mutex_unlock(&lock);
     if (result == CUDA_SUCCESS && bytes != NULL)
         *bytes = size;
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : (cudaError_t)result;

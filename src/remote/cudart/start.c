@@ -4,11 +4,9 @@
 #include "base/say.h"
 #include "remote/client/client.h"
 #include "remote/cudart/inside.h"
-#include "remote/table/fake/fake.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 static const struct weft_cuda_table *table;
 static cudaError_t why_not = cudaErrorInitializationError;
@@ -52,19 +50,10 @@ void __cudaWeftRedirected(int functions)
 
 static const struct weft_cuda_table *choose(const struct weft_config *config)
 {
-    static const char fake[] = "fake:";
     const struct weft_cuda_table *chosen = NULL;
-    const char *reason;
 
-    if (strncmp(config->remote_driver, fake, sizeof(fake) - 1) == 0) {
-        (void)weft_fake_open(&chosen, config->remote_driver + sizeof(fake) - 1);
-    } else if (strcmp(config->remote_driver, "cuda") == 0) {
-        chosen = weft_table_load(&reason);
-        if (chosen == NULL)
-            weft_say(WEFT_SAY_ERROR, "WEFT_REMOTE_DRIVER=cuda: %s", reason);
-    } else if (config->remote_driver[0] != 0) {
-        weft_say(WEFT_SAY_ERROR, "WEFT_REMOTE_DRIVER=%s: neither cuda nor fake:OPTIONS",
-                 config->remote_driver);
+    if (config->remote_driver[0] != 0) {
+        chosen = weft_table_open(config->remote_driver);
     } else if (config->remote_servers[0] == 0) {
         weft_say(WEFT_SAY_ERROR, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda run -s "
                                  "HOST:PORT,... sets it)");

@@ -8,15 +8,11 @@
 RESULT(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority), stream,
        stream_create(stream, flags, priority))
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    return cudaStreamCreateWithPriority(stream, flags, 0);
-}
+ALIAS(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags),
+      cudaStreamCreateWithPriority(stream, flags, 0))
 
-cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
-}
+ALIAS(cudaStreamCreate, (cudaStream_t * stream),
+      cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0))
 
 FORWARD(cudaStreamDestroy, (cudaStream_t stream), stream_destroy(stream))
 FORWARD(cudaStreamQuery, (cudaStream_t stream), stream_query(stream))
@@ -92,19 +88,14 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t run,
 RESULT(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event,
        event_create(event, flags))
 
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    return cudaEventCreateWithFlags(event, cudaEventDefault);
-}
+ALIAS(cudaEventCreate, (cudaEvent_t * event), cudaEventCreateWithFlags(event, cudaEventDefault))
 
 FORWARD(cudaEventDestroy, (cudaEvent_t event), event_destroy(event))
 FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, stream))
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
-{
-    return flags == cudaEventRecordDefault ? cudaEventRecord(event, stream)
-                                           : cudart_done(cudaErrorNotSupported);
-}
+ALIAS(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+      flags == cudaEventRecordDefault ? cudaEventRecord(event, stream)
+                                      : cudart_done(cudaErrorNotSupported))
 
 FORWARD(cudaEventQuery, (cudaEvent_t event), event_query(event))
 FORWARD(cudaEventSynchronize, (cudaEvent_t event), event_synchronize(event))

@@ -89,24 +89,17 @@ weft_status link_copy(void *context, const struct weft_arrival *arrival)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-weft_status weft_links_put(struct weft_links *links, int process, uint64_t key, uint64_t offset,
-                           const void *source, size_t bytes, struct weft_parcel *parcel)
+static weft_status put(struct weft_links *links, int process, uint64_t offset, const void *source,
+                       size_t bytes, uint32_t notice, struct weft_parcel *parcel)
 {
-    const struct weft_net_put put = {.process = process,
-                                     .key = key,
-                                     .offset = offset,
-                                     .source = source,
-                                     .bytes = bytes,
-                                     .cookie = parcel};
-    return links->ops->put(links->net, &put);
-}
-
-static weft_status put_notice(struct weft_links *links, int process, uint32_t notice)
-{
-    const struct weft_net_put put = {
-        .process = process, .key = links->link[process].key, .notice = notice};
-
-    return links->ops->put(links->net, &put);
+    const struct weft_net_put what = {.process = process,
+                                      .key = links->link[process].key,
+                                      .offset = offset,
+                                      .source = source,
+                                      .bytes = bytes,
+                                      .notice = notice,
+                                      .cookie = parcel};
+    return links->ops->put(links->net, &what);
 }
 
 /* Notices that found no room, in order. */
@@ -116,7 +109,7 @@ static weft_status put_waiting(struct weft_links *links, int process)
     weft_status status = WEFT_OK;
 
     while (link->first < link->count && status == WEFT_OK) {
-        status = put_notice(links, process, link->notices[link->first]);
+        status = put(links, process, 0, NULL, 0, link->notices[link->first], NULL);
         link->first += status == WEFT_OK;
     }
     if (link->first == link->count)
@@ -152,17 +145,11 @@ weft_status weft_link_flush(struct weft_links *links, int process)
     uint32_t bytes;
 
     while (link->unsent < STRETCHES && (bytes = weft_ring_out_stretch(&link->out, &place)) != 0) {
-        const struct weft_net_put put = {.process = process,
-                                         .key = link->key,
-                                         .offset = link->inbox + place,
-                                         .source = link->out.mirror + place,
-                                         .bytes = bytes,
-                                         .notice = weft_notice(WEFT_NOTICE_RECORDS,
-                                                               (uint32_t)links->process,
-                                                               bytes / WEFT_RECORD_UNIT),
-                                         .cookie = &link->stretch};
+        const uint32_t notice =
+            weft_notice(WEFT_NOTICE_RECORDS, (uint32_t)links->process, bytes / WEFT_RECORD_UNIT);
         link->unsent++;
-        const weft_status status = links->ops->put(links->net, &put);
+        const weft_status status = put(links, process, link->inbox + place,
+                                       link->out.mirror + place, bytes, notice, &link->stretch);
         if (status != WEFT_OK) {
             link->unsent--;
             return status == WEFT_NET_FULL ? WEFT_OK : status;
@@ -181,8 +168,8 @@ static weft_status tell(struct weft_links *links, int process)
         return WEFT_OK;
     link->told = link->in.tail;
     link->tells = true;
-    const weft_status status = weft_links_put(links, process, link->key, link->inbox + LINK_WORD,
-                                              &link->told, sizeof(link->told), &link->telling);
+    const weft_status status = put(links, process, link->inbox + LINK_WORD, &link->told,
+                                   sizeof(link->told), 0, &link->telling);
     if (status == WEFT_OK)
         link->in.told = link->told;
     else
@@ -238,9 +225,7 @@ weft_status weft_links_progress(struct weft_links *links, bool *did)
             continue;
         if (!read_taken(&links->link[p]))
             status = weft_err(WEFT_ERR_PROTOCOL,
-                              "process %d says it used records that it was not "
-                              "sent",
-                              p);
+                              "process %d says it used records that it was not sent", p);
         if (status == WEFT_OK)
             status = weft_link_flush(links, p);
         if (status == WEFT_OK)

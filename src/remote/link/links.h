@@ -90,9 +90,6 @@ weft_status weft_link_flush(struct weft_links *links, int process);
  * NETWORK. */
 weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
                               uint32_t number);
-/* A piece of a copy. WEFT_NET_FULL: no room now. parcel: hears of it. */
-weft_status weft_links_put(struct weft_links *links, int process, uint64_t key, uint64_t offset,
-                           const void *source, size_t bytes, struct weft_parcel *parcel);
 /* The job has failed: says why, unless it had before; its value is the status. */
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -77,15 +77,13 @@ static CUresult close_in_stream(struct weft_session *session, struct session_gat
 }
 
 /* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
-static int close_gate(struct weft_session *session, int device, uint64_t number, uint64_t handle,
+static int close_gate(struct weft_session *session, int device, uint64_t number, CUstream stream,
                       int source, bool reached)
 {
     struct session_gate *gate = number < WEFT_COPIES ? &session->gates[number] : NULL;
     int result = CUDA_SUCCESS;
-    CUstream stream;
 
-    if (gate == NULL || gate->word != NULL || gate->soft ||
-        !session_stream(session, device, handle, &stream)) /* the program has checked it */
+    if (gate == NULL || gate->word != NULL || gate->soft)
         return SESSION_WRONG;
     if (session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
@@ -111,19 +109,18 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
 
 SESSION_DO(gate)
 {
-    if (word[2] >= (uint64_t)session->links.processes && word[2] != UINT64_MAX)
+    if (call->source >= (uint64_t)session->links.processes && call->source != UINT64_MAX)
         return SESSION_WRONG;
-    return close_gate(session, record->device, word[0], word[1], (int)word[2],
-                      word[2] != UINT64_MAX);
+    return close_gate(session, record->device, call->number, call->stream, (int)call->source,
+                      call->source != UINT64_MAX);
 }
 
 SESSION_DO(host)
 {
-    return close_gate(session, record->device, word[0], word[1], -1, true);
+    return close_gate(session, record->device, call->number, call->stream, -1, true);
 }
 
-/* ---- an event of this server, for a gate of another -------------------------------------------
- */
+/* ---- an event of this server, for a gate of another ------------------------------------------ */
 
 static CUresult signal_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
@@ -134,13 +131,11 @@ static CUresult signal_now(struct weft_session *session, struct session_wait *wa
 
 SESSION_DO(signal)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
-
-    if (word[0] >= WEFT_COPIES || place == NULL || word[2] == 0 ||
-        word[2] >= (uint64_t)session->links.processes)
+    if (call->number >= WEFT_COPIES || call->process == 0 ||
+        call->process >= (uint64_t)session->links.processes)
         return SESSION_WRONG;
-    return session_wait_event(session, place->device, -1, place->object, signal_now,
-                              word[2] << 32 | word[0]);
+    return session_wait_event(session, call->event->device, -1, call->event->object, signal_now,
+                              call->process << 32 | call->number);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -155,25 +150,27 @@ static weft_status begin_sending(struct weft_session *session, struct session_ga
 
 SESSION_DO(send)
 {
-    if (word[0] >= WEFT_COPIES || word[1] >= (uint64_t)session->links.processes || word[1] == 0 ||
-        word[4] >= (uint64_t)session->links.processes ||
-        word[4] == (uint64_t)session->links.process || word[3] == 0 || session->gates[word[0]].told)
+    const uint64_t processes = (uint64_t)session->links.processes;
+    struct weft_plan plan;
+
+    if (call->number >= WEFT_COPIES || call->owner >= processes || call->owner == 0 ||
+        call->process >= processes || call->process == (uint64_t)session->links.process ||
+        call->bytes == 0 || session->gates[call->number].told ||
+        !weft_plan_unpack(&plan, call->plan))
         return SESSION_WRONG;
-    const int device = session_device_of(session, word[2], word[3]);
+    const int device = session_device_of(session, call->from, call->bytes);
     if (device < 0)
         return SESSION_WRONG;
-    struct session_gate *gate = &session->gates[word[0]];
-    if (!weft_plan_unpack(&gate->send.plan, word[7]))
-        return SESSION_WRONG;
-    gate->send = (struct weft_send){.plan = gate->send.plan,
-                                    .number = (uint32_t)word[0],
-                                    .owner = (int)word[1],
-                                    .process = (int)word[4],
+    struct session_gate *gate = &session->gates[call->number];
+    gate->send = (struct weft_send){.plan = plan,
+                                    .number = (uint32_t)call->number,
+                                    .owner = (int)call->owner,
+                                    .process = (int)call->process,
                                     .device = device,
-                                    .from = word[2],
-                                    .bytes = word[3],
-                                    .key = word[5],
-                                    .offset = word[6]};
+                                    .from = call->from,
+                                    .bytes = call->bytes,
+                                    .key = call->key,
+                                    .offset = call->offset};
     gate->told = true;
     return gate->go && begin_sending(session, gate) != WEFT_OK ? SESSION_WRONG : CUDA_SUCCESS;
 }
@@ -210,31 +207,26 @@ static bool fetch(void *context, int device, void *memory, uint64_t from, size_t
                   void **ticket)
 {
     struct weft_session *session = context;
-    CUevent event = session_event(session, device);
     CUstream out = session->device[device].out;
+    CUevent event = NULL;
 
-    if (event == NULL || session_use(session, device) != CUDA_SUCCESS)
-        return false;
+    const bool begun =
+        session_use(session, device) == CUDA_SUCCESS &&
+        session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
+        session_record(session, device, out, &event) == CUDA_SUCCESS;
     *ticket = event;
-    return session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
-           session->table->event_record(event, out) == CUDA_SUCCESS;
+    return begun;
 }
 
 static bool fetched(void *context, int device, void *ticket, bool *there)
 {
-    struct weft_session *session = context;
+    const CUresult result = session_passed(context, device, ticket);
 
-    if (session_use(session, device) != CUDA_SUCCESS)
-        return false;
-    const CUresult result = session->table->event_query(ticket);
     *there = result == CUDA_SUCCESS;
-    if (*there)
-        session_event_back(session, device, ticket);
     return *there || result == CUDA_ERROR_NOT_READY;
 }
 
-/* ---- landing: pieces that arrive for device memory --------------------------------------------
- */
+/* ---- landing: pieces that arrive for device memory ------------------------------------------- */
 
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
@@ -256,11 +248,9 @@ static bool mark(void *context, uint64_t *number)
     for (int d = 0; d < session->count; d++) {
         if (!session->device[d].unmarked)
             continue;
-        CUevent event = session_event(session, d);
-        if (event == NULL || session_use(session, d) != CUDA_SUCCESS ||
-            session->table->event_record(event, session->device[d].in) != CUDA_SUCCESS)
+        if (session_record(session, d, session->device[d].in, &session->marks[place].event[d]) !=
+            CUDA_SUCCESS)
             return false;
-        session->marks[place].event[d] = event;
         session->device[d].unmarked = false;
     }
     *number = session->mark++;
@@ -294,16 +284,12 @@ static bool settled(void *context, uint64_t number, bool *there)
     for (int d = 0; d < session->count && *there; d++) {
         if (events[d] == NULL)
             continue;
-        if (session_use(session, d) != CUDA_SUCCESS)
-            return false;
-        const CUresult result = session->table->event_query(events[d]);
+        const CUresult result = session_passed(session, d, events[d]);
         if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
             return false;
         *there = result == CUDA_SUCCESS;
-        if (*there) {
-            session_event_back(session, d, events[d]);
+        if (*there)
             events[d] = NULL;
-        }
     }
     return !*there || open_landed(session, number);
 }
@@ -323,14 +309,9 @@ static bool settle(void *context)
 /* The network's memory, from which pieces land: the driver fetches it without a processor. */
 static const char *pin(struct weft_device *device, void *memory, size_t bytes)
 {
-    struct weft_session *session = (struct weft_session *)(void *)device;
-    CUresult result = session_use(session, 0);
+    const CUresult result = session_pin((struct weft_session *)(void *)device, memory, bytes);
 
-    if (result == CUDA_SUCCESS)
-        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
-    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-               ? NULL
-               : weft_cuda_text(result);
+    return result == CUDA_SUCCESS ? NULL : weft_cuda_error(result)->text;
 }
 
 static void unpin(struct weft_device *device, void *memory)
@@ -372,7 +353,8 @@ weft_status session_copies_open(struct weft_session *session)
     if (result == CUDA_SUCCESS && stage == NULL)
         result = session->table->host_alloc(&session->stage_memory, config->stage_memory, 0);
     if (result != CUDA_SUCCESS)
-        return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s", weft_cuda_text(result));
+        return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s",
+                        weft_cuda_error(result)->text);
     for (int i = 0; i < SESSION_GATES; i++) {
         session->words[i] = 0;
         session->free_words[session->free_word_count++] = (uint16_t)i;

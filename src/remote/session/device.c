@@ -70,15 +70,16 @@ SESSION_DO(facts)
     struct weft_facts facts;
 
     const CUresult result = read_facts(session, record->device, &facts);
-    return session_reply(session, record, result, NULL, 0, &facts, sizeof(facts));
+    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &facts, sizeof(facts))
+                                  : (int)result;
 }
 
 SESSION_DO(peer_enable)
 {
-    if (word[0] >= (uint64_t)session->count || word[1] > 1)
+    if (call->peer >= (uint64_t)session->count || call->on > 1)
         return SESSION_WRONG;
-    struct session_device *peer = &session->device[word[0]];
-    const bool on = word[1] != 0;
+    struct session_device *peer = &session->device[call->peer];
+    const bool on = call->on != 0;
     const CUresult result = on ? session->table->peer_enable(peer->context, 0)
                                : session->table->peer_disable(peer->context);
     return result == CUDA_SUCCESS
@@ -94,14 +95,9 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
     session_use(session, wait->device);
     for (uint32_t i = 0; i < session->handles.count; i++) {
         struct weft_place *place = &session->handles.places[i];
-        if (place->device != wait->device ||
-            (place->kind != WEFT_STREAM && place->kind != WEFT_EVENT))
-            continue;
-        if (place->kind == WEFT_STREAM)
-            session->table->stream_destroy(place->object);
-        else
-            session_event_destroy(session, place->object);
-        weft_handles_remove(&session->handles, place);
+        if (place->device == wait->device &&
+            (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT))
+            session_drop(session, place);
     }
     while (arena->blocks.count > 0 &&
            weft_arena_free(arena, arena->blocks.list[0].at, false) == CUDA_SUCCESS)
@@ -123,33 +119,39 @@ SESSION_DO(context_synchronize)
 
 SESSION_DO(stream_synchronize)
 {
-    SESSION_STREAM(stream, word[0]);
-    return session_wait_stream(session, record->device, record->lane, stream, NULL, 0);
+    return session_wait_stream(session, record->device, record->lane, call->stream, NULL, 0);
 }
 
 SESSION_DO(event_synchronize)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
+    return session_wait_event(session, call->event->device, record->lane, call->event->object, NULL,
+                              0);
+}
 
-    return place == NULL
-               ? CUDA_ERROR_INVALID_HANDLE
-               : session_wait_event(session, place->device, record->lane, place->object, NULL, 0);
+SESSION_DO(stream_create)
+{
+    CUstream made = NULL;
+
+    const CUresult result = session->table->stream_create(&made, call->flags, call->priority);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made);
+    return call->stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 SESSION_DO(event_create)
 {
-    CUevent event = NULL;
-    uint64_t handle = 0;
+    CUevent made = NULL;
 
-    CUresult result = session->table->event_create(&event, (unsigned)word[0]);
-    if (result == CUDA_SUCCESS &&
-        (handle = weft_handles_add(&session->handles, WEFT_EVENT, record->device, event)) == 0) {
-        session->table->event_destroy(event);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (result == CUDA_SUCCESS)
-        weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = (uint32_t)word[0];
-    return session_reply(session, record, result, &handle, 1, NULL, 0);
+    const CUresult result = session->table->event_create(&made, call->flags);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const uint64_t handle = session_name(session, WEFT_EVENT, record->device, made);
+    if (handle == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = call->flags;
+    call->event = (CUevent)handle;
+    return CUDA_SUCCESS;
 }
 
 /*
@@ -158,11 +160,8 @@ SESSION_DO(event_create)
  */
 SESSION_DO(event_record)
 {
-    struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
-    CUstream stream;
+    struct weft_place *place = call->event;
 
-    if (place == NULL || !session_stream(session, record->device, word[1], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
     if (session_event_waited(session, place->object)) {
         CUevent next = NULL;
         const CUresult result = session->table->event_create(&next, place->flags);
@@ -171,63 +170,30 @@ SESSION_DO(event_record)
         session_event_destroy(session, place->object);
         place->object = next;
     }
-    return session->table->event_record(place->object, stream);
+    return session->table->event_record(place->object, call->stream);
 }
 
 SESSION_DO(stream_wait_event)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
-    CUstream stream;
-
-    if (place == NULL || !session_stream(session, record->device, word[0], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    return session->table->stream_wait_event(stream, place->object, 0);
-}
-
-SESSION_DO(event_elapsed)
-{
-    const struct weft_place *from = weft_handles_find(&session->handles, WEFT_EVENT, word[0]),
-                            *to = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
-    float milliseconds = 0;
-    uint64_t answer = 0;
-
-    if (from == NULL || to == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result = session->table->event_elapsed(&milliseconds, from->object, to->object);
-    memcpy(&answer, &milliseconds, sizeof(milliseconds));
-    return session_reply(session, record, result, &answer, 1, NULL, 0);
+    return session->table->stream_wait_event(call->stream, call->event->object, 0);
 }
 
 SESSION_DO(stream_destroy)
 {
-    struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, word[0]);
+    struct weft_place *place =
+        weft_handles_find(&session->handles, WEFT_STREAM, weft_record_words(record)[0]);
 
-    if (place == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result = session->table->stream_destroy(place->object);
-    weft_handles_remove(&session->handles, place);
-    return result;
+    return place != NULL ? session_drop(session, place)
+                         : CUDA_ERROR_INVALID_HANDLE; /* a default one */
 }
 
 SESSION_DO(event_destroy)
 {
-    struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
-
-    if (place == NULL)
-        return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result = session_event_destroy(session, place->object);
-    weft_handles_remove(&session->handles, place);
-    return result;
+    return session_drop(session, call->event);
 }
 
 SESSION_DO(bye)
 {
     session->ends = true;
     return CUDA_SUCCESS;
-}
-
-/* No program sends this. */
-SESSION_DO(answer)
-{
-    return SESSION_WRONG;
 }

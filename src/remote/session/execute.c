@@ -1,6 +1,6 @@
 /*
- * remote/session/execute.c - from a record to a call of the driver: the calls that calls.def
- * describes whole, and the way to the others.
+ * remote/session/execute.c - from a record to a call of the driver, or of the session's own, as
+ * calls.def describes it.
  */
 #include "base/say.h"
 #include "remote/session/inside.h"
@@ -9,144 +9,148 @@
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-bool session_stream(const struct weft_session *session, int device, uint64_t handle,
-                    CUstream *stream)
+int session_stream(const struct weft_session *session, int device, uint64_t handle,
+                   CUstream *stream)
 {
     *stream = NULL;
     if (weft_is_default(handle))
-        return true;
+        return CUDA_SUCCESS;
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, handle);
     if (place == NULL || place->device != device)
-        return false;
+        return CUDA_ERROR_INVALID_HANDLE;
     *stream = place->object;
-    return true;
+    return CUDA_SUCCESS;
 }
 
-static bool event_of(const struct weft_session *session, uint64_t handle, CUevent *event)
+static int find_event(const struct weft_session *session, int device, uint64_t handle,
+                      struct weft_place **event)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, handle);
-
-    if (place != NULL)
-        *event = place->object;
-    return place != NULL;
+    (void)device; /* of any */
+    *event = weft_handles_find(&session->handles, WEFT_EVENT, handle);
+    return *event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static bool function_of(struct weft_session *session, int device, uint64_t handle,
-                        CUfunction *function)
+/* With its function for that device. */
+static int find_kernel(const struct weft_session *session, int device, uint64_t handle,
+                       struct session_kernel **kernel)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, handle);
 
     if (place == NULL)
-        return false;
-    struct session_kernel *kernel = place->object;
-    CUfunction *there = &kernel->functions[device];
-    if (*there == NULL && session->table->kernel_function(there, kernel->kernel) != CUDA_SUCCESS)
-        return false;
-    *function = *there;
-    return true;
+        return SESSION_WRONG; /* they do not go */
+    *kernel = place->object;
+    return (*kernel)->functions[device] != NULL
+               ? CUDA_SUCCESS
+               : (int)session->table->kernel_function(&(*kernel)->functions[device],
+                                                      (*kernel)->kernel);
 }
 
-static CUresult add_stream(struct weft_session *session, int device, CUstream stream,
-                           uint64_t *handle)
+static int find_library(const struct weft_session *session, int device, uint64_t handle,
+                        CUlibrary *library)
 {
-    *handle = weft_handles_add(&session->handles, WEFT_STREAM, device, stream);
-    if (*handle == 0)
-        session->table->stream_destroy(stream);
-    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, handle);
+
+    (void)device; /* of all */
+    *library = place != NULL ? place->object : NULL;
+    return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
 }
 
-/* ---- calls of calls.def, whole ----------------------------------------------------------------
- */
+/* ---- functions of the driver ---------------------------------------------------------------- */
 
-/* A variable for each parameter, from the next word. */
-#define TAKE_IN(type, name)  const type name = (type)*word++;
-#define TAKE_OUT(type, name) type name = (type)0;
-#define TAKE_STREAM(type, name)                                                                    \
-    type name;                                                                                     \
-    good = session_stream(session, record->device, *word++, &name) && good;
-#define TAKE_EVENT(type, name)                                                                     \
-    type name = NULL;                                                                              \
-    good = event_of(session, *word++, &name) && good;
-#define TAKE_FUNCTION(type, name)                                                                  \
-    type name = NULL;                                                                              \
-    good = function_of(session, record->device, *word++, &name) && good;
-#define TAKE_NEW(type, name)   TAKE_OUT(type, name)
-#define TAKE(kind, type, name) TAKE_##kind(type, name)
-
-/* It as an argument. */
-#define PASS_IN(name)          , name
-#define PASS_OUT(name)         , &name
-#define PASS_STREAM(name)      , name
-#define PASS_EVENT(name)       , name
-#define PASS_FUNCTION(name)    , name
-#define PASS_NEW(name)         , &name
+#define PASS_IN(name)          , call->name
+#define PASS_OUT(name)         , &call->name
+#define PASS_STREAM(name)      , call->name
+#define PASS_EVENT(name)       , call->name->object
+#define PASS_FUNCTION(name)    , call->name->functions[record->device]
 #define PASS(kind, type, name) PASS_##kind(name)
 
-/* It in the answer. */
+#define WEFT_CALL(name, class, ...)                                                                \
+    SESSION_DO(name)                                                                               \
+    {                                                                                              \
+        return (int)session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)));                 \
+    }
+#define WEFT_CALL_BY_HAND(name, ...)
+#include "remote/wire/calls.def"
+
+/* ---- from words to arguments, and back ------------------------------------------------------ */
+
+#define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
+#define TAKE_OUT(name)
+#define TAKE_STREAM(name)   TAKE_HANDLE(session_stream, name)
+#define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
+#define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
+#define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)
+#define TAKE_HANDLE(find, name)                                                                    \
+    if (result == CUDA_SUCCESS)                                                                    \
+        result = find(session, record->device, *word++, &call.name);
+#define TAKE(kind, type, name) TAKE_##kind(name)
+
 #define GIVE_IN(name)
-#define GIVE_OUT(name) answer[given++] = (uint64_t)name;
+#define GIVE_OUT(name) memcpy(&answer[given++], &call.name, sizeof(call.name));
 #define GIVE_STREAM(name)
 #define GIVE_EVENT(name)
 #define GIVE_FUNCTION(name)
-#define GIVE_NEW(name)                                                                             \
-    if (result == CUDA_SUCCESS)                                                                    \
-        result = add_stream(session, record->device, name, &answer[given++]);
+#define GIVE_LIBRARY(name)
 #define GIVE(kind, type, name) GIVE_##kind(name)
 
-enum { POST, CALL, QUERY, CHANGE };
-
 #define WEFT_CALL(name, class, ...)                                                                \
-    enum { name##_words = WEFT_WORDS(__VA_ARGS__) };                                               \
-    static int take_##name(struct weft_session *session, const struct weft_record *record,         \
+    static int take_##name(struct weft_session *session, struct weft_record *record,               \
                            const uint64_t *word)                                                   \
     {                                                                                              \
-        uint64_t answer[WEFT_ANSWER_WORDS];                                                        \
+        struct session_call_##name call = {};                                                      \
+        uint64_t answer[WEFT_WORDS_MOST] = {0};                                                    \
         uint32_t given = 0;                                                                        \
-        bool good = true;                                                                          \
-        (void)answer, (void)given, (void)word;                                                     \
+        int result = CUDA_SUCCESS;                                                                 \
+        (void)word;                                                                                \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
-        CUresult result = good ? session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)))     \
-                               : CUDA_ERROR_INVALID_HANDLE;                                        \
+        if (result != CUDA_SUCCESS)                                                                \
+            return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                 \
+        result = session_do_##name(session, record, &call);                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
-        if ((class) == POST)                                                                       \
-            return result;                                                                         \
-        return session_reply(session, record, result, answer, given, NULL, 0);                     \
+        return result == CUDA_SUCCESS && given != 0                                                \
+                   ? session_reply(session, record, answer, given, NULL, 0)                        \
+                   : result;                                                                       \
     }
-#define WEFT_CALL_BY_HAND(name, words, extra)
+#define WEFT_CALL_BY_HAND WEFT_CALL
 #include "remote/wire/calls.def"
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const struct {
-    int (*whole)(struct weft_session *session, const struct weft_record *record,
-                 const uint64_t *word);
-    int (*by_hand)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
+    int (*take)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
     uint32_t words;
-    bool extra;
+    enum weft_class class;
+    uint8_t arguments[WEFT_WORDS_MOST + 1];
 } calls[WEFT_CALLS] = {
-#define WEFT_CALL(name, class, ...) [WEFT_CALL_##name] = {take_##name, NULL, name##_words, false},
-#define WEFT_CALL_BY_HAND(name, words, extra)                                                      \
-    [WEFT_CALL_##name] = {NULL, session_do_##name, words, extra},
+#define KIND(kind, type, name) WEFT_##kind,
+#define WEFT_CALL(name, class, ...)                                                                \
+    [WEFT_CALL_##name] = {take_##name,                                                             \
+                          WEFT_WORDS(__VA_ARGS__),                                                 \
+                          WEFT_CLASS_##class,                                                      \
+                          {WEFT_EACH(KIND, __VA_ARGS__) WEFT_HANDLE_NONE}},
+#define WEFT_CALL_BY_HAND WEFT_CALL
 #include "remote/wire/calls.def"
 };
+
+const uint8_t *session_arguments(uint32_t call, enum weft_class *class)
+{
+    *class = calls[call].class;
+    return calls[call].arguments;
+}
 
 bool session_is_formed(const struct weft_session *session, const struct weft_record *record)
 {
     return record->call < WEFT_CALLS && record->device < session->count &&
-           record->words == calls[record->call].words &&
-           (record->extra == 0 || calls[record->call].extra);
+           record->words == calls[record->call].words && calls[record->call].take != NULL &&
+           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA);
 }
 
 int session_execute(struct weft_session *session, struct weft_record *record)
 {
-    uint64_t words[8];
+    uint64_t words[WEFT_WORDS_MOST];
 
     memcpy(words, weft_record_words(record), record->words * sizeof(words[0]));
-    if (session_use(session, record->device) != CUDA_SUCCESS)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (calls[record->call].whole != NULL)
-        return calls[record->call].whole(session, record, words);
-    if (calls[record->call].by_hand != NULL)
-        return calls[record->call].by_hand(session, record, words);
-    return SESSION_WRONG;
+    return session_use(session, record->device) == CUDA_SUCCESS
+               ? calls[record->call].take(session, record, words)
+               : (int)CUDA_ERROR_INVALID_CONTEXT;
 }

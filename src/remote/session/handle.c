@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind kind, int device,
+uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind, int device,
                           void *object)
 {
     uint32_t at = handles->hint;
@@ -38,7 +38,7 @@ uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind ki
     return weft_handle(handles->process, device, kind, place->generation, at);
 }
 
-struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_handle_kind kind,
+struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_argument kind,
                                      uint64_t handle)
 {
     const uint32_t at = (uint32_t)handle;

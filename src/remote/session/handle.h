@@ -21,10 +21,10 @@ struct weft_handles {
 };
 
 /* 0: no memory, or too many. */
-uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind kind, int device,
+uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind, int device,
                           void *object);
 /* NULL: it names nothing of that kind. */
-struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_handle_kind kind,
+struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_argument kind,
                                      uint64_t handle);
 void weft_handles_remove(struct weft_handles *handles, struct weft_place *place);
 

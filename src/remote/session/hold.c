@@ -1,41 +1,17 @@
-/* remote/session/hold.c - see the header. */
-#include "remote/session/hold.h"
+/* remote/session/hold.c - see inside.h. */
+#include "remote/session/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what comes after what ------------------------------------------------------------------- */
 
-/* Where a call's stream and events stand among its words; -1: nowhere. */
-static const struct {
-    uint16_t call;
-    int8_t stream, events[2];
-    bool asks;
-} places[] = {{WEFT_CALL_stream_query, 0, {-1, -1}, true},
-              {WEFT_CALL_event_query, -1, {0, -1}, true},
-              {WEFT_CALL_event_record, 1, {0, -1}, false},
-              {WEFT_CALL_stream_wait_event, 0, {1, -1}, false},
-              {WEFT_CALL_stream_synchronize, 0, {-1, -1}, false},
-              {WEFT_CALL_stream_destroy, 0, {-1, -1}, false},
-              {WEFT_CALL_event_synchronize, -1, {0, -1}, false},
-              {WEFT_CALL_event_elapsed, -1, {0, 1}, false},
-              {WEFT_CALL_event_destroy, -1, {0, -1}, false},
-              {WEFT_CALL_signal, -1, {1, -1}, false},
-              {WEFT_CALL_gate, 1, {-1, -1}, false},
-              {WEFT_CALL_host, 1, {-1, -1}, false},
-              {WEFT_CALL_launch, 5, {-1, -1}, false},
-              {WEFT_CALL_fill, 5, {-1, -1}, false},
-              {WEFT_CALL_copy_in, 4, {-1, -1}, false},
-              {WEFT_CALL_copy_out, 4, {-1, -1}, false},
-              {WEFT_CALL_copy_near, 6, {-1, -1}, false},
-              {WEFT_CALL_free_async, 1, {-1, -1}, false}};
-
 static bool is_blocking(struct weft_session *session, int device, uint64_t handle)
 {
     CUstream stream;
     unsigned flags = 0;
 
-    return !session_stream(session, device, handle, &stream) || stream == NULL ||
+    return session_stream(session, device, handle, &stream) != CUDA_SUCCESS || stream == NULL ||
            session->table->stream_flags(stream, &flags) != CUDA_SUCCESS ||
            (flags & CU_STREAM_NON_BLOCKING) == 0;
 }
@@ -45,24 +21,25 @@ static bool touches(struct weft_session *session, struct weft_record *record,
                     struct session_touch *touch)
 {
     const uint64_t *word = weft_record_words(record);
+    enum weft_class class;
+    const uint8_t *argument = session_arguments(record->call, &class);
+    uint32_t events = 0;
 
     *touch = (struct session_touch){
+        .asks = record->call == WEFT_CALL_stream_query || record->call == WEFT_CALL_event_query,
         .whole = record->call == WEFT_CALL_context_synchronize || record->call == WEFT_CALL_free ||
                  record->call == WEFT_CALL_reset || record->call == WEFT_CALL_bye};
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (places[i].call != record->call)
-            continue;
-        touch->asks = places[i].asks;
-        touch->in_stream = places[i].stream >= 0;
-        if (touch->in_stream) {
-            touch->stream = word[places[i].stream];
-            touch->blocking = is_blocking(session, record->device, touch->stream);
+    for (; *argument != WEFT_HANDLE_NONE && class != WEFT_CLASS_FACT; argument++) {
+        if (*argument == WEFT_STREAM) {
+            touch->in_stream = true;
+            touch->stream = *word;
+            touch->blocking = is_blocking(session, record->device, *word);
+        } else if (*argument == WEFT_EVENT) {
+            touch->events[events++] = *word;
         }
-        for (int e = 0; e < 2; e++)
-            touch->events[e] = places[i].events[e] >= 0 ? word[places[i].events[e]] : 0;
-        return true;
+        word += *argument < WEFT_OUT;
     }
-    return touch->whole;
+    return touch->whole || touch->in_stream || events != 0;
 }
 
 static bool shares_event(const struct session_touch *a, const struct session_touch *b)

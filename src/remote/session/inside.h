@@ -6,8 +6,9 @@
 #include "remote/session/session.h"
 
 enum {
-    SESSION_CHUNKS = 64,    /* pinned memory for copies inside records */
-    SESSION_PENDING = 1024, /* waiting calls, copies and events of one program */
+    SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
+    SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
+    SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
     SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
     /*
      * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
@@ -39,9 +40,12 @@ struct session_device {
     CUcontext context;
     struct weft_arena arena;
     uint64_t arena_key;
-    CUstream in, out; /* of copies between processes: highest priority */
-    bool unmarked;    /* something landed since the last mark */
-    uint32_t closed;  /* gates */
+    struct weft_ranges globals;      /* the program's variables there */
+    CUstream in, out;                /* of copies between processes: highest priority */
+    bool unmarked;                   /* something landed since the last mark */
+    uint32_t closed;                 /* gates */
+    CUevent events[SESSION_PENDING]; /* free ones */
+    uint32_t event_count;
 };
 
 /* What to do when a wait's events have passed, or failed with result. */
@@ -71,11 +75,26 @@ struct session_gate {
     uint32_t *word;     /* NULL: no gate */
     uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
-    bool soft;          /* it is closed in the session alone, hold.h */
+    bool soft;          /* it is closed in the session alone, hold.c */
     uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
     bool done;          /* it is there, perhaps before the gate */
     bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
+};
+
+/* What a record's order depends on. */
+struct session_touch {
+    uint64_t stream, events[2]; /* handles; 0: none, for a stream the default one */
+    bool in_stream, blocking;   /* blocking: with the default stream, or it is that */
+    bool whole;                 /* everything of its device */
+    bool asks;                  /* it only asks whether something is done */
+};
+
+struct session_held {
+    struct session_held *next;
+    struct session_touch touch;
+    int gate; /* number of the soft gate that it is; -1: a record, behind this */
+    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
 struct weft_session {
@@ -93,20 +112,13 @@ struct weft_session {
     bool asks;       /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
-    struct session_held *held, **last_held; /* hold.h */
+    struct session_held *held, **last_held; /* hold.c */
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char *chunks;
-    bool chunk_used[SESSION_CHUNKS];    /* by a wait */
-    CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
-    uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
-    unsigned char *image; /* that the program is sending */
+    bool chunk_used[SESSION_CHUNKS]; /* by a wait */
+    unsigned char *image;            /* that the program is sending */
     uint64_t image_bytes;
-    struct session_global {
-        uint64_t address, bytes;
-        int device;
-    } * globals;
-    uint32_t global_count;
     struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
     /* copies between processes */
     struct session_gate *gates; /* by number */
@@ -136,9 +148,14 @@ CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes);
-/* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
-int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+/* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
+int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+/* A handle for what the program made; 0: no memory, and it is gone again. */
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object);
+/* What the program made goes, and its handle. Errors: the driver's. */
+CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
@@ -153,19 +170,31 @@ weft_status session_done(struct weft_session *session, const struct weft_record 
 bool session_is_formed(const struct weft_session *session, const struct weft_record *record);
 /* One that is. A CUresult, or one of the values above. */
 int session_execute(struct weft_session *session, struct weft_record *record);
-/* A stream of that device, or a default one. NULL and false: no such. */
-bool session_stream(const struct weft_session *session, int device, uint64_t handle,
-                    CUstream *stream);
+/* The arguments' kinds and the class of a call of the list. */
+const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
+/* A stream of that device, or a default one. Errors: INVALID_HANDLE. */
+int session_stream(const struct weft_session *session, int device, uint64_t handle,
+                   CUstream *stream);
 
-/* Declares the stream that a word of the record names, or returns from the calling function. */
-#define SESSION_STREAM(stream, handle)                                                             \
-    CUstream stream;                                                                               \
-    if (!session_stream(session, record->device, handle, &(stream)))                               \
-    return CUDA_ERROR_INVALID_HANDLE
+/*
+ * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A
+ * record is held behind a soft gate, which is one that the stream itself does not see, and where
+ * there is no memory for its data. Others overtake it.
+ */
+/*
+ * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
+ * executed nor held now.
+ */
+int session_take(struct weft_session *session, struct weft_record *record);
+/* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
+weft_status session_held_poll(struct weft_session *session, bool *did);
+void session_held_drop(struct weft_session *session);
 
 /* ---- wait.c */
-CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
-void session_event_back(struct weft_session *session, int device, CUevent event);
+/* An event of the session's own, recorded in a stream. */
+CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event);
+/* Whether it has passed; then it is gone. Errors: NOT_READY, the driver's. */
+CUresult session_passed(struct weft_session *session, int device, CUevent event);
 /*
  * A wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full; each
  * record that may wait is one that hold.c knows to hold.
@@ -194,19 +223,36 @@ void session_waits_poll(struct weft_session *session, bool *did);
 bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
+/* Memory of this process, for all its devices; perhaps it is pinned already. */
+CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
 /* When no gates are closed: what the driver may do only by waiting for its devices. */
 void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
-/* ---- memory.c, module.c, copies.c: the calls written by hand */
+/*
+ * ---- memory.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
+ * driver's. Arguments have the names that they have in calls.def. A value of an answer is set on
+ * CUDA_SUCCESS.
+ */
+#define SESSION_IN(type)                type
+#define SESSION_OUT(type)               type
+#define SESSION_STREAM(type)            type
+#define SESSION_EVENT(type)             struct weft_place *
+#define SESSION_FUNCTION(type)          struct session_kernel *
+#define SESSION_LIBRARY(type)           type
+#define SESSION_FIELD(kind, type, name) SESSION_##kind(type) name;
 #define SESSION_DO(name)                                                                           \
     int session_do_##name(struct weft_session *session __attribute__((unused)),                    \
                           struct weft_record *record __attribute__((unused)),                      \
-                          const uint64_t *word __attribute__((unused)))
-#define WEFT_CALL(name, class, ...)
-#define WEFT_CALL_BY_HAND(name, words, extra) SESSION_DO(name);
+                          struct session_call_##name *call __attribute__((unused)))
+#define WEFT_CALL(name, class, ...)                                                                \
+    struct session_call_##name {                                                                   \
+        WEFT_EACH(SESSION_FIELD, __VA_ARGS__)                                                      \
+    };                                                                                             \
+    SESSION_DO(name);
+#define WEFT_CALL_BY_HAND WEFT_CALL
 #include "remote/wire/calls.def"
 
 weft_status session_copies_open(struct weft_session *session);

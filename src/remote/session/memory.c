@@ -11,7 +11,7 @@ static const uint64_t span_most = 1ull << 42;
 SESSION_DO(arena)
 {
     struct session_device *device = &session->device[record->device];
-    const uint64_t base = word[0], span = word[1];
+    const uint64_t base = call->base, span = call->span;
     size_t total = 0;
 
     if (device->arena.base != 0 || base < LOWEST || base % (2 << 20) != 0 || span == 0 ||
@@ -25,24 +25,24 @@ SESSION_DO(arena)
     if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
                                                           false, &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    return session_reply(session, record, result, &device->arena_key, 1, NULL, 0);
+    call->key = device->arena_key;
+    return result;
 }
 
 SESSION_DO(alloc)
 {
     struct weft_arena *arena = &session->device[record->device].arena;
-    uint64_t address = 0;
     bool over = false;
 
     if (arena->base == 0)
         return SESSION_WRONG;
-    const CUresult result = weft_arena_alloc(arena, word[0], &address, &over);
+    const CUresult result = weft_arena_alloc(arena, call->bytes, &call->address, &over);
     if (over && session->limits->memory != 0)
         weft_say(WEFT_SAY_WARN,
                  "the program would hold %llu MiB of device %d, its share is %llu MiB",
-                 (unsigned long long)((arena->used + word[0]) >> 20), record->device,
+                 (unsigned long long)((arena->used + call->bytes) >> 20), record->device,
                  (unsigned long long)(arena->share >> 20));
-    return session_reply(session, record, result, &address, 1, NULL, 0);
+    return result;
 }
 
 /* The device is idle, or the stream has come so far. */
@@ -69,29 +69,30 @@ static int owner_of(const struct weft_session *session, uint64_t address)
 
 SESSION_DO(free)
 {
-    const int device = owner_of(session, word[0]);
+    const int device = owner_of(session, call->address);
 
     return device < 0 ? CUDA_ERROR_INVALID_VALUE
-                      : session_wait_device(session, device, record->lane, free_now, word[0]);
+                      : session_wait_device(session, device, record->lane, free_now, call->address);
 }
 
 SESSION_DO(free_async)
 {
-    SESSION_STREAM(stream, word[1]);
-    return owner_of(session, word[0]) == record->device
-               ? session_wait_stream(session, record->device, -1, stream, free_now, word[0])
+    return owner_of(session, call->address) == record->device
+               ? session_wait_stream(session, record->device, -1, call->stream, free_now,
+                                     call->address)
                : CUDA_ERROR_INVALID_VALUE;
 }
 
 SESSION_DO(mem_info)
 {
     const struct weft_arena *arena = &session->device[record->device].arena;
-    size_t available = 0, total = 0;
 
-    const CUresult result = session->table->mem_info(&available, &total);
+    const CUresult result = session->table->mem_info(&call->available, &call->total);
     const uint64_t own = arena->share - arena->used;
-    const uint64_t numbers[] = {own < available ? own : available, arena->share};
-    return session_reply(session, record, result, numbers, 2, NULL, 0);
+    if (own < call->available)
+        call->available = own;
+    call->total = arena->share;
+    return result;
 }
 
 /* From where rows begin to where they end; 0: they make no sense. */
@@ -114,51 +115,49 @@ static int rows_at(const struct weft_session *session, uint64_t address, uint64_
     return bytes != 0 ? session_device_of(session, address, bytes) : -1;
 }
 
-/* Rows of the program's, of which it has sent address and pitch; NULL: they are not shared. */
-static void *shared_rows(const struct weft_session *session, const uint64_t *word, uint64_t width,
-                         uint64_t rows)
+/* Rows of the program's; NULL: they are not shared. */
+static void *shared_rows(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                         uint64_t width, uint64_t rows)
 {
-    const uint64_t bytes = extent_of(word[1], width, rows);
+    const uint64_t bytes = extent_of(pitch, width, rows);
 
-    return bytes != 0 ? session_shared(session, word[0], bytes) : NULL;
+    return bytes != 0 ? session_shared(session, address, bytes) : NULL;
 }
 
 SESSION_DO(fill)
 {
-    const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
-    const unsigned char value = (unsigned char)word[4];
-
-    if (width == 0 || rows == 0)
+    if (call->width == 0 || call->rows == 0)
         return SESSION_WRONG;
-    SESSION_STREAM(stream, word[5]);
-    if (rows_at(session, address, pitch, width, rows) < 0)
+    if (rows_at(session, call->address, call->pitch, call->width, call->rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    return rows == 1 ? session->table->fill8(address, value, width, stream)
-                     : session->table->fill8_rows(address, pitch, value, width, rows, stream);
+    return call->rows == 1
+               ? session->table->fill8(call->address, call->value, call->width, call->stream)
+               : session->table->fill8_rows(call->address, call->pitch, call->value, call->width,
+                                            call->rows, call->stream);
 }
 
 /* ---- copies inside records ------------------------------------------------------------------- */
 
 /* Rows of device memory, and a chunk in which they lie one behind the other. */
-static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address, uint64_t pitch,
-                           uint64_t width, uint64_t rows, void *chunk, bool in, CUstream stream)
+static CUresult copy_chunk(const struct weft_cuda_table *table,
+                           const struct session_call_copy_out *c, void *chunk, bool in)
 {
     const CUmemorytype host = CU_MEMORYTYPE_HOST, device = CU_MEMORYTYPE_DEVICE;
     const CUDA_MEMCPY2D copy = {.srcMemoryType = in ? host : device,
                                 .srcHost = chunk,
-                                .srcDevice = address,
-                                .srcPitch = in ? width : pitch,
+                                .srcDevice = c->address,
+                                .srcPitch = in ? c->width : c->pitch,
                                 .dstMemoryType = in ? device : host,
                                 .dstHost = chunk,
-                                .dstDevice = address,
-                                .dstPitch = in ? pitch : width,
-                                .WidthInBytes = width,
-                                .Height = rows};
+                                .dstDevice = c->address,
+                                .dstPitch = in ? c->pitch : c->width,
+                                .WidthInBytes = c->width,
+                                .Height = c->rows};
 
-    if (rows > 1)
-        return table->copy_rows(&copy, stream);
-    return in ? table->copy_async(address, (CUdeviceptr)chunk, width, stream)
-              : table->copy_async((CUdeviceptr)chunk, address, width, stream);
+    if (c->rows > 1)
+        return table->copy_rows(&copy, c->stream);
+    return in ? table->copy_async(c->address, (CUdeviceptr)chunk, c->width, c->stream)
+              : table->copy_async((CUdeviceptr)chunk, c->address, c->width, c->stream);
 }
 
 /* A chunk that is free; NULL: none is. */
@@ -170,30 +169,30 @@ static unsigned char *find_chunk(struct weft_session *session)
     return NULL;
 }
 
-static int copy_inside(struct weft_session *session, struct weft_record *record,
-                       const uint64_t *word, bool in)
+static int copy_inside(struct weft_session *session, const struct weft_record *record,
+                       const struct session_call_copy_out *c, const void *in)
 {
-    const uint64_t width = word[2], rows = word[3];
+    const uint64_t width = c->width, rows = c->rows;
     struct session_wait *wait; /* with the chunk: until the copy is done */
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        width * rows > WEFT_COPY_INSIDE || (in ? record->extra != width * rows : record->lane == 0))
+        width * rows > WEFT_COPY_INSIDE ||
+        (in != NULL ? record->extra != width * rows : record->lane == 0))
         return SESSION_WRONG;
-    SESSION_STREAM(stream, word[4]);
-    if (rows_at(session, word[0], word[1], width, rows) < 0)
+    if (rows_at(session, c->address, c->pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned char *chunk = find_chunk(session);
     if (chunk == NULL)
         return SESSION_AGAIN; /* as a full queue of the driver's */
-    const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
-                                       width * rows, &wait);
+    const int made = session_wait_make(session, record->device, in != NULL ? -1 : record->lane, 1,
+                                       NULL, width * rows, &wait);
     if (made != CUDA_SUCCESS)
         return made;
-    if (in)
-        memcpy(chunk, weft_record_extra(record), record->extra);
-    CUresult result = copy_chunk(session->table, word[0], word[1], width, rows, chunk, in, stream);
+    if (in != NULL)
+        memcpy(chunk, in, record->extra);
+    CUresult result = copy_chunk(session->table, c, chunk, in != NULL);
     if (result == CUDA_SUCCESS)
-        result = session_wait_record(session, wait, stream);
+        result = session_wait_record(session, wait, c->stream);
     if (result == CUDA_SUCCESS) {
         *session_chunk_used(session, chunk) = true;
         wait->chunk = chunk;
@@ -203,43 +202,47 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
 
 SESSION_DO(copy_in)
 {
-    return copy_inside(session, record, word, true);
+    const struct session_call_copy_out as_out = {call->address, call->pitch, call->width,
+                                                 call->rows, call->stream};
+
+    return copy_inside(session, record, &as_out, weft_record_extra(record));
 }
 
 SESSION_DO(copy_out)
 {
-    return copy_inside(session, record, word, false);
+    return copy_inside(session, record, call, NULL);
 }
 
 /* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)
 {
-    const uint64_t width = word[4], rows = word[5];
+    const uint64_t width = call->width, rows = call->rows;
     CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .srcDevice = word[2],
-                          .srcPitch = word[3],
+                          .srcDevice = call->from,
+                          .srcPitch = call->from_pitch,
                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = word[0],
-                          .dstPitch = word[1],
+                          .dstDevice = call->to,
+                          .dstPitch = call->to_pitch,
                           .WidthInBytes = width,
                           .Height = rows};
 
-    SESSION_STREAM(stream, word[6]);
-    const int to = rows_at(session, word[0], word[1], width, rows),
-              from = rows_at(session, word[2], word[3], width, rows);
-    if (to < 0 && from >= 0 && (copy.dstHost = shared_rows(session, word, width, rows)) != NULL)
+    const int to = rows_at(session, call->to, call->to_pitch, width, rows),
+              from = rows_at(session, call->from, call->from_pitch, width, rows);
+    if (to < 0 && from >= 0 &&
+        (copy.dstHost = shared_rows(session, call->to, call->to_pitch, width, rows)) != NULL)
         copy.dstMemoryType = CU_MEMORYTYPE_HOST;
     else if (from < 0 && to >= 0 &&
-             (copy.srcHost = shared_rows(session, word + 2, width, rows)) != NULL)
+             (copy.srcHost = shared_rows(session, call->from, call->from_pitch, width, rows)) !=
+                 NULL)
         copy.srcMemoryType = CU_MEMORYTYPE_HOST;
     else if (to < 0 || from < 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (rows > 1)
-        return session->table->copy_rows(&copy, stream);
+        return session->table->copy_rows(&copy, call->stream);
     if (to >= 0 && from >= 0 && to != from)
-        return session->table->copy_peer(word[0], session->device[to].context, word[2],
-                                         session->device[from].context, width, stream);
-    return session->table->copy_async(to < 0 ? (CUdeviceptr)copy.dstHost : word[0],
-                                      from < 0 ? (CUdeviceptr)copy.srcHost : word[2], width,
-                                      stream);
+        return session->table->copy_peer(call->to, session->device[to].context, call->from,
+                                         session->device[from].context, width, call->stream);
+    return session->table->copy_async(to < 0 ? (CUdeviceptr)copy.dstHost : call->to,
+                                      from < 0 ? (CUdeviceptr)copy.srcHost : call->from, width,
+                                      call->stream);
 }

@@ -10,20 +10,20 @@ static const uint64_t image_most = 256u << 20;
 /* The next piece of an image. */
 SESSION_DO(image)
 {
-    if (word[1] == 0) {
-        if (word[0] == 0 || word[0] > image_most)
+    if (call->at == 0) {
+        if (call->bytes == 0 || call->bytes > image_most)
             return SESSION_WRONG;
         free(session->image);
         session->image_bytes = 0;
-        session->image = malloc(word[0] + 16); /* whoever looks at its begin finds something */
+        session->image = malloc(call->bytes + 16); /* whoever looks at its begin finds something */
         if (session->image == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        memset(session->image + word[0], 0, 16);
+        memset(session->image + call->bytes, 0, 16);
     }
-    if (session->image == NULL || word[1] != session->image_bytes || record->extra == 0 ||
-        record->extra > word[0] - word[1])
+    if (session->image == NULL || call->at != session->image_bytes || record->extra == 0 ||
+        record->extra > call->bytes - call->at)
         return SESSION_WRONG;
-    memcpy(session->image + word[1], weft_record_extra(record), record->extra);
+    memcpy(session->image + call->at, weft_record_extra(record), record->extra);
     session->image_bytes += record->extra;
     return CUDA_SUCCESS;
 }
@@ -50,21 +50,18 @@ SESSION_DO(load)
 {
     CUlibrary library = NULL;
     CUresult result = CUDA_ERROR_INVALID_IMAGE;
-    uint64_t handle = 0;
 
-    if (session->image == NULL || word[0] != session->image_bytes)
+    if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
     if (is_whole(session->image, session->image_bytes))
         result =
             session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
     free(session->image);
     session->image = NULL;
-    if (result == CUDA_SUCCESS &&
-        (handle = weft_handles_add(&session->handles, WEFT_LIBRARY, 0, library)) == 0) {
-        session->table->library_unload(library);
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    return session_reply(session, record, result, &handle, 1, NULL, 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->library = session_name(session, WEFT_LIBRARY, 0, library);
+    return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* The name behind a record, ended. */
@@ -102,83 +99,56 @@ static struct session_kernel *describe(const struct weft_cuda_table *table, CUke
 
 SESSION_DO(kernel)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
     CUkernel kernel = NULL;
 
-    if (place == NULL || !name_of(record, name))
+    if (!name_of(record, name))
         return SESSION_WRONG;
-    const CUresult result = session->table->library_kernel(&kernel, place->object, name);
+    const CUresult result = session->table->library_kernel(&kernel, call->library, name);
     if (result != CUDA_SUCCESS)
         return result;
     struct session_kernel *k = describe(session->table, kernel);
-    const uint64_t handle =
-        k != NULL ? weft_handles_add(&session->handles, WEFT_FUNCTION, 0, k) : 0;
-    if (handle == 0) {
-        free(k);
+    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k) : 0;
+    if (handle == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
     const uint64_t answer[] = {handle, k->count};
-    return session_reply(session, record, CUDA_SUCCESS, answer, 2, k->parameters,
+    return session_reply(session, record, answer, 2, k->parameters,
                          k->count * (uint32_t)sizeof(k->parameters[0]));
-}
-
-static bool remember_global(struct weft_session *session, int device, uint64_t address,
-                            uint64_t bytes)
-{
-    for (uint32_t i = 0; i < session->global_count; i++)
-        if (session->globals[i].address == address && session->globals[i].device == device)
-            return true;
-    struct session_global *globals =
-        realloc(session->globals, (session->global_count + 1) * sizeof(*globals));
-    if (globals == NULL)
-        return false;
-    globals[session->global_count++] = (struct session_global){address, bytes, device};
-    session->globals = globals;
-    return true;
 }
 
 SESSION_DO(global)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
-    CUdeviceptr address = 0;
-    size_t bytes = 0;
 
-    if (place == NULL || !name_of(record, name))
+    if (!name_of(record, name))
         return SESSION_WRONG;
-    CUresult result = session->table->library_global(&address, &bytes, place->object, name);
-    if (result == CUDA_SUCCESS && !remember_global(session, record->device, address, bytes))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t answer[] = {address, bytes};
-    return session_reply(session, record, result, answer, 2, NULL, 0);
+    const CUresult result =
+        session->table->library_global(&call->address, &call->bytes, call->library, name);
+    return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
+                                                           call->address, call->bytes)
+               ? CUDA_ERROR_OUT_OF_MEMORY
+               : result;
 }
 
 SESSION_DO(launch)
 {
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, word[0]);
+    const struct session_kernel *kernel = call->kernel;
     void *parameters[WEFT_KERNEL_PARAMETERS];
-    const uint32_t gx = (uint32_t)word[1], gy = (uint32_t)(word[1] >> 32), gz = (uint32_t)word[2],
-                   bx = (uint32_t)(word[2] >> 32), by = (uint32_t)word[3],
-                   bz = (uint32_t)(word[3] >> 32), shared = (uint32_t)word[4];
-    const bool cooperative = word[4] >> 32 != 0;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {.gridDimX = (uint32_t)call->grid_x_y,
+                                   .gridDimY = (uint32_t)(call->grid_x_y >> 32),
+                                   .gridDimZ = (uint32_t)call->grid_z_block_x,
+                                   .blockDimX = (uint32_t)(call->grid_z_block_x >> 32),
+                                   .blockDimY = (uint32_t)call->block_y_z,
+                                   .blockDimZ = (uint32_t)(call->block_y_z >> 32),
+                                   .sharedMemBytes = (uint32_t)call->shared_cooperative,
+                                   .hStream = call->stream,
+                                   .attrs = &attribute,
+                                   .numAttrs = call->shared_cooperative >> 32 != 0};
 
-    if (place == NULL)
-        return SESSION_WRONG;
-    struct session_kernel *kernel = place->object;
     if (record->extra != kernel->bytes)
         return SESSION_WRONG;
-    SESSION_STREAM(stream, word[5]);
-    CUfunction *function = &kernel->functions[record->device];
-    if (*function == NULL) {
-        const CUresult result = session->table->kernel_function(function, kernel->kernel);
-        if (result != CUDA_SUCCESS)
-            return result;
-    }
     for (uint32_t i = 0; i < kernel->count; i++)
         parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
-    return cooperative ? session->table->launch_cooperative(*function, gx, gy, gz, bx, by, bz,
-                                                            shared, stream, parameters)
-                       : session->table->launch(*function, gx, gy, gz, bx, by, bz, shared, stream,
-                                                parameters, NULL);
+    return session->table->launch(&config, kernel->functions[record->device], parameters, NULL);
 }

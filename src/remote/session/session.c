@@ -2,7 +2,7 @@
 #include "remote/session/session.h"
 
 #include "base/say.h"
-#include "remote/session/hold.h"
+#include "remote/session/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,24 +25,11 @@ CUresult session_use(struct weft_session *session, int device)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static bool has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
-{
-    if (weft_ranges_has(&session->device[device].arena.blocks, address, bytes))
-        return true;
-    for (uint32_t i = 0; i < session->global_count; i++) {
-        const struct session_global *global = &session->globals[i];
-        if (global->device == device && address >= global->address &&
-            address - global->address <= global->bytes &&
-            bytes <= global->bytes - (address - global->address))
-            return true;
-    }
-    return false;
-}
-
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
 {
     for (int d = 0; d < session->count; d++)
-        if (has(session, d, address, bytes))
+        if (weft_ranges_has(&session->device[d].arena.blocks, address, bytes) ||
+            weft_ranges_has(&session->device[d].globals, address, bytes))
             return d;
     return -1;
 }
@@ -72,10 +59,10 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
     return true;
 }
 
-int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes)
 {
-    return session_answer(session, record->lane, result, words, count, extra, bytes)
+    return session_answer(session, record->lane, CUDA_SUCCESS, words, count, extra, bytes)
                ? SESSION_LATER
                : SESSION_WRONG;
 }
@@ -203,7 +190,7 @@ static weft_status driver_error(CUresult result, const char *what)
 {
     if (result == CUDA_SUCCESS)
         return WEFT_OK;
-    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_text(result));
+    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_error(result)->text);
 }
 
 static weft_status open_device(struct weft_session *session, CUdevice ordinal)
@@ -252,22 +239,44 @@ static weft_status open_chunks(struct weft_session *session)
                         "pinned memory");
 }
 
-/* Everything of a device's that the program made. */
+static CUresult destroy(struct weft_session *session, int kind, void *object)
+{
+    switch (kind) {
+    case WEFT_STREAM:
+        return session->table->stream_destroy(object);
+    case WEFT_EVENT:
+        return session_event_destroy(session, object);
+    case WEFT_LIBRARY:
+        return session->table->library_unload(object);
+    default:
+        free(object);
+        return CUDA_SUCCESS;
+    }
+}
+
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object)
+{
+    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object);
+
+    if (handle == 0)
+        destroy(session, kind, object);
+    return handle;
+}
+
+CUresult session_drop(struct weft_session *session, struct weft_place *place)
+{
+    session_use(session, place->device);
+    const CUresult result = destroy(session, place->kind, place->object);
+    weft_handles_remove(&session->handles, place);
+    return result;
+}
+
 static void drop_handles(struct weft_session *session)
 {
-    for (uint32_t i = 0; i < session->handles.count; i++) {
-        struct weft_place *place = &session->handles.places[i];
-        if (session_use(session, place->device) != CUDA_SUCCESS)
-            continue;
-        if (place->kind == WEFT_STREAM)
-            session->table->stream_destroy(place->object);
-        else if (place->kind == WEFT_EVENT)
-            session->table->event_destroy(place->object);
-        else if (place->kind == WEFT_LIBRARY)
-            session->table->library_unload(place->object);
-        else if (place->kind == WEFT_FUNCTION)
-            free(place->object);
-    }
+    for (uint32_t i = 0; i < session->handles.count; i++)
+        if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
+            session_drop(session, &session->handles.places[i]);
     free(session->handles.places);
 }
 
@@ -277,14 +286,14 @@ static void close_devices(struct weft_session *session)
         struct session_device *device = &session->device[d];
         if (session_use(session, d) == CUDA_SUCCESS) {
             weft_arena_close(&device->arena);
-            while (session->event_count[d] > 0)
-                session->table->event_destroy(session->events[d][--session->event_count[d]]);
+            while (device->event_count > 0)
+                session->table->event_destroy(device->events[--device->event_count]);
             if (device->in != NULL)
                 session->table->stream_destroy(device->in);
             if (device->out != NULL)
                 session->table->stream_destroy(device->out);
         }
-        free(session->events[d]);
+        free(device->globals.list);
     }
     if (session->chunks != NULL)
         session->table->host_free(session->chunks);
@@ -312,7 +321,6 @@ void session_free(struct weft_session *session)
     drop_handles(session);
     close_devices(session);
     free(session->image);
-    free(session->globals);
     free(session);
 }
 

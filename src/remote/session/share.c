@@ -23,6 +23,15 @@ void *session_shared(const struct weft_session *session, uint64_t address, uint6
     return NULL;
 }
 
+CUresult session_pin(struct weft_session *session, void *memory, size_t bytes)
+{
+    CUresult result = session_use(session, 0);
+
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    return result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_SUCCESS : result;
+}
+
 static void drop(struct weft_session *session, struct session_share *share)
 {
     if (session_use(session, 0) == CUDA_SUCCESS)
@@ -43,10 +52,9 @@ SESSION_DO(share)
     }
     memcpy(&s->share, weft_record_extra(record), sizeof(s->share));
     s->memory = weft_share_map(&s->share, session->links.one_address_space, &reason);
-    if (s->memory != NULL && (result = session_use(session, 0)) == CUDA_SUCCESS)
-        result =
-            session->table->host_register(s->memory, s->share.bytes, CU_MEMHOSTREGISTER_PORTABLE);
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
+    if (s->memory != NULL)
+        result = session_pin(session, s->memory, s->share.bytes);
+    if (result == CUDA_SUCCESS) {
         s->next = session->shares;
         session->shares = s;
         return CUDA_SUCCESS;
@@ -61,7 +69,7 @@ SESSION_DO(share)
 SESSION_DO(unshare)
 {
     for (struct session_share **at = &session->shares, *s; (s = *at) != NULL; at = &s->next)
-        if (s->share.address == word[0]) {
+        if (s->share.address == call->address) {
             *at = s->next;
             s->lane = record->lane;
             s->next = session->unshared;

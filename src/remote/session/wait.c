@@ -6,33 +6,46 @@
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-CUevent session_event(struct weft_session *session, int device)
+/* A free one. NULL: the driver gives none. */
+static CUevent take_event(struct weft_session *session, struct session_device *device)
 {
     CUevent event = NULL;
 
-    if (session->event_count[device] > 0)
-        return session->events[device][--session->event_count[device]];
-    if (session_use(session, device) != CUDA_SUCCESS ||
-        session->table->event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
-        return NULL;
-    return event;
+    if (device->event_count > 0)
+        return device->events[--device->event_count];
+    return session->table->event_create(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? event
+                                                                                         : NULL;
 }
 
-void session_event_back(struct weft_session *session, int device, CUevent event)
+static void event_back(struct weft_session *session, struct session_device *device, CUevent event)
 {
-    uint32_t *capacity = &session->event_capacity[device];
+    if (device->event_count < SESSION_PENDING)
+        device->events[device->event_count++] = event;
+    else
+        session->table->event_destroy(event);
+}
 
-    if (session->event_count[device] == *capacity) {
-        const uint32_t more = *capacity == 0 ? 64 : *capacity * 2;
-        CUevent *events = realloc(session->events[device], more * sizeof(CUevent));
-        if (events == NULL) {
-            session->table->event_destroy(event);
-            return;
-        }
-        session->events[device] = events;
-        *capacity = more;
-    }
-    session->events[device][session->event_count[device]++] = event;
+CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event)
+{
+    CUresult result = session_use(session, device);
+
+    if (result != CUDA_SUCCESS || (*event = take_event(session, &session->device[device])) == NULL)
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    result = session->table->event_record(*event, stream);
+    if (result != CUDA_SUCCESS)
+        event_back(session, &session->device[device], *event);
+    return result;
+}
+
+CUresult session_passed(struct weft_session *session, int device, CUevent event)
+{
+    CUresult result = session_use(session, device);
+
+    if (result == CUDA_SUCCESS)
+        result = session->table->event_query(event);
+    if (result == CUDA_SUCCESS)
+        event_back(session, &session->device[device], event);
+    return result;
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
@@ -59,13 +72,12 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream)
 {
-    CUevent event = wait->count < wait->size ? session_event(session, wait->device) : NULL;
-
-    if (event == NULL)
+    if (wait->count == wait->size)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->events[wait->count++] = event;
-    const CUresult used = session_use(session, wait->device);
-    return used == CUDA_SUCCESS ? session->table->event_record(event, stream) : used;
+    const CUresult result =
+        session_record(session, wait->device, stream, &wait->events[wait->count]);
+    wait->count += result == CUDA_SUCCESS;
+    return result;
 }
 
 /* The last of its events. */
@@ -74,7 +86,7 @@ static void give_back(struct weft_session *session, struct session_wait *wait)
     CUevent event = wait->events[--wait->count];
 
     if (!wait->borrowed)
-        session_event_back(session, wait->device, event);
+        event_back(session, &session->device[wait->device], event);
     else if (wait->orphan)
         session_event_destroy(session, event);
 }

@@ -1,34 +1,19 @@
 /* remote/table/errors.c - names and texts of CUDA's errors. */
 #include "remote/table/table.h"
 
-static const struct {
-    int number;
-    const char *name, *text;
-} errors[] = {
+#define UNKNOWN "unrecognized error code"
+
+static const struct weft_cuda_error errors[] = {
 #define WEFT_CUDA_ERROR(number, name, text) {number, #name, text},
 #include "remote/table/errors.def"
 };
 
-enum { ERRORS = sizeof(errors) / sizeof(errors[0]) };
-
-static int find(CUresult result)
+const struct weft_cuda_error *weft_cuda_error(CUresult result)
 {
-    for (int i = 0; i < ERRORS; i++)
+    static const struct weft_cuda_error unknown = {0, UNKNOWN, UNKNOWN};
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
         if (errors[i].number == (int)result)
-            return i;
-    return -1;
-}
-
-const char *weft_cuda_text(CUresult result)
-{
-    const int i = find(result);
-
-    return i >= 0 ? errors[i].text : "unrecognized error code";
-}
-
-const char *weft_cuda_name(CUresult result)
-{
-    const int i = find(result);
-
-    return i >= 0 ? errors[i].name : "unrecognized error code";
+            return &errors[i];
+    return &unknown;
 }

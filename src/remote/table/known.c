@@ -60,20 +60,13 @@ CUresult weft_known_device_total(struct weft_known_list *list, size_t *bytes, CU
     return CUDA_SUCCESS;
 }
 
-/* Of the servers: no local device is in such a domain. */
-static int domain_of(const struct weft_known *known)
-{
-    return known->process != 0 ? 0x8000 + known->process : 0;
-}
-
 CUresult weft_known_device_attribute(struct weft_known_list *list, int *value,
                                      CUdevice_attribute which, CUdevice device)
 {
     FIND(known, device);
     if (which < 1 || (int)which >= WEFT_ATTRIBUTES || which >= CU_DEVICE_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    *value = which == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID ? domain_of(known)
-                                                        : known->facts.attributes[which];
+    *value = known->facts.attributes[which];
     return CUDA_SUCCESS;
 }
 
@@ -84,35 +77,21 @@ CUresult weft_known_device_uuid(struct weft_known_list *list, CUuuid *uuid, CUde
     return CUDA_SUCCESS;
 }
 
-static void pci_of(const struct weft_known *known, char text[64])
-{
-    const char *colon = strchr(known->facts.pci, ':'); /* after the domain */
-
-    snprintf(text, 64, "%04X%s", (unsigned)domain_of(known), colon != NULL ? colon : ":00:00.0");
-}
-
 CUresult weft_known_device_pci(struct weft_known_list *list, char *text, int bytes, CUdevice device)
 {
-    char own[64];
-
     FIND(known, device);
-    pci_of(known, own);
-    return snprintf(text, bytes > 0 ? (size_t)bytes : 0, "%s", own) < bytes
+    return snprintf(text, bytes > 0 ? (size_t)bytes : 0, "%s", known->facts.pci) < bytes
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult weft_known_device_by_pci(struct weft_known_list *list, CUdevice *device, const char *text)
 {
-    char own[64];
-
-    for (int d = 0; d < list->count; d++) {
-        pci_of(list->at[d], own);
-        if (strcasecmp(own, text) == 0) {
+    for (int d = 0; d < list->count; d++)
+        if (strcasecmp(list->at[d]->facts.pci, text) == 0) {
             *device = d;
             return CUDA_SUCCESS;
         }
-    }
     return CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -216,4 +195,36 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
             return CUDA_ERROR_INVALID_VALUE;
         }
     return CUDA_SUCCESS;
+}
+
+static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
+                     size_t pitch)
+{
+    return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
+}
+
+CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
+{
+    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
+                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch | 1)))
+        return CUDA_ERROR_INVALID_VALUE;
+    *rows = (struct weft_rows){.to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
+                                          c->dstXInBytes, c->dstY, c->dstPitch),
+                               .from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
+                                            c->srcXInBytes, c->srcY, c->srcPitch),
+                               .width = c->WidthInBytes,
+                               .rows = c->Height,
+                               .to_pitch = c->dstPitch,
+                               .from_pitch = c->srcPitch};
+    return CUDA_SUCCESS;
+}
+
+bool weft_is_cooperative(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            return config->attrs[i].value.cooperative != 0;
+    return false;
 }

@@ -73,6 +73,14 @@ struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext c
 /* What an address is: memory of that device, -1 of none; pinned memory of the host. */
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
                             CUdeviceptr address, int device, bool pinned);
+/* A copy of rows, by the addresses of their first bytes. */
+struct weft_rows {
+    uint64_t to, from, width, rows, to_pitch, from_pitch;
+};
+/* Errors: NOT_SUPPORTED: of arrays; INVALID_VALUE: rows overlap, or are too many. */
+CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/* Of a launch's attributes the one that counts. */
+bool weft_is_cooperative(const CUlaunchConfig *config);
 /* Whether kernels of one device reach the other's memory: only within a server. */
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer);
 

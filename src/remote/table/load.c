@@ -1,9 +1,11 @@
-/* remote/table/load.c - the table of the driver that this machine has. */
-#include "remote/table/table.h"
+/* remote/table/load.c - the table of the driver that this machine has, or of the fake one. */
+#include "base/say.h"
+#include "remote/table/fake/fake.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct weft_cuda_table table;
 static const char *why_not;
@@ -33,14 +35,24 @@ static void load(void)
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const CUresult result = table.init(0);
     if (result != CUDA_SUCCESS)
-        why_not = weft_cuda_text(result);
+        why_not = weft_cuda_error(result)->text;
 }
 
-const struct weft_cuda_table *weft_table_load(const char **reason)
+const struct weft_cuda_table *weft_table_open(const char *name)
 {
+    static const char fake[] = "fake:";
+    const struct weft_cuda_table *opened = NULL;
+
+    if (strncmp(name, fake, sizeof(fake) - 1) == 0) {
+        (void)weft_fake_open(&opened, name + sizeof(fake) - 1);
+        return opened;
+    }
+    if (strcmp(name, "cuda") != 0) {
+        weft_say(WEFT_SAY_ERROR, "the driver %s is neither cuda nor fake:OPTIONS", name);
+        return NULL;
+    }
     pthread_once(&once, load);
-    if (why_not == NULL)
-        return &table;
-    *reason = why_not;
-    return NULL;
+    if (why_not != NULL)
+        weft_say(WEFT_SAY_ERROR, "the driver: %s", why_not);
+    return why_not == NULL ? &table : NULL;
 }

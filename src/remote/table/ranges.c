@@ -35,6 +35,11 @@ bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes)
     return true;
 }
 
+bool weft_ranges_remember(struct weft_ranges *ranges, uint64_t at, uint64_t bytes)
+{
+    return weft_ranges_at(ranges, at) < ranges->count || weft_ranges_add(ranges, at, bytes);
+}
+
 void weft_ranges_drop(struct weft_ranges *ranges, uint32_t index)
 {
     struct weft_range *gone = ranges->list + index;

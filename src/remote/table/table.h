@@ -10,8 +10,9 @@
 
 #include <cuda.h>
 
-/* Field, function of cuda.h. */
-#define WEFT_TABLE_DEVICE_MAP(X)                                                                   \
+/* Field, function of cuda.h: what programs use. */
+#define WEFT_TABLE_PROGRAM_MAP(X)                                                                  \
+    /* devices */                                                                                  \
     X(init, cuInit)                                                                                \
     X(driver_version, cuDriverGetVersion)                                                          \
     X(device_count, cuDeviceGetCount)                                                              \
@@ -22,9 +23,8 @@
     X(device_pci, cuDeviceGetPCIBusId)                                                             \
     X(device_by_pci, cuDeviceGetByPCIBusId)                                                        \
     X(peer_can, cuDeviceCanAccessPeer)                                                             \
-    X(peer_attribute, cuDeviceGetP2PAttribute)
-
-#define WEFT_TABLE_CONTEXT_MAP(X)                                                                  \
+    X(peer_attribute, cuDeviceGetP2PAttribute)                                                     \
+    /* contexts */                                                                                 \
     X(context_retain, cuDevicePrimaryCtxRetain)                                                    \
     X(context_reset, cuDevicePrimaryCtxReset)                                                      \
     X(context_state, cuDevicePrimaryCtxGetState)                                                   \
@@ -37,9 +37,8 @@
     X(context_set_cache, cuCtxSetCacheConfig)                                                      \
     X(context_cache, cuCtxGetCacheConfig)                                                          \
     X(peer_enable, cuCtxEnablePeerAccess)                                                          \
-    X(peer_disable, cuCtxDisablePeerAccess)
-
-#define WEFT_TABLE_CODE_MAP(X)                                                                     \
+    X(peer_disable, cuCtxDisablePeerAccess)                                                        \
+    /* code */                                                                                     \
     X(library_load, cuLibraryLoadData)                                                             \
     X(library_unload, cuLibraryUnload)                                                             \
     X(library_kernel, cuLibraryGetKernel)                                                          \
@@ -51,11 +50,9 @@
     X(function_set_cache, cuFuncSetCacheConfig)                                                    \
     X(occupancy_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                      \
     X(occupancy_shared, cuOccupancyAvailableDynamicSMemPerBlock)                                   \
-    X(launch, cuLaunchKernel)                                                                      \
-    X(launch_cooperative, cuLaunchCooperativeKernel)                                               \
-    X(launch_host, cuLaunchHostFunc)
-
-#define WEFT_TABLE_MEMORY_MAP(X)                                                                   \
+    X(launch, cuLaunchKernelEx)                                                                    \
+    X(launch_host, cuLaunchHostFunc)                                                               \
+    /* memory */                                                                                   \
     X(alloc, cuMemAlloc)                                                                           \
     X(free, cuMemFree)                                                                             \
     X(alloc_async, cuMemAllocAsync)                                                                \
@@ -68,27 +65,13 @@
     X(host_flags, cuMemHostGetFlags)                                                               \
     X(pointer_attributes, cuPointerGetAttributes)                                                  \
     X(fill8, cuMemsetD8Async)                                                                      \
-    X(fill8_rows, cuMemsetD2D8Async)
-
-/* What sessions alone use, and a program's table of remote GPUs lacks. */
-#define WEFT_TABLE_SESSION_MAP(X)                                                                  \
-    X(stream_wait_value, cuStreamWaitValue32)                                                      \
-    X(granularity, cuMemGetAllocationGranularity)                                                  \
-    X(mem_create, cuMemCreate)                                                                     \
-    X(mem_release, cuMemRelease)                                                                   \
-    X(reserve, cuMemAddressReserve)                                                                \
-    X(unreserve, cuMemAddressFree)                                                                 \
-    X(map, cuMemMap)                                                                               \
-    X(unmap, cuMemUnmap)                                                                           \
-    X(set_access, cuMemSetAccess)
-
-#define WEFT_TABLE_COPY_MAP(X)                                                                     \
+    X(fill8_rows, cuMemsetD2D8Async)                                                               \
+    /* copies */                                                                                   \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
     X(copy_rows, cuMemcpy2DAsync)                                                                  \
-    X(copy_peer, cuMemcpyPeerAsync)
-
-#define WEFT_TABLE_STREAM_MAP(X)                                                                   \
+    X(copy_peer, cuMemcpyPeerAsync)                                                                \
+    /* streams and events */                                                                       \
     X(stream_create, cuStreamCreateWithPriority)                                                   \
     X(stream_destroy, cuStreamDestroy)                                                             \
     X(stream_query, cuStreamQuery)                                                                 \
@@ -104,14 +87,17 @@
     X(event_synchronize, cuEventSynchronize)                                                       \
     X(event_elapsed, cuEventElapsedTime)
 
-/* What programs use. */
-#define WEFT_TABLE_PROGRAM_MAP(X)                                                                  \
-    WEFT_TABLE_DEVICE_MAP(X)                                                                       \
-    WEFT_TABLE_CONTEXT_MAP(X)                                                                      \
-    WEFT_TABLE_CODE_MAP(X)                                                                         \
-    WEFT_TABLE_MEMORY_MAP(X)                                                                       \
-    WEFT_TABLE_COPY_MAP(X)                                                                         \
-    WEFT_TABLE_STREAM_MAP(X)
+/* What sessions alone use, and a program's table of remote GPUs lacks. */
+#define WEFT_TABLE_SESSION_MAP(X)                                                                  \
+    X(stream_wait_value, cuStreamWaitValue32)                                                      \
+    X(granularity, cuMemGetAllocationGranularity)                                                  \
+    X(mem_create, cuMemCreate)                                                                     \
+    X(mem_release, cuMemRelease)                                                                   \
+    X(reserve, cuMemAddressReserve)                                                                \
+    X(unreserve, cuMemAddressFree)                                                                 \
+    X(map, cuMemMap)                                                                               \
+    X(unmap, cuMemUnmap)                                                                           \
+    X(set_access, cuMemSetAccess)
 
 #define WEFT_TABLE_MAP(X)                                                                          \
     WEFT_TABLE_PROGRAM_MAP(X)                                                                      \
@@ -124,14 +110,18 @@ struct weft_cuda_table {
 };
 
 /*
- * The driver of this machine, loaded once and initialised; NULL, with *reason a static text, if it
- * has none that serves. Any thread.
+ * "cuda": the driver of this machine, loaded once and initialised; "fake:OPTIONS": fake/fake.h.
+ * NULL: said. Any thread.
  */
-const struct weft_cuda_table *weft_table_load(const char **reason);
+const struct weft_cuda_table *weft_table_open(const char *name);
 
-/* The text of a driver's error, which needs no driver: "out of memory". Never NULL. */
-const char *weft_cuda_text(CUresult result);
-/* Its name: "CUDA_ERROR_OUT_OF_MEMORY". Never NULL. */
-const char *weft_cuda_name(CUresult result);
+/* What an error of the driver's is called, and its text: "cudaErrorMemoryAllocation", "out of
+ * memory". */
+struct weft_cuda_error {
+    int number;
+    const char *name, *text;
+};
+/* Never NULL. Needs no driver. */
+const struct weft_cuda_error *weft_cuda_error(CUresult result);
 
 #endif

@@ -11,42 +11,63 @@
 
 enum weft_call {
     WEFT_CALL_SKIP, /* link/ring.h */
-#define WEFT_CALL(name, class, ...)           WEFT_CALL_##name,
-#define WEFT_CALL_BY_HAND(name, words, extra) WEFT_CALL_##name,
+#define WEFT_CALL(name, ...)         WEFT_CALL_##name,
+#define WEFT_CALL_BY_HAND(name, ...) WEFT_CALL_##name,
 #include "remote/wire/calls.def"
-    WEFT_CALLS
+    WEFT_CALLS,
+    WEFT_CALL_answer = WEFT_CALLS /* to the program: the error, then the call's words */
 };
 
-/* For each parameter of a line of calls.def: macro(kind, type, name). */
-#define WEFT_EACH_1(macro, p)                         macro p
-#define WEFT_EACH_2(macro, p, ...)                    macro p WEFT_EACH_1(macro, __VA_ARGS__)
-#define WEFT_EACH_3(macro, p, ...)                    macro p WEFT_EACH_2(macro, __VA_ARGS__)
-#define WEFT_EACH_4(macro, p, ...)                    macro p WEFT_EACH_3(macro, __VA_ARGS__)
-#define WEFT_EACH_5(macro, p, ...)                    macro p WEFT_EACH_4(macro, __VA_ARGS__)
-#define WEFT_EACH_PICK(p1, p2, p3, p4, p5, each, ...) each
+enum weft_class {
+    WEFT_CLASS_CALL,   /* the thread waits for the answer */
+    WEFT_CLASS_POST,   /* it does not; an error comes with a later answer */
+    WEFT_CLASS_DATA,   /* either; bytes may follow the words */
+    WEFT_CLASS_FACT,   /* a CALL that comes after nothing that its stream was given */
+    WEFT_CLASS_QUERY,  /* a CALL whose answer is remembered */
+    WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew */
+    WEFT_CLASS_GATE    /* a POST that others wait for: a wrong handle ends the session */
+};
+
+/* What an argument is. Handles carry their kind. */
+enum weft_argument {
+    WEFT_HANDLE_NONE,
+    WEFT_STREAM,
+    WEFT_EVENT,
+    WEFT_FUNCTION,
+    WEFT_LIBRARY,
+    WEFT_IN,
+    WEFT_OUT /* of the answer */
+};
+
+/* For each argument of a line of calls.def: macro(kind, type, name). */
+#define WEFT_EACH_1(macro, a)      macro a
+#define WEFT_EACH_2(macro, a, ...) macro a WEFT_EACH_1(macro, __VA_ARGS__)
+#define WEFT_EACH_3(macro, a, ...) macro a WEFT_EACH_2(macro, __VA_ARGS__)
+#define WEFT_EACH_4(macro, a, ...) macro a WEFT_EACH_3(macro, __VA_ARGS__)
+#define WEFT_EACH_5(macro, a, ...) macro a WEFT_EACH_4(macro, __VA_ARGS__)
+#define WEFT_EACH_6(macro, a, ...) macro a WEFT_EACH_5(macro, __VA_ARGS__)
+#define WEFT_EACH_7(macro, a, ...) macro a WEFT_EACH_6(macro, __VA_ARGS__)
+#define WEFT_EACH_8(macro, a, ...) macro a WEFT_EACH_7(macro, __VA_ARGS__)
+
+#define WEFT_EACH_PICK(a1, a2, a3, a4, a5, a6, a7, a8, each, ...) each
 #define WEFT_EACH(macro, ...)                                                                      \
-    WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_5, WEFT_EACH_4, WEFT_EACH_3, WEFT_EACH_2, WEFT_EACH_1, ) \
-    (macro, __VA_ARGS__)
+    __VA_OPT__(WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_8, WEFT_EACH_7, WEFT_EACH_6, WEFT_EACH_5,     \
+                              WEFT_EACH_4, WEFT_EACH_3, WEFT_EACH_2,                               \
+                              WEFT_EACH_1, )(macro, __VA_ARGS__))
 
 /* Arguments that begin with a comma each, as a list: the first, empty one is dropped. */
 #define WEFT_LIST_(first, ...) __VA_ARGS__
 #define WEFT_LIST(...)         WEFT_LIST_(__VA_ARGS__)
 
 /* How many words the request of such a line has. */
-#define WEFT_COUNT_IN +1
-#define WEFT_COUNT_OUT
-#define WEFT_COUNT_STREAM   +1
-#define WEFT_COUNT_EVENT    +1
-#define WEFT_COUNT_FUNCTION +1
-#define WEFT_COUNT_NEW
-#define WEFT_COUNT(kind, type, name) WEFT_COUNT_##kind
+#define WEFT_COUNT(kind, type, name) +(WEFT_##kind < WEFT_OUT)
 #define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
 
 /* The most of one record. */
 enum {
     WEFT_COPY_INSIDE = 64 << 10, /* bytes of a copy that travel inside a record */
     WEFT_PARAMETERS = 32764,     /* bytes of a launch's parameters, CUDA's own limit */
-    WEFT_ANSWER_WORDS = 8,
+    WEFT_WORDS_MOST = 8,         /* of a request, and of an answer */
     WEFT_IMAGE_PIECE = 64 << 10,
     WEFT_NAME_MOST = 4096 /* of a kernel */
 };
@@ -55,9 +76,7 @@ enum {
  * A handle: the session's process, device, kind, generation, place in the session's table. Never 0,
  * 1 or 2, which are CUDA's names of the default streams.
  */
-enum weft_handle_kind { WEFT_HANDLE_NONE, WEFT_STREAM, WEFT_EVENT, WEFT_FUNCTION, WEFT_LIBRARY };
-
-static inline uint64_t weft_handle(int process, int device, enum weft_handle_kind kind,
+static inline uint64_t weft_handle(int process, int device, enum weft_argument kind,
                                    uint32_t generation, uint32_t place)
 {
     return (uint64_t)process << 56 | (uint64_t)device << 52 | (uint64_t)kind << 48 |
@@ -71,9 +90,9 @@ static inline int weft_handle_device(uint64_t handle)
 {
     return (int)(handle >> 52 & 15);
 }
-static inline enum weft_handle_kind weft_handle_kind_of(uint64_t handle)
+static inline enum weft_argument weft_handle_kind(uint64_t handle)
 {
-    return (enum weft_handle_kind)(handle >> 48 & 15);
+    return (enum weft_argument)(handle >> 48 & 15);
 }
 
 /* What a session says of a kernel, behind its handle: how its parameters are laid out. */

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_GPUD_VERSION = 1, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
+enum { WEFT_GPUD_VERSION = 2, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
 
 struct weft_greeting {
     char magic[8];
@@ -81,6 +81,9 @@ void weft_request_sign(struct weft_signed_request *request, const struct weft_ke
 enum weft_no weft_request_check(const struct weft_signed_request *request,
                                 const struct weft_key *key,
                                 const unsigned char nonce[WEFT_NONCE_BYTES]);
+
+/* Whether a server's host is the program's own. */
+bool weft_is_loopback(const char *host);
 
 const char *weft_no_text(uint32_t no);
 

@@ -1,5 +1,5 @@
 /* remote/table/fake/copy.c - copies and fills of the fake driver. */
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,28 +26,26 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
     struct fake_stream *stream = NULL;
     bool hang = false;
     CUresult result = enter_stream(&stream, handle, "copy", &hang);
-    const size_t rows = op->copy.rows,
-                 from = rows == 0 ? 0 : (rows - 1) * op->copy.from_pitch + op->copy.bytes,
-                 to = rows == 0 ? 0 : (rows - 1) * op->copy.to_pitch + op->copy.bytes;
+    struct weft_rows *c = &op->copy;
+    const void *from = (const void *)c->from, *to = (const void *)c->to;
 
-    if (result != CUDA_SUCCESS || op->copy.bytes == 0 || rows == 0)
+    if (result != CUDA_SUCCESS || c->width == 0 || c->rows == 0)
         return fake_end(result);
-    const enum fake_memory source = fake_find(op->copy.from, from, NULL),
-                           target = fake_find(op->copy.to, to, NULL);
-    if (op->copy.from == NULL || op->copy.to == NULL ||
-        (source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
-        (target == FAKE_NOWHERE && fake_range_at(op->copy.to) != NULL))
-        return fake_end(
-            CUDA_ERROR_INVALID_VALUE); /* no address, or over the end of an allocation */
-    if (!peer && (!fake_range_reaches(stream->device, op->copy.from, from, false) ||
-                  !fake_range_reaches(stream->device, op->copy.to, to, false)))
+    const size_t from_bytes = (c->rows - 1) * c->from_pitch + c->width,
+                 to_bytes = (c->rows - 1) * c->to_pitch + c->width;
+    const enum fake_memory source = fake_find(from, from_bytes), target = fake_find(to, to_bytes);
+    if (from == NULL || to == NULL || (source == FAKE_NOWHERE && fake_range_at(from) != NULL) ||
+        (target == FAKE_NOWHERE && fake_range_at(to) != NULL)) /* over the end of an allocation */
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
+    if (!peer && (!fake_range_reaches(stream->device, from, from_bytes, false) ||
+                  !fake_range_reaches(stream->device, to, to_bytes, false)))
         return fake_end(CUDA_ERROR_INVALID_VALUE);
     if (source == FAKE_NOWHERE && target != FAKE_NOWHERE) {
-        op->own = malloc(from);
+        op->own = malloc(from_bytes);
         if (op->own == NULL)
             return fake_end(CUDA_ERROR_OUT_OF_MEMORY);
-        memcpy(op->own, op->copy.from, from);
-        op->copy.from = op->own;
+        memcpy(op->own, from, from_bytes);
+        c->from = (uint64_t)(uintptr_t)op->own;
     }
     if (hang)
         op->kind = FAKE_HANG;
@@ -60,9 +58,8 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
 static CUresult copy_plain(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
                            bool peer)
 {
-    struct fake_op op = {
-        .kind = FAKE_COPY,
-        .copy = {.to = (void *)to, .from = (void *)from, .bytes = bytes, .rows = 1}};
+    struct fake_op op = {.kind = FAKE_COPY,
+                         .copy = {.to = to, .from = from, .width = bytes, .rows = 1}};
     return push_copy(stream, &op, peer);
 }
 
@@ -82,7 +79,7 @@ CUresult fake_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 static bool on_device(CUdeviceptr address, size_t bytes)
 {
     fake_begin();
-    const bool is = bytes == 0 || fake_find((void *)address, bytes, NULL) != FAKE_NOWHERE;
+    const bool is = bytes == 0 || fake_find((void *)address, bytes) != FAKE_NOWHERE;
     fake_end(CUDA_SUCCESS);
     return is;
 }
@@ -95,31 +92,12 @@ CUresult fake_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-static unsigned char *side(CUmemorytype type, void *host, CUdeviceptr device, size_t x, size_t y,
-                           size_t pitch)
-{
-    unsigned char *base = type == CU_MEMORYTYPE_HOST ? host : (unsigned char *)device;
-
-    return base + y * pitch + x;
-}
-
 CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
     struct fake_op op = {.kind = FAKE_COPY};
+    const CUresult result = weft_known_rows(&op.copy, c);
 
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    op.copy.to =
-        side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch);
-    op.copy.from = side(c->srcMemoryType, (void *)c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY,
-                        c->srcPitch);
-    op.copy.bytes = c->WidthInBytes;
-    op.copy.rows = c->Height;
-    op.copy.to_pitch = c->dstPitch;
-    op.copy.from_pitch = c->srcPitch;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    return push_copy(stream, &op, false);
+    return result == CUDA_SUCCESS ? push_copy(stream, &op, false) : result;
 }
 
 static CUresult push_fill(CUstream handle, const struct fake_op *op)
@@ -131,7 +109,7 @@ static CUresult push_fill(CUstream handle, const struct fake_op *op)
         op->fill.rows == 0 ? 0 : (op->fill.rows - 1) * op->fill.pitch + op->fill.width;
 
     if (result == CUDA_SUCCESS && extent != 0 &&
-        (fake_find(op->fill.to, extent, NULL) == FAKE_NOWHERE ||
+        (fake_find(op->fill.to, extent) == FAKE_NOWHERE ||
          !fake_range_reaches(stream->device, op->fill.to, extent, false)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && extent != 0)

@@ -2,6 +2,7 @@
 #include "remote/table/fake/inside.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define FAKE_KNOWN(field, parameters, ...)                                                         \
     CUresult fake_##field parameters                                                               \
@@ -11,45 +12,26 @@
 WEFT_KNOWN_MAP(FAKE_KNOWN)
 #undef FAKE_KNOWN
 
-static const struct {
-    CUdevice_attribute attribute;
-    int value;
-} attributes[] = {{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-                  {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
-                  {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024},
-                  {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 64},
-                  {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
-                  {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
-                  {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
-                  {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
-                  {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
-                  {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
-                  {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
-                  {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
-                  {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
-                  {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
-                  {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-                  {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
-                  {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
-                  {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64},
-                  {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
-                  {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 4},
-                  {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-                  {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-                  {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
-                  {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-                  {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 2},
-                  {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-                  {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
-                  {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
-                  {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
-                  {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
-                  {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
-                  {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-                  {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
-                  {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
-                  {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
-                  {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20}};
+/* clang-format off */
+static const int32_t attributes[WEFT_ATTRIBUTES] = {
+#define A(name, value) [CU_DEVICE_ATTRIBUTE_##name] = (value),
+    A(MAX_THREADS_PER_BLOCK, 1024) A(MAX_BLOCK_DIM_X, 1024) A(MAX_BLOCK_DIM_Y, 1024)
+    A(MAX_BLOCK_DIM_Z, 64) A(MAX_GRID_DIM_X, 2147483647) A(MAX_GRID_DIM_Y, 65535)
+    A(MAX_GRID_DIM_Z, 65535) A(MAX_SHARED_MEMORY_PER_BLOCK, 49152)
+    A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448) A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472)
+    A(TOTAL_CONSTANT_MEMORY, 65536) A(WARP_SIZE, 32) A(MAX_PITCH, 2147483647)
+    A(MAX_REGISTERS_PER_BLOCK, 65536) A(MAX_REGISTERS_PER_MULTIPROCESSOR, 65536)
+    A(CLOCK_RATE, 1000000) A(MEMORY_CLOCK_RATE, 1000000) A(GLOBAL_MEMORY_BUS_WIDTH, 64)
+    A(TEXTURE_ALIGNMENT, 512) A(MULTIPROCESSOR_COUNT, 4) A(MAX_THREADS_PER_MULTIPROCESSOR, 2048)
+    A(MAX_BLOCKS_PER_MULTIPROCESSOR, 32) A(CAN_MAP_HOST_MEMORY, 1) A(CONCURRENT_KERNELS, 1)
+    A(ASYNC_ENGINE_COUNT, 2) A(UNIFIED_ADDRESSING, 1) A(MANAGED_MEMORY, 1)
+    A(CONCURRENT_MANAGED_ACCESS, 1) A(MEMORY_POOLS_SUPPORTED, 1) A(HOST_REGISTER_SUPPORTED, 1)
+    A(COOPERATIVE_LAUNCH, 1) A(COMPUTE_CAPABILITY_MAJOR, 9) A(COMPUTE_CAPABILITY_MINOR, 0)
+    A(STREAM_PRIORITIES_SUPPORTED, 1) A(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1)
+    A(L2_CACHE_SIZE, 1 << 20)
+#undef A
+};
+/* clang-format on */
 
 void fake_describe(struct fake_device *device, int ordinal)
 {
@@ -64,8 +46,7 @@ void fake_describe(struct fake_device *device, int ordinal)
                                  .peers = ~(1ull << ordinal)};
     snprintf((char *)facts->uuid, sizeof(facts->uuid), "fake GPU %d", ordinal);
     snprintf(facts->pci, sizeof(facts->pci), "0000:%02x:00.0", (unsigned)ordinal + 1);
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-        facts->attributes[attributes[i].attribute] = attributes[i].value;
+    memcpy(facts->attributes, attributes, sizeof(attributes));
     facts->attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = ordinal + 1;
 }
 

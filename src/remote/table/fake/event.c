@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
 static struct fake_event *event_of(CUevent handle)
 {
     for (struct fake_event *e = fake.events; e != NULL; e = e->next)
@@ -13,117 +11,82 @@ static struct fake_event *event_of(CUevent handle)
     return NULL;
 }
 
-static CUresult enter_event(struct fake_event **event, CUevent handle)
+static CUresult create(CUevent *handle, unsigned flags)
 {
-    struct fake_device *device;
-    const CUresult result = fake_enter(&device);
+    struct fake_event *event = calloc(1, sizeof(*event));
 
-    *event = event_of(handle);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return *event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult fake_event_create(CUevent *event, unsigned flags)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    struct fake_event *e = NULL;
-
-    if (result == CUDA_SUCCESS && flags > 7)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (e = calloc(1, sizeof(*e))) == NULL)
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS) {
-        e->flags = flags;
-        e->next = fake.events;
-        fake.events = e;
-        *event = (CUevent)e;
+    if (flags > 7 || event == NULL) {
+        free(event);
+        return flags > 7 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
     }
-    return fake_end(result);
+    *event = (struct fake_event){.next = fake.events, .flags = flags};
+    fake.events = event;
+    *handle = (CUevent)event;
+    return CUDA_SUCCESS;
 }
 
 CUresult fake_event_destroy(CUevent handle)
 {
-    struct fake_event *event;
-    const CUresult result = enter_event(&event, handle);
+    struct fake_device *device;
+    const CUresult result = fake_enter(&device);
+    struct fake_event *event = event_of(handle);
 
-    if (event != NULL) {
+    if (event != NULL) { /* whatever its device is */
         event->destroyed = true;
         fake_drop_event(event);
     }
-    return fake_end(result);
+    return fake_end(result == CUDA_SUCCESS && event == NULL ? CUDA_ERROR_INVALID_HANDLE : result);
 }
 
-static CUresult push_event(CUstream handle, CUevent event_handle, enum fake_kind kind)
+static CUresult push(struct fake_stream *stream, struct fake_event *event, enum fake_kind kind)
 {
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
-    struct fake_op op = {.kind = kind, .event = {.event = event_of(event_handle)}};
-
-    if (result == CUDA_SUCCESS && op.event.event == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS) {
-        op.event.serial =
-            kind == FAKE_RECORD ? ++op.event.event->recorded : op.event.event->recorded;
-        result = fake_push(stream, &op);
-    }
-    return fake_end(result);
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    event->recorded += kind == FAKE_RECORD;
+    return fake_push(stream, &(struct fake_op){.kind = kind, .event = {event, event->recorded}});
 }
 
-CUresult fake_event_record(CUevent event, CUstream stream)
+static CUresult query(const struct fake_event *event)
 {
-    return push_event(stream, event, FAKE_RECORD);
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return event->completed < event->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
-CUresult fake_stream_wait_event(CUstream stream, CUevent event, unsigned flags)
+static CUresult synchronize(const struct fake_device *device, struct fake_event *event)
 {
-    return flags == 0 ? push_event(stream, event, FAKE_WAIT_EVENT) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult fake_event_query(CUevent handle)
-{
-    struct fake_event *event;
-    CUresult result = enter_event(&event, handle);
-
-    if (result == CUDA_SUCCESS && event->completed < event->recorded)
-        result = CUDA_ERROR_NOT_READY;
-    return fake_end(result);
-}
-
-CUresult fake_event_synchronize(CUevent handle)
-{
-    struct fake_event *event;
-    CUresult result = enter_event(&event, handle);
     uint32_t pauses = 0;
 
-    if (result == CUDA_SUCCESS) {
-        const uint64_t serial = event->recorded;
-        const struct fake_device *device = fake_current();
-        event->users++;
-        while (event->completed < serial && device->error == CUDA_SUCCESS)
-            fake_step_or_yield(&pauses);
-        event->users--;
-        fake_drop_event(event);
-        result = device->error;
-    }
-    return fake_end(result);
+    if (event == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    const uint64_t serial = event->recorded;
+    event->users++;
+    while (event->completed < serial && device->error == CUDA_SUCCESS)
+        fake_step_or_yield(&pauses);
+    event->users--;
+    fake_drop_event(event);
+    return device->error;
 }
 
-CUresult fake_event_elapsed(float *milliseconds, CUevent from, CUevent to)
+static CUresult elapsed(float *milliseconds, const struct fake_event *from,
+                        const struct fake_event *to)
 {
-    struct fake_event *first, *second;
-    CUresult result = enter_event(&first, from);
-
-    second = event_of(to);
-    if (result == CUDA_SUCCESS &&
-        (second == NULL || ((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
-         first->recorded == 0 || second->recorded == 0))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    else if (result == CUDA_SUCCESS &&
-             (first->completed < first->recorded || second->completed < second->recorded))
-        result = CUDA_ERROR_NOT_READY;
-    if (result == CUDA_SUCCESS)
-        *milliseconds = (float)((double)(int64_t)(second->time - first->time) * 1e-6);
-    return fake_end(result);
+    if (from == NULL || to == NULL || ((from->flags | to->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
+        from->recorded == 0 || to->recorded == 0)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (from->completed < from->recorded || to->completed < to->recorded)
+        return CUDA_ERROR_NOT_READY;
+    *milliseconds = (float)((double)(int64_t)(to->time - from->time) * 1e-6);
+    return CUDA_SUCCESS;
 }
+
+FAKE_CALL(event_create, (CUevent * event, unsigned flags), create(event, flags))
+FAKE_STREAM_CALL(event_record, (CUevent event, CUstream handle),
+                 push(stream, event_of(event), FAKE_RECORD))
+FAKE_STREAM_CALL(stream_wait_event, (CUstream handle, CUevent event, unsigned flags),
+                 flags == 0 ? push(stream, event_of(event), FAKE_WAIT_EVENT)
+                            : CUDA_ERROR_INVALID_VALUE)
+FAKE_CALL(event_query, (CUevent event), query(event_of(event)))
+FAKE_CALL(event_synchronize, (CUevent event), synchronize(device, event_of(event)))
+FAKE_CALL(event_elapsed, (float *milliseconds, CUevent from, CUevent to),
+          elapsed(milliseconds, event_of(from), event_of(to)))

@@ -1,75 +1,56 @@
 /* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. */
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 
-CUresult fake_host_alloc(void **memory, size_t bytes, unsigned flags)
+static CUresult allocate(void **memory, size_t bytes, unsigned flags)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
     struct fake_range range = {.bytes = bytes, .kind = FAKE_PINNED, .flags = flags};
 
-    if (result == CUDA_SUCCESS && (bytes == 0 || flags > 7))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = fake_range_map(&range);
+    if (bytes == 0 || flags > 7)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = fake_range_map(&range);
     if (result == CUDA_SUCCESS)
         *memory = range.base;
-    return fake_end(result);
+    return result;
 }
 
-static CUresult forget(void *memory, bool ours)
+static CUresult forget(struct fake_device *device, void *memory, bool ours)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
     struct fake_range *range = fake_range_exactly(memory, FAKE_PINNED);
 
-    if (result == CUDA_SUCCESS && (range == NULL || range->ours != ours))
-        result = ours ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    if (result == CUDA_SUCCESS) {
-        result = fake_drain_device(device);
-        fake_range_drop(range);
-    }
-    return fake_end(result);
+    if (range == NULL || range->ours != ours)
+        return ours ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    const CUresult result = fake_drain_device(device);
+    fake_range_drop(range);
+    return result;
 }
 
-CUresult fake_host_free(void *memory)
+static CUresult add(void *memory, size_t bytes, unsigned flags)
 {
-    return forget(memory, true);
+    if (memory == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (fake_range_at(memory) != NULL)
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    return fake_range_add(
+        &(struct fake_range){.base = memory, .bytes = bytes, .kind = FAKE_PINNED, .flags = flags});
 }
 
-CUresult fake_host_unregister(void *memory)
+static CUresult flags_of(const void *memory, unsigned *flags)
 {
-    return forget(memory, false);
-}
-
-CUresult fake_host_register(void *memory, size_t bytes, unsigned flags)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS && (memory == NULL || bytes == 0))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && fake_range_at(memory) != NULL)
-        result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    if (result == CUDA_SUCCESS)
-        result = fake_range_add(&(struct fake_range){
-            .base = memory, .bytes = bytes, .kind = FAKE_PINNED, .flags = flags});
-    return fake_end(result);
-}
-
-CUresult fake_host_flags(unsigned *flags, void *memory)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
     const struct fake_range *range = fake_range_at(memory);
 
-    if (result == CUDA_SUCCESS && (range == NULL || range->kind != FAKE_PINNED))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        *flags = range->flags;
-    return fake_end(result);
+    if (range == NULL || range->kind != FAKE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    *flags = range->flags;
+    return CUDA_SUCCESS;
 }
+
+FAKE_CALL(host_alloc, (void **memory, size_t bytes, unsigned flags), allocate(memory, bytes, flags))
+FAKE_CALL(host_free, (void *memory), forget(device, memory, true))
+FAKE_CALL(host_register, (void *memory, size_t bytes, unsigned flags), add(memory, bytes, flags))
+FAKE_CALL(host_unregister, (void *memory), forget(device, memory, false))
+FAKE_CALL(host_flags, (unsigned *flags, void *memory), flags_of(memory, flags))
 
 /* ---- attributes of addresses ----------------------------------------------------------------- */
 

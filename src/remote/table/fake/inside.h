@@ -35,11 +35,7 @@ struct fake_op {
     enum fake_kind kind;
     uint64_t order; /* of issue, over all streams */
     union {
-        struct {
-            void *to;
-            const void *from;
-            size_t bytes, rows, to_pitch, from_pitch;
-        } copy;
+        struct weft_rows copy;
         struct {
             void *to;
             size_t width, rows, pitch;
@@ -162,9 +158,37 @@ CUresult fake_enter_stream(struct fake_stream **stream, CUstream handle);
         return fake_end(result == CUDA_SUCCESS ? (__VA_ARGS__) : result);                          \
     }
 
+/* ---- range.c: the pieces of memory that the driver knows */
+struct fake_range {
+    struct fake_range *next;
+    unsigned char *base;
+    size_t bytes;
+    enum fake_memory kind;
+    struct fake_device *device; /* of device memory */
+    unsigned flags;             /* of pinned memory */
+    bool ours;                  /* mapped here */
+    uint32_t access;            /* bit a device: of what cuMemMap has mapped */
+};
+
+extern struct fake_range *fake_ranges;
+
+/* The one in which an address lies; the one of that kind that begins there. NULL: none. */
+struct fake_range *fake_range_at(const void *address);
+struct fake_range *fake_range_exactly(const void *address, enum fake_memory kind);
+/*
+ * Whether a device reaches all of that memory itself: mapped memory where cuMemSetAccess says so;
+ * what alloc gave from any device, but with a kernel only where the peer is enabled.
+ */
+bool fake_range_reaches(const struct fake_device *device, const void *address, size_t bytes,
+                        bool kernel);
+/* Adds a copy; the caller has set all but next. MEMORY. */
+CUresult fake_range_add(const struct fake_range *range);
+/* The same with new memory, which nobody may take for zeros. */
+CUresult fake_range_map(struct fake_range *range);
+void fake_range_drop(struct fake_range *range);
+/* Where all of the range lies. */
+enum fake_memory fake_find(const void *address, size_t bytes);
 /* ---- memory.c */
-/* Where all of the range lies; *device: whose (NULL to ignore). */
-enum fake_memory fake_find(const void *address, size_t bytes, struct fake_device **device);
 void fake_release(void *memory); /* of alloc, when its time has come */
 void fake_reset_memory(struct fake_device *device);
 /* Memory of a module's global. */

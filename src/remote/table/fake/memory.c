@@ -1,5 +1,5 @@
 /* remote/table/fake/memory.c - device memory of the fake driver, also by virtual addresses. */
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,23 +61,19 @@ void fake_release(void *memory)
         fake_range_drop(range);
 }
 
-CUresult fake_free(CUdeviceptr address)
+static CUresult free_now(CUdeviceptr address)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    struct fake_range *range =
-        address != 0 ? fake_range_exactly((void *)address, FAKE_DEVICE) : NULL;
+    struct fake_range *range = fake_range_exactly((void *)address, FAKE_DEVICE);
 
-    if (result == CUDA_SUCCESS && address != 0 && range == NULL)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && range != NULL) {
-        result = fake_drain_device(range->device);
-        if (result == CUDA_SUCCESS)
-            fake_release((void *)address);
-    }
-    return fake_end(result);
+    if (range == NULL)
+        return address == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = fake_drain_device(range->device);
+    if (result == CUDA_SUCCESS)
+        fake_release((void *)address);
+    return result;
 }
 
+FAKE_CALL(free, (CUdeviceptr address), free_now(address))
 FAKE_STREAM_CALL(free_async, (CUdeviceptr address, CUstream handle),
                  fake_range_exactly((void *)address, FAKE_DEVICE) == NULL
                      ? CUDA_ERROR_INVALID_VALUE

@@ -1,6 +1,6 @@
 /* remote/table/fake/module.c - kernels by name, and their launches, in the fake driver. */
 #include "base/say.h"
-#include "remote/table/fake/range.h"
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,27 +96,28 @@ CUresult fake_library_kernel(CUkernel *kernel, CUlibrary library, const char *na
     return CUDA_ERROR_NOT_FOUND;
 }
 
-CUresult fake_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary library,
-                             const char *name)
+static CUresult find_global(struct fake_device *device, const char *name, CUdeviceptr *address,
+                            size_t *bytes)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
     int at = 0;
 
     while (at < global_count && strcmp(globals[at].name, name) != 0)
         at++;
-    if (result == CUDA_SUCCESS && at == global_count)
-        result = CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS && globals[at].memory[device->known.number] == NULL)
-        result =
-            fake_alloc_global(device, globals[at].bytes, &globals[at].memory[device->known.number]);
-    if (result == CUDA_SUCCESS) {
-        *address = (CUdeviceptr)globals[at].memory[device->known.number];
-        if (bytes != NULL)
-            *bytes = globals[at].bytes;
-    }
-    return fake_end(result);
+    if (at == global_count)
+        return CUDA_ERROR_NOT_FOUND;
+    void **memory = &globals[at].memory[device->known.number];
+    const CUresult result =
+        *memory == NULL ? fake_alloc_global(device, globals[at].bytes, memory) : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        *address = (CUdeviceptr)*memory;
+    if (result == CUDA_SUCCESS && bytes != NULL)
+        *bytes = globals[at].bytes;
+    return result;
 }
+
+FAKE_CALL(library_global,
+          (CUdeviceptr * address, size_t *bytes, CUlibrary library, const char *name),
+          find_global(device, name, address, bytes))
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
@@ -276,47 +277,45 @@ static CUresult check(const unsigned grid[3], const unsigned block[3], unsigned 
     return CUDA_SUCCESS;
 }
 
-CUresult fake_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                     unsigned by, unsigned bz, unsigned shared, CUstream handle, void **parameters,
-                     void **extra)
+static CUresult launch(struct fake_device *device, const struct kernel *kernel,
+                       struct fake_stream *stream, struct fake_op *op, void **parameters)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    const struct kernel *kernel = kernel_of(function);
-    struct fake_stream *stream = result == CUDA_SUCCESS ? fake_stream_of(device, handle) : NULL;
-    struct fake_op op = {
-        .kind = FAKE_KERNEL,
-        .kernel.launch = {.grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared}};
+    const struct weft_fake_launch *launch = &op->kernel.launch;
     bool hang = false;
 
-    if (result == CUDA_SUCCESS && (kernel == NULL || stream == NULL || stream->device != device))
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && extra != NULL)
-        result = CUDA_ERROR_NOT_SUPPORTED;
-    if (result == CUDA_SUCCESS)
-        result = check(op.kernel.launch.grid, op.kernel.launch.block, shared, kernel);
+    if (kernel == NULL || stream == NULL || stream->device != device)
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = check(launch->grid, launch->block, launch->shared, kernel);
     if (result == CUDA_SUCCESS && (result = fake_fault("launch", &hang)) != CUDA_SUCCESS)
         device->error = result;
     if (result == CUDA_SUCCESS)
-        result = take_parameters(&op, kernel, parameters);
-    if (result == CUDA_SUCCESS && (result = check_pointers(device, &op, kernel)) != CUDA_SUCCESS)
-        free(op.own);
-    if (result == CUDA_SUCCESS) {
-        op.kernel.run = kernel->run;
-        if (hang)
-            op.kind = FAKE_HANG;
-        result = fake_push(stream, &op);
-        if (result != CUDA_SUCCESS)
-            free(op.own);
-    }
-    return fake_end(result);
+        result = take_parameters(op, kernel, parameters);
+    if (result == CUDA_SUCCESS)
+        result = check_pointers(device, op, kernel);
+    op->kind = hang ? FAKE_HANG : FAKE_KERNEL;
+    op->kernel.run = kernel->run;
+    if (result == CUDA_SUCCESS)
+        result = fake_push(stream, op);
+    if (result != CUDA_SUCCESS)
+        free(op->own);
+    return result;
 }
 
-CUresult fake_launch_cooperative(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
-                                 unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                 CUstream stream, void **parameters)
+CUresult fake_launch(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
 {
-    return (uint64_t)gx * gy * gz > 4 * 32
-               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-               : fake_launch(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, NULL);
+    struct fake_op op = {.kernel.launch = {.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                                           .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                                           .shared = c->sharedMemBytes}};
+    struct fake_device *device;
+    CUresult result = fake_enter(&device);
+
+    if (result == CUDA_SUCCESS && extra != NULL)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result == CUDA_SUCCESS && weft_is_cooperative(c) &&
+        (uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ > 4 * 32)
+        result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (result == CUDA_SUCCESS)
+        result = launch(device, kernel_of(function), fake_stream_of(device, c->hStream), &op,
+                        parameters);
+    return fake_end(result);
 }

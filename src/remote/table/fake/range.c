@@ -1,5 +1,5 @@
-/* remote/table/fake/range.c - see the header. */
-#include "remote/table/fake/range.h"
+/* remote/table/fake/range.c - the pieces of memory that the fake driver knows. */
+#include "remote/table/fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct fake_range *fake_range_at(const void *address)
     return NULL;
 }
 
-enum fake_memory fake_find(const void *address, size_t bytes, struct fake_device **device)
+enum fake_memory fake_find(const void *address, size_t bytes)
 {
     const unsigned char *at = address;
     const struct fake_range *first = fake_range_at(at);
@@ -27,11 +27,8 @@ enum fake_memory fake_find(const void *address, size_t bytes, struct fake_device
 
     for (const struct fake_range *r = first; r != NULL; r = fake_range_at(at)) {
         at = r->base + r->bytes;
-        if (at >= end) {
-            if (device != NULL)
-                *device = first->device;
+        if (at >= end)
             return first->kind;
-        }
     }
     return FAKE_NOWHERE;
 }

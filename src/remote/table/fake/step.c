@@ -98,8 +98,8 @@ static void run_locked(const struct fake_op *op)
     switch (op->kind) {
     case FAKE_COPY:
         for (size_t r = 0; r < op->copy.rows; r++)
-            memmove((char *)op->copy.to + r * op->copy.to_pitch,
-                    (const char *)op->copy.from + r * op->copy.from_pitch, op->copy.bytes);
+            memmove((void *)(op->copy.to + r * op->copy.to_pitch),
+                    (const void *)(op->copy.from + r * op->copy.from_pitch), op->copy.width);
         break;
     case FAKE_FILL:
         for (size_t r = 0; r < op->fill.rows; r++)
@@ -214,8 +214,7 @@ CUresult fake_drain_device(struct fake_device *device)
     return device->error;
 }
 
-/* ---- the end of a device ----------------------------------------------------------------------
- */
+/* ---- the end of a device --------------------------------------------------------------------- */
 
 /* Everything of the device ends, also what never would. */
 void fake_reset_streams(struct fake_device *device)

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-/* ---- streams --------------------------------------------------------------------------------- */
-
 struct fake_stream *fake_stream_of(struct fake_device *device, CUstream handle)
 {
     if (handle == NULL || handle == CU_STREAM_LEGACY)
@@ -26,45 +24,38 @@ CUresult fake_enter_stream(struct fake_stream **stream, CUstream handle)
     return *stream != NULL ? (*stream)->device->error : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult fake_stream_create(CUstream *stream, unsigned flags, int priority)
+static CUresult create(struct fake_device *device, CUstream *handle, unsigned flags, int priority)
 {
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    struct fake_stream *s = NULL;
+    const bool good = (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) == 0;
+    struct fake_stream *stream = good ? calloc(1, sizeof(*stream)) : NULL;
 
-    if (result == CUDA_SUCCESS && (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (s = calloc(1, sizeof(*s))) == NULL)
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS) {
-        *s = (struct fake_stream){.next = fake.streams,
-                                  .device = device,
-                                  .id = ++fake.ids,
-                                  .flags = flags,
-                                  .priority = priority > 0    ? 0
-                                              : priority < -5 ? -5
-                                                              : priority};
-        s->last = &s->first;
-        fake.streams = s;
-        *stream = (CUstream)s;
-    }
-    return fake_end(result);
+    if (stream == NULL)
+        return good ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+    *stream = (struct fake_stream){.next = fake.streams,
+                                   .device = device,
+                                   .last = &stream->first,
+                                   .id = ++fake.ids,
+                                   .flags = flags,
+                                   .priority = priority > 0    ? 0
+                                               : priority < -5 ? -5
+                                                               : priority};
+    fake.streams = stream;
+    *handle = (CUstream)stream;
+    return CUDA_SUCCESS;
 }
 
-CUresult fake_stream_destroy(CUstream handle)
+static CUresult destroy(struct fake_stream *stream)
 {
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
-
-    if (result == CUDA_SUCCESS && stream == &stream->device->legacy)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS) {
-        stream->destroyed = true;
-        fake_drop_stream(stream);
-    }
-    return fake_end(result);
+    if (stream == &stream->device->legacy)
+        return CUDA_ERROR_INVALID_HANDLE;
+    stream->destroyed = true;
+    fake_drop_stream(stream);
+    return CUDA_SUCCESS;
 }
 
+FAKE_CALL(stream_create, (CUstream * stream, unsigned flags, int priority),
+          create(device, stream, flags, priority))
+FAKE_STREAM_CALL(stream_destroy, (CUstream handle), destroy(stream))
 FAKE_STREAM_CALL(stream_query, (CUstream handle),
                  fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY)
 FAKE_STREAM_CALL(stream_synchronize, (CUstream handle), fake_drain(stream))
@@ -78,7 +69,7 @@ FAKE_STREAM_CALL(stream_id, (CUstream handle, unsigned long long *value),
 FAKE_STREAM_CALL(stream_wait_value,
                  (CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags),
                  flags != CU_STREAM_WAIT_VALUE_GEQ ? CUDA_ERROR_NOT_SUPPORTED
-                 : fake_find((void *)address, 4, NULL) == FAKE_NOWHERE
+                 : fake_find((void *)address, 4) == FAKE_NOWHERE
                      ? CUDA_ERROR_INVALID_VALUE
                      : fake_push(stream, &(struct fake_op){.kind = FAKE_WAIT_VALUE,
                                                            .word = {(uint32_t *)address, value}}))
