@@ -1,8 +1,7 @@
 /* compat/dart/collective.c - collectives of a team, and messages. */
 #include "internal.h"
 
-/* ---- collectives --------------------------------------------------------------------------------
- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 /* The team, the bytes of nelem elements, and the root where there is one. */
 static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
@@ -78,8 +77,7 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
                                __func__, t->me, nsendelem, nrecvelem[t->me]);
     const size_t members = (size_t)t->members;
     size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
-    if (sizes == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(sizes);
     for (size_t i = 0; i < 2 * members && code == DART_OK; i++)
         code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
                               &sizes[i]);
@@ -118,8 +116,7 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
                   &begun);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, int tag,
                      dart_global_unit_t unit)

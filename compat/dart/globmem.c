@@ -10,6 +10,7 @@ static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the
 
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
 {
+    TRY(weftdart_open(call));
     if (segment < 0 || segment >= WEFTDART_SEGMENTS || (segment > 0 && !segments[segment].there))
         return weftdart_refuse(DART_ERR_NOTFOUND, "%s: there is no segment %d", call, segment);
     *found = &segments[segment];
@@ -56,8 +57,7 @@ void weftdart_segments_close(void)
     memset(segments, 0, sizeof(segments)); /* the memory goes with the heaps */
 }
 
-/* ---- pointers -----------------------------------------------------------------------------------
- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 /* Where it is in this unit's memory; NULL: it is another's. */
 static dart_ret_t address_of(const char *call, dart_gptr_t gptr, void **address)
@@ -97,7 +97,6 @@ dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
     struct weftdart_segment *segment;
 
     TRY_PLACE(flags);
-    TRY_OPEN();
     TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
     *flags = segment->flags;
     return DART_OK;
@@ -108,15 +107,13 @@ dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
     struct weftdart_segment *segment;
 
     TRY_PLACE(gptr);
-    TRY_OPEN();
     TRY(weftdart_segment_of(__func__, gptr->segid, &segment));
     segment->flags = flags;
     gptr->flags = flags & 0xff;
     return DART_OK;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr)
 {
@@ -150,8 +147,7 @@ static dart_ret_t make(const char *call, dart_team_t team, size_t nelem, dart_da
     weft_gspan span;
     size_t bytes;
 
-    if (gptr == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: gptr is NULL", call);
+    TRY_PLACE_OF(call, gptr);
     TRY(weftdart_team_of(call, team, &t));
     TRY(weftdart_bytes(call, nelem, type, &bytes));
     if (bytes > SIZE_MAX - 7)
@@ -210,8 +206,7 @@ dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
     return give(__func__, gptr, true);
 }
 
-/* ---- pools: blocks in a row, first fit ----------------------------------------------------------
- */
+/* ---- pools: blocks in a row, first fit ------------------------------------------------------- */
 
 struct piece {
     struct piece *next;
@@ -229,13 +224,10 @@ enum { POOL_ALIGN = 64 };
 
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *allocator)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(allocator);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
-    if (pool == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(pool);
     pool->bytes = (pool_size + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
     const dart_ret_t code =
         make(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
@@ -269,8 +261,7 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
     TRY(weftdart_bytes(__func__, nelem, type, &bytes));
     *gptr = DART_GPTR_NULL;
     struct piece *const piece = malloc(sizeof(*piece));
-    if (piece == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(piece);
     struct piece **link = NULL;
     pthread_mutex_lock(&allocator->lock);
     if (bytes <= allocator->bytes) {

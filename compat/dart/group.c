@@ -10,11 +10,6 @@ static int count(const struct dart_group_struct *group)
     return members;
 }
 
-static void add(struct dart_group_struct *group, int unit)
-{
-    group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
-}
-
 /* The member after `unit`; -1: there is none. */
 static int next(const struct dart_group_struct *group, int unit)
 {
@@ -35,8 +30,7 @@ dart_ret_t dart_group_create(dart_group_t *group)
 {
     TRY_PLACE(group);
     struct dart_group_struct *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     *group = made;
     return DART_OK;
 }
@@ -49,41 +43,49 @@ dart_ret_t dart_group_destroy(dart_group_t *group)
     return DART_OK;
 }
 
-/* A group of those that are in either, or in both. */
-static dart_ret_t join(const char *call, const struct dart_group_struct *a,
-                       const struct dart_group_struct *b, bool both, dart_group_t *made)
+dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
+                         const struct dart_group_struct *b, bool both,
+                         struct dart_group_struct *made)
 {
-    dart_group_t group;
-
     if (a == NULL || b == NULL || made == NULL)
         return weftdart_refuse(DART_ERR_INVAL, "%s: a group is NULL", call);
-    TRY(dart_group_create(&group));
     for (int w = 0; w < WEFTDART_WORDS; w++)
-        group->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
-    *made = group;
+        made->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
+    return DART_OK;
+}
+
+/* The same in a new group. */
+static dart_ret_t new_join(const char *call, const struct dart_group_struct *a,
+                           const struct dart_group_struct *b, bool both, dart_group_t *made)
+{
+    struct dart_group_struct joined;
+
+    TRY(weftdart_join(call, a, b, both, &joined));
+    TRY(dart_group_create(made));
+    **made = joined;
     return DART_OK;
 }
 
 dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
 {
-    return join(__func__, group, group, false, copy);
+    return new_join(__func__, group, group, false, copy);
 }
 
 dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return join(__func__, a, b, false, made);
+    return new_join(__func__, a, b, false, made);
 }
 
 dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return join(__func__, a, b, true, made);
+    return new_join(__func__, a, b, true, made);
 }
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 {
     TRY_PLACE(group);
     TRY(check_unit(__func__, unit));
-    add(group, unit.id);
+    weftdart_add(group, unit.id);
     return DART_OK;
 }
 
@@ -135,7 +137,7 @@ dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_ma
         TRY(dart_group_create(&groups[i]));
         for (size_t left = members / most + (i < members % most); left > 0; left--) {
             unit = next(group, unit);
-            add(groups[i], unit);
+            weftdart_add(groups[i], unit);
         }
     }
     *count_made = most;
@@ -164,7 +166,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
         for (size_t d = first; d < end && code == DART_OK; d++)
             for (int u = 0; u < domains[d]->num_units; u++)
                 if (weftdart_in(group, domains[d]->unit_ids[u].id))
-                    add(groups[i], domains[d]->unit_ids[u].id);
+                    weftdart_add(groups[i], domains[d]->unit_ids[u].id);
     }
     free(domains);
     if (code == DART_OK)

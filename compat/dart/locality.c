@@ -19,7 +19,6 @@ static pthread_mutex_t tree = PTHREAD_MUTEX_INITIALIZER; /* threads make and dro
 
 dart_ret_t weftdart_locality_open(void)
 {
-    struct weftdart_team *all;
     struct origin mine = {
         .node = weft_numbers_of(weftdart.job)->node,
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
@@ -30,7 +29,6 @@ dart_ret_t weftdart_locality_open(void)
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
     if (origins == NULL)
         return weftdart_no_memory("dart_init");
-    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
     return dart_allgather(&mine, origins, sizeof(mine), DART_TYPE_BYTE, DART_TEAM_ALL);
 }
 
@@ -40,8 +38,7 @@ void weftdart_locality_close(void)
     origins = NULL;
 }
 
-/* ---- domains ------------------------------------------------------------------------------------
- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 /* Frees what is below, and what it holds; not itself. */
 static void clear(dart_domain_locality_t *domain)
@@ -78,15 +75,22 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
     return DART_OK;
 }
 
-/* A child of `parent`, with room for so many units and children. */
+/* A domain of what is `from` there, with room for so many units and children. */
 static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality_scope_t scope,
-                                   int global_index, int room)
+                                   int global_index, const struct origin *from, int room)
 {
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
 
     if (made == NULL)
         return NULL;
-    *made = (dart_domain_locality_t){.scope = scope, .level = 0, .node_id = -1, .is_symmetric = 1};
+    *made = (dart_domain_locality_t){.scope = scope,
+                                     .global_index = global_index,
+                                     .node_id = from->node,
+                                     .num_nodes = 1,
+                                     .num_cores = from->cores,
+                                     .shared_mem_bytes = -1,
+                                     .is_symmetric = 1};
+    memcpy(made->host, from->host, sizeof(made->host));
     made->children = calloc((size_t)room + 1, sizeof(*made->children));
     made->unit_ids = calloc((size_t)room + 1, sizeof(*made->unit_ids));
     if (made->children == NULL || made->unit_ids == NULL) {
@@ -100,7 +104,6 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
     made->parent = parent;
     made->level = parent->level + 1;
     made->team = parent->team;
-    made->global_index = global_index;
     made->relative_index = parent->num_domains;
     snprintf(made->domain_tag, sizeof(made->domain_tag), "%.15s.%d",
              parent->level == 0 ? "" : parent->domain_tag, made->relative_index);
@@ -116,17 +119,8 @@ static dart_domain_locality_t *host_of(dart_domain_locality_t *team, int unit, i
     for (int i = 0; i < team->num_domains; i++)
         if (team->children[i]->node_id == from->node)
             return team->children[i];
-    dart_domain_locality_t *const host =
-        add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, room);
-    if (host == NULL)
-        return NULL;
-    memcpy(host->host, from->host, sizeof(host->host));
-    host->node_id = from->node;
-    host->num_nodes = 1;
-    host->num_cores = from->cores;
-    host->shared_mem_bytes = -1;
     team->num_cores += from->cores;
-    return host;
+    return add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room);
 }
 
 static void describe(dart_unit_locality_t *place, const struct weftdart_team *t, int member,
@@ -153,25 +147,21 @@ static void describe(dart_unit_locality_t *place, const struct weftdart_team *t,
 
 static dart_ret_t make(const char *call, struct weftdart_team *t)
 {
+    static const struct origin nowhere = {.node = -1};
+
     if (t->domain != NULL)
         return DART_OK;
-    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, t->members);
+    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members);
     t->places = calloc((size_t)t->members, sizeof(*t->places));
     if (t->domain == NULL || t->places == NULL)
         return weftdart_no_memory(call);
     t->domain->team = t->id;
-    t->domain->shared_mem_bytes = -1;
     for (int m = 0; m < t->members; m++) {
         dart_domain_locality_t *const host = host_of(t->domain, t->unit[m], t->members);
         dart_domain_locality_t *const unit =
-            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, 1) : NULL;
+            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, &origins[t->unit[m]], 1) : NULL;
         if (unit == NULL)
             return weftdart_no_memory(call);
-        memcpy(unit->host, host->host, sizeof(unit->host));
-        unit->node_id = host->node_id;
-        unit->num_cores = host->num_cores;
-        unit->shared_mem_bytes = -1;
-        unit->num_nodes = 1;
         for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
             d->unit_ids[d->num_units++].id = t->unit[m];
         describe(&t->places[m], t, m, unit);
@@ -194,8 +184,7 @@ void weftdart_locality_drop(struct weftdart_team *t)
     t->places = NULL;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* The team, with its tree. */
 static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team **t)
@@ -218,9 +207,7 @@ dart_ret_t dart_team_locality_init(dart_team_t team)
 
 dart_ret_t dart_team_locality_finalize(dart_team_t team)
 {
-    struct weftdart_team *t;
-
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     pthread_mutex_lock(&tree);
     weftdart_locality_drop(t);
     pthread_mutex_unlock(&tree);
@@ -275,8 +262,7 @@ dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
 {
     TRY_PLACE(domain);
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     clear(made);
     *domain = made;
     return DART_OK;
@@ -346,8 +332,7 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
         return weftdart_refuse(DART_ERR_NOTFOUND, "%s: %s has no domain of scope %d", __func__,
                                domain->domain_tag, (int)scope);
     dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
-    if (list == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(list);
     collect(top, scope, list);
     *count = found;
     *domains = list;
@@ -375,8 +360,7 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     return DART_OK;
 }
 
-/* ---- not there ----------------------------------------------------------------------------------
- */
+/* ---- not there ------------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define ABSENT(name, ...)                                                                          \

@@ -22,13 +22,10 @@ static void own(struct dart_lock_struct *lock, pthread_t thread)
 
 dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(lock);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     struct dart_lock_struct *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     const dart_ret_t code =
         weftdart_result(weft_glock_create(weftdart.job, t->group, 0, &made->among_units));
     if (code != DART_OK) {

@@ -10,8 +10,7 @@ struct dart_handle_struct {
     weft_op *op;
 };
 
-/* ---- runs ---------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Where one is among the elements of a type. */
 struct cursor {
@@ -174,8 +173,7 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
     return begin_rows(m);
 }
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 dart_ret_t dart_handle_free(dart_handle_t *handle)
 {
@@ -187,15 +185,14 @@ dart_ret_t dart_handle_free(dart_handle_t *handle)
     return DART_OK;
 }
 
-dart_ret_t weftdart_test(dart_handle_t handle, weft_progress how, int *done)
+static dart_ret_t test(dart_handle_t handle, weft_progress how, int *done)
 {
-    *done = 1;
     for (size_t i = 0; handle != NULL && i < handle->count && *done; i++)
         TRY_WEFT(weft_host_op_test(weftdart.job, handle->op[i], how, done));
     return DART_OK;
 }
 
-dart_ret_t weftdart_wait(dart_handle_t handle, weft_progress how)
+static dart_ret_t wait_for(dart_handle_t handle, weft_progress how)
 {
     for (size_t i = 0; handle != NULL && i < handle->count; i++)
         TRY_WEFT(weft_host_op_wait(weftdart.job, handle->op[i], how));
@@ -208,14 +205,14 @@ static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, w
     if (handles == NULL && n > 0)
         return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles at NULL", call, n);
     for (size_t i = 0; i < n; i++) {
-        TRY(weftdart_wait(handles[i], how));
+        TRY(wait_for(handles[i], how));
         TRY(dart_handle_free(&handles[i]));
     }
     return DART_OK;
 }
 
-static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
-                           int32_t *finished)
+dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
+                         bool frees, int32_t *finished)
 {
     int done = 1;
 
@@ -223,8 +220,8 @@ static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, w
     if (finished == NULL || (handles == NULL && n > 0))
         return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles, or finished, at NULL", call, n);
     for (size_t i = 0; i < n && done; i++)
-        TRY(weftdart_test(handles[i], how, &done));
-    for (size_t i = 0; i < n && done; i++)
+        TRY(test(handles[i], how, &done));
+    for (size_t i = 0; i < n && done && frees; i++)
         TRY(dart_handle_free(&handles[i]));
     *finished = done;
     return DART_OK;
@@ -241,11 +238,11 @@ static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, w
     }                                                                                              \
     dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
     {                                                                                              \
-        return test_all(__func__, handle, 1, how, finished);                                       \
+        return weftdart_test(__func__, handle, 1, how, true, finished);                            \
     }                                                                                              \
     dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
     {                                                                                              \
-        return test_all(__func__, handles, n, how, finished);                                      \
+        return weftdart_test(__func__, handles, n, how, true, finished);                           \
     }
 COMPLETION(, WEFT_REMOTE)
 COMPLETION(_local, WEFT_LOCAL)
@@ -271,8 +268,7 @@ FLUSH(_all)
 FLUSH(_local)
 FLUSH(_local_all)
 
-/* ---- the calls ----------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Whatever was begun before an error is waited for. */
 static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
@@ -287,7 +283,7 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     if (code == DART_OK) {
         *handle = m->handle;
     } else {
-        weftdart_wait(m->handle, WEFT_LOCAL);
+        wait_for(m->handle, WEFT_LOCAL);
         dart_handle_free(&m->handle);
     }
     return code;

@@ -3,24 +3,25 @@
 
 #include <string.h>
 
-/* ---- types --------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct weftdart_block one = {0, 1};
-#define PLAIN(name, type) [name] = {name, sizeof(type), 1, 1, 1, &one}
-static const struct weftdart_type plain[] = {
-    PLAIN(DART_TYPE_BYTE, char),
-    PLAIN(DART_TYPE_SHORT, short),
-    PLAIN(DART_TYPE_INT, int),
-    PLAIN(DART_TYPE_UINT, unsigned),
-    PLAIN(DART_TYPE_LONG, long),
-    PLAIN(DART_TYPE_ULONG, unsigned long),
-    PLAIN(DART_TYPE_LONGLONG, long long),
-    PLAIN(DART_TYPE_ULONGLONG, unsigned long long),
-    PLAIN(DART_TYPE_FLOAT, float),
-    PLAIN(DART_TYPE_DOUBLE, double),
-    PLAIN(DART_TYPE_LONG_DOUBLE, long double),
-};
+/* The predefined types: X(name, type of C, what operations there are). */
+#define TYPES(X)                                                                                   \
+    X(BYTE, char, INTEGER)                                                                         \
+    X(SHORT, short, INTEGER)                                                                       \
+    X(INT, int, INTEGER)                                                                           \
+    X(UINT, unsigned, INTEGER)                                                                     \
+    X(LONG, long, INTEGER)                                                                         \
+    X(ULONG, unsigned long, INTEGER)                                                               \
+    X(LONGLONG, long long, INTEGER)                                                                \
+    X(ULONGLONG, unsigned long long, INTEGER)                                                      \
+    X(FLOAT, float, REAL)                                                                          \
+    X(DOUBLE, double, REAL)                                                                        \
+    X(LONG_DOUBLE, long double, REAL)
+#define PLAIN(name, type, kind)                                                                    \
+    [DART_TYPE_##name] = {DART_TYPE_##name, sizeof(type), 1, 1, 1, &one},
+static const struct weftdart_type plain[] = {TYPES(PLAIN)};
 
 const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type)
 {
@@ -134,8 +135,7 @@ dart_ret_t dart_type_destroy(dart_datatype_t *type)
     return DART_OK;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 typedef void combine_fn(const weft_combine *combine, const void *from, void *into, size_t count);
 
@@ -158,8 +158,8 @@ typedef void combine_fn(const weft_combine *combine, const void *from, void *int
     COMBINE(name, type, MINMAX, 2, (LESSER(i), GREATER(i + 1)))                                    \
     COMBINE(name, type, SUM, 1, sum)                                                               \
     COMBINE(name, type, PROD, 1, product)
-#define REALS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
-#define INTEGERS(name, type)                                                                       \
+#define REAL_FUNCTIONS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
+#define INTEGER_FUNCTIONS(name, type)                                                              \
     NUMBERS(name, type, (void)__builtin_add_overflow(a[i], b[i], &b[i]),                           \
             (void)__builtin_mul_overflow(a[i], b[i], &b[i]))                                       \
     COMBINE(name, type, BAND, 1, b[i] = (type)(a[i] & b[i]))                                       \
@@ -168,17 +168,8 @@ typedef void combine_fn(const weft_combine *combine, const void *from, void *int
     COMBINE(name, type, LOR, 1, b[i] = (type)(a[i] || b[i]))                                       \
     COMBINE(name, type, BXOR, 1, b[i] = (type)(a[i] ^ b[i]))                                       \
     COMBINE(name, type, LXOR, 1, b[i] = (type)(!a[i] != !b[i]))
-INTEGERS(BYTE, char)
-INTEGERS(SHORT, short)
-INTEGERS(INT, int)
-INTEGERS(UINT, unsigned)
-INTEGERS(LONG, long)
-INTEGERS(ULONG, unsigned long)
-INTEGERS(LONGLONG, long long)
-INTEGERS(ULONGLONG, unsigned long long)
-REALS(FLOAT, float)
-REALS(DOUBLE, double)
-REALS(LONG_DOUBLE, long double)
+#define FUNCTIONS(name, type, kind) kind##_FUNCTIONS(name, type)
+TYPES(FUNCTIONS)
 
 static void REPLACE_any(const weft_combine *combine, const void *from, void *into, size_t count)
 {
@@ -189,27 +180,16 @@ static void NO_OP_any(const weft_combine *combine, const void *from, void *into,
     (void)combine, (void)from, (void)into, (void)count;
 }
 
-#define NUMBER_ROW(name)                                                                           \
+#define REAL_ROW(name)                                                                             \
     [DART_OP_MIN] = MIN_##name, [DART_OP_MAX] = MAX_##name, [DART_OP_MINMAX] = MINMAX_##name,      \
     [DART_OP_SUM] = SUM_##name, [DART_OP_PROD] = PROD_##name, [DART_OP_REPLACE] = REPLACE_any,     \
     [DART_OP_NO_OP] = NO_OP_any
 #define INTEGER_ROW(name)                                                                          \
-    NUMBER_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                  \
-                      [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                      \
-                      [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
-static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {
-    [DART_TYPE_BYTE] = {INTEGER_ROW(BYTE)},
-    [DART_TYPE_SHORT] = {INTEGER_ROW(SHORT)},
-    [DART_TYPE_INT] = {INTEGER_ROW(INT)},
-    [DART_TYPE_UINT] = {INTEGER_ROW(UINT)},
-    [DART_TYPE_LONG] = {INTEGER_ROW(LONG)},
-    [DART_TYPE_ULONG] = {INTEGER_ROW(ULONG)},
-    [DART_TYPE_LONGLONG] = {INTEGER_ROW(LONGLONG)},
-    [DART_TYPE_ULONGLONG] = {INTEGER_ROW(ULONGLONG)},
-    [DART_TYPE_FLOAT] = {NUMBER_ROW(FLOAT)},
-    [DART_TYPE_DOUBLE] = {NUMBER_ROW(DOUBLE)},
-    [DART_TYPE_LONG_DOUBLE] = {NUMBER_ROW(LONG_DOUBLE)},
-};
+    REAL_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                    \
+                    [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                        \
+                    [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
+#define ROW(name, type, kind) [DART_TYPE_##name] = {kind##_ROW(name)},
+static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {TYPES(ROW)};
 
 /* One that the program has made. */
 struct own_operation {
@@ -266,8 +246,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     TRY_PLACE(op);
     TRY(weftdart_bytes(__func__, 1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
-    if (own == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(own);
     *own = (struct own_operation){op, user_data, type, commute};
     *new_op = (dart_operation_t)own;
     return DART_OK;

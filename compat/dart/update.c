@@ -80,8 +80,7 @@ static dart_ret_t change(const struct element *e, const weft_combine *combine, c
     return DART_OK;
 }
 
-/* ---- accumulate ---------------------------------------------------------------------------------
- */
+/* ---- accumulate ------------------------------------------------------------------------------ */
 
 /* What weft accumulates itself. */
 static bool is_native(dart_datatype_t type, dart_operation_t op, weft_type *native_type,
@@ -159,8 +158,7 @@ dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, 
     return accumulate(__func__, gptr, values, nelem, type, op); /* weft has copied the values */
 }
 
-/* ---- one element --------------------------------------------------------------------------------
- */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 static bool is_integer(dart_datatype_t type)
 {
