@@ -9,9 +9,8 @@ static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_d
 {
     TRY(weftdart_team_of(call, team, t));
     TRY(weftdart_bytes(call, nelem, type, bytes));
-    return root >= 0 && root < (*t)->members
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: root %d of %d", call, root, (*t)->members);
+    return root >= 0 && root < (*t)->members ? DART_OK
+                                             : INVALID(call, "root %d of %d", root, (*t)->members);
 }
 
 /* Waits for what was begun with that status. */
@@ -73,8 +72,8 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
     TRY_PLACE(recvdispls);
     ENTER(nsendelem, 0);
     if (nsendelem != nrecvelem[t->me])
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d sends %zu elements, and receives %zu",
-                               __func__, t->me, nsendelem, nrecvelem[t->me]);
+        return INVALID(__func__, "unit %d sends %zu elements, and receives %zu", t->me, nsendelem,
+                       nrecvelem[t->me]);
     const size_t members = (size_t)t->members;
     size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
     TRY_MEMORY(sizes);
@@ -133,9 +132,7 @@ dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, in
 static dart_ret_t check_receive(const char *call, int tag, dart_global_unit_t unit)
 {
     TRY(weftdart_open(call));
-    return tag >= 0 && unit.id >= 0
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: tag %d, unit %d", call, tag, unit.id);
+    return tag >= 0 && unit.id >= 0 ? DART_OK : INVALID(call, "tag %d, unit %d", tag, unit.id);
 }
 
 dart_ret_t dart_recv(void *recvbuf, size_t nelem, dart_datatype_t type, int tag,

@@ -21,18 +21,24 @@ static int next(const struct dart_group_struct *group, int unit)
 
 static dart_ret_t check_unit(const char *call, dart_global_unit_t unit)
 {
-    return unit.id >= 0 && unit.id < WEFTDART_UNITS
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: unit %d", call, unit.id);
+    return unit.id >= 0 && unit.id < WEFTDART_UNITS ? DART_OK : INVALID(call, "unit %d", unit.id);
+}
+
+dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
+                              dart_group_t *made)
+{
+    TRY_PLACE_OF(call, made);
+    struct dart_group_struct *const group = malloc(sizeof(*group));
+    if (group == NULL)
+        return weftdart_no_memory(call);
+    *group = *members;
+    *made = group;
+    return DART_OK;
 }
 
 dart_ret_t dart_group_create(dart_group_t *group)
 {
-    TRY_PLACE(group);
-    struct dart_group_struct *const made = calloc(1, sizeof(*made));
-    TRY_MEMORY(made);
-    *group = made;
-    return DART_OK;
+    return weftdart_new_group(__func__, &(struct dart_group_struct){{0}}, group);
 }
 
 dart_ret_t dart_group_destroy(dart_group_t *group)
@@ -48,7 +54,7 @@ dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
                          struct dart_group_struct *made)
 {
     if (a == NULL || b == NULL || made == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: a group is NULL", call);
+        return INVALID(call, "a group is NULL");
     for (int w = 0; w < WEFTDART_WORDS; w++)
         made->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
     return DART_OK;
@@ -61,9 +67,7 @@ static dart_ret_t new_join(const char *call, const struct dart_group_struct *a,
     struct dart_group_struct joined;
 
     TRY(weftdart_join(call, a, b, both, &joined));
-    TRY(dart_group_create(made));
-    **made = joined;
-    return DART_OK;
+    return weftdart_new_group(call, &joined, made);
 }
 
 dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
@@ -131,7 +135,7 @@ dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_ma
     TRY_PLACE(groups);
     const size_t members = (size_t)count(group), most = n < members ? n : members;
     if (n == 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+        return INVALID(__func__, "into 0 groups");
     int unit = -1;
     for (size_t i = 0; i < most; i++) {
         TRY(dart_group_create(&groups[i]));
@@ -156,7 +160,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     TRY_PLACE(count_made);
     TRY_PLACE(groups);
     if (n == 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+        return INVALID(__func__, "into 0 groups");
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     const size_t most = n < (size_t)found ? n : (size_t)found;
     dart_ret_t code = DART_OK;

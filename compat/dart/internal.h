@@ -25,7 +25,7 @@
 #define TRY_PLACE_OF(call, pointer)                                                                \
     do {                                                                                           \
         if ((pointer) == NULL)                                                                     \
-            return weftdart_refuse(DART_ERR_INVAL, "%s: %s is NULL", call, #pointer);              \
+            return INVALID(call, "%s is NULL", #pointer);                                          \
     } while (0)
 
 enum {
@@ -42,9 +42,10 @@ extern struct weftdart_state {
     int unit, units;
 } weftdart;
 
-/* Says it on stderr, and returns code. */
-dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Says it of the call on stderr, and returns code. */
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define INVALID(call, ...) weftdart_refuse(DART_ERR_INVAL, call, __VA_ARGS__)
 dart_ret_t weftdart_open(const char *call);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
@@ -67,6 +68,7 @@ struct weftdart_type {
     size_t size;                    /* of an element, in bytes */
     size_t count, extent, elements; /* blocks; elements in all of them */
     const struct weftdart_block *block;
+    int native; /* 1 + the weft_type; 0: it is none */
 };
 
 /* The type; NULL, and an error said. */
@@ -94,6 +96,8 @@ static inline void weftdart_add(struct dart_group_struct *group, int unit)
 {
     group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
 }
+dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
+                              dart_group_t *made);
 /* *made becomes the members of either, or of both. */
 dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
                          const struct dart_group_struct *b, bool both,
@@ -134,6 +138,8 @@ struct weftdart_segment {
 /* NOTFOUND: there is none of that number. Segment 0 has none. */
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
 dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
+/* Where it leads; so many bytes from there on are in the segment. */
+dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
 /* Segments of the team, not freed. */
 int weftdart_segments_of(dart_team_t team);

@@ -52,6 +52,13 @@ static void clear(dart_domain_locality_t *domain)
     *domain = (dart_domain_locality_t){.scope = DART_LOCALITY_SCOPE_UNDEFINED, .node_id = -1};
 }
 
+static bool make_room(dart_domain_locality_t *domain, int domains, int units)
+{
+    domain->children = calloc((size_t)domains + 1, sizeof(*domain->children));
+    domain->unit_ids = calloc((size_t)units + 1, sizeof(*domain->unit_ids));
+    return domain->children != NULL && domain->unit_ids != NULL;
+}
+
 /* target, which is empty, becomes a copy below `parent`. */
 static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
                        const dart_domain_locality_t *source, dart_domain_locality_t *parent)
@@ -59,9 +66,7 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
     *target = *source;
     target->parent = parent;
     target->num_domains = 0;
-    target->children = calloc((size_t)source->num_domains + 1, sizeof(*target->children));
-    target->unit_ids = calloc((size_t)source->num_units + 1, sizeof(*target->unit_ids));
-    if (target->children == NULL || target->unit_ids == NULL)
+    if (!make_room(target, source->num_domains, source->num_units))
         return weftdart_no_memory(call);
     for (int i = 0; i < source->num_units; i++)
         target->unit_ids[i] = source->unit_ids[i];
@@ -91,9 +96,7 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
                                      .shared_mem_bytes = -1,
                                      .is_symmetric = 1};
     memcpy(made->host, from->host, sizeof(made->host));
-    made->children = calloc((size_t)room + 1, sizeof(*made->children));
-    made->unit_ids = calloc((size_t)room + 1, sizeof(*made->unit_ids));
-    if (made->children == NULL || made->unit_ids == NULL) {
+    if (!make_room(made, room, room)) {
         clear(made);
         free(made);
         return NULL;
@@ -112,10 +115,9 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
 }
 
 /* The host of a unit, below the team's domain; one that is new if there is none yet. */
-static dart_domain_locality_t *host_of(dart_domain_locality_t *team, int unit, int room)
+static dart_domain_locality_t *host_of(dart_domain_locality_t *team, const struct origin *from,
+                                       int room)
 {
-    const struct origin *const from = &origins[unit];
-
     for (int i = 0; i < team->num_domains; i++)
         if (team->children[i]->node_id == from->node)
             return team->children[i];
@@ -157,9 +159,10 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
         return weftdart_no_memory(call);
     t->domain->team = t->id;
     for (int m = 0; m < t->members; m++) {
-        dart_domain_locality_t *const host = host_of(t->domain, t->unit[m], t->members);
+        const struct origin *const from = &origins[t->unit[m]];
+        dart_domain_locality_t *const host = host_of(t->domain, from, t->members);
         dart_domain_locality_t *const unit =
-            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, &origins[t->unit[m]], 1) : NULL;
+            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1) : NULL;
         if (unit == NULL)
             return weftdart_no_memory(call);
         for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
@@ -231,7 +234,7 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *ta
     TRY_PLACE(found);
     dart_domain_locality_t *const there = find((dart_domain_locality_t *)(uintptr_t)domain, tag);
     if (there == NULL)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: no domain %s in %s", __func__, tag,
+        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "no domain %s in %s", tag,
                                domain->domain_tag);
     *found = there;
     return DART_OK;
@@ -253,7 +256,7 @@ dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_loca
     TRY_PLACE(locality);
     TRY(enter(__func__, team, &t));
     if (unit < 0 || unit >= t->members)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, unit, t->members);
+        return INVALID(__func__, "unit %d of %d", unit, t->members);
     *locality = &t->places[unit];
     return DART_OK;
 }
@@ -329,7 +332,7 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
     dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
     const int found = collect(top, scope, NULL);
     if (found == 0)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: %s has no domain of scope %d", __func__,
+        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "%s has no domain of scope %d",
                                domain->domain_tag, (int)scope);
     dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
     TRY_MEMORY(list);
@@ -366,7 +369,7 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
 #define ABSENT(name, ...)                                                                          \
     dart_ret_t name(__VA_ARGS__)                                                                   \
     {                                                                                              \
-        return weftdart_refuse(DART_ERR_INVAL, #name ": it is not there");                         \
+        return INVALID(#name, "it is not there");                                                  \
     }
 ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
 ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)

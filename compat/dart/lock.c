@@ -60,7 +60,7 @@ dart_ret_t dart_lock_acquire(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (is_own(lock))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has the lock already", __func__);
+        return INVALID(__func__, "this thread has the lock already");
     pthread_mutex_lock(&lock->among_threads);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_acquire(weftdart.job, &lock->among_units));
@@ -98,7 +98,7 @@ dart_ret_t dart_lock_release(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (!is_own(lock))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has not the lock", __func__);
+        return INVALID(__func__, "this thread has not the lock");
     own(lock, 0);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_release(weftdart.job, &lock->among_units));

@@ -21,7 +21,7 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
     dart_ret_t name(__VA_ARGS__);                                                                  \
     dart_ret_t name(__VA_ARGS__)
 #define OLD(name, ...) OLD_NAMED(dart_2014_##name, __VA_ARGS__)
-/* One that is another call; the same where `old` becomes gptr before. */
+/* One that is another call; where `old` becomes gptr before; where gptr becomes *old behind it. */
 #define PASS(call, name, ...)                                                                      \
     OLD(name, __VA_ARGS__)                                                                         \
     {                                                                                              \
@@ -35,6 +35,15 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
         TRY(to_new(old, &gptr));                                                                   \
         return call;                                                                               \
     }
+#define PASS_TO(call, name, ...)                                                                   \
+    OLD(name, __VA_ARGS__)                                                                         \
+    {                                                                                              \
+        dart_gptr_t gptr;                                                                          \
+                                                                                                   \
+        TRY_PLACE(old);                                                                            \
+        TRY(call);                                                                                 \
+        return to_old(gptr, old);                                                                  \
+    }
 
 static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
 {
@@ -44,9 +53,8 @@ static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
     TRY(weftdart_segment_of("a global pointer", old.segid, &segment));
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
     if (unit.id < 0)
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "a global pointer: unit %d has no part of segment %d", old.unitid,
-                               old.segid);
+        return INVALID("a global pointer", "unit %d has no part of segment %d", old.unitid,
+                       old.segid);
     *gptr = (dart_gptr_t){.unitid = unit.id & 0x7fffff,
                           .segid = old.segid,
                           .teamid = segment->team,
@@ -118,10 +126,8 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
     TRY_MEMORY(made);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
     for (size_t i = 0; i < n; i++) {
-        if (code == DART_OK && made[i] != NULL)
-            *groups[i] = *made[i];
-        else if (code == DART_OK)
-            memset(groups[i], 0, sizeof(*groups[i]));
+        if (code == DART_OK)
+            *groups[i] = made[i] != NULL ? *made[i] : (struct dart_group_struct){{0}};
         dart_group_destroy(&made[i]);
     }
     free(made);
@@ -191,9 +197,8 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     const uint64_t bytes = segment->bytes;
     const uint64_t at = (uint64_t)gptr.unitid * bytes + old->offset + (uint64_t)offs;
     if (bytes == 0 || at / bytes >= size)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: by %lld, from offset %llu of unit %d of %zu",
-                               __func__, (long long)offs, (unsigned long long)old->offset,
-                               gptr.unitid, size);
+        return INVALID(__func__, "by %lld, from offset %llu of unit %d of %zu", (long long)offs,
+                       (unsigned long long)old->offset, gptr.unitid, size);
     gptr.unitid = (int32_t)(at / bytes) & 0x7fffff;
     gptr.addr_or_offs.offset = at % bytes;
     return to_old(gptr, old);
@@ -206,25 +211,10 @@ OLD(gptr_setunit, struct old_gptr *old, int32_t unit)
     return DART_OK;
 }
 
-OLD(memalloc, size_t nbytes, struct old_gptr *old)
-{
-    dart_gptr_t gptr;
-
-    TRY_PLACE(old);
-    TRY(dart_memalloc(nbytes, DART_TYPE_BYTE, &gptr));
-    return to_old(gptr, old);
-}
-
+PASS_TO(dart_memalloc(nbytes, DART_TYPE_BYTE, &gptr), memalloc, size_t nbytes, struct old_gptr *old)
 PASS_AT(dart_memfree(gptr), memfree, struct old_gptr old)
-
-OLD(team_memalloc_aligned, int32_t team, size_t nbytes, struct old_gptr *old)
-{
-    dart_gptr_t gptr;
-
-    TRY_PLACE(old);
-    TRY(dart_team_memalloc_aligned(to_team(team), nbytes, DART_TYPE_BYTE, &gptr));
-    return to_old(gptr, old);
-}
+PASS_TO(dart_team_memalloc_aligned(to_team(team), nbytes, DART_TYPE_BYTE, &gptr),
+        team_memalloc_aligned, int32_t team, size_t nbytes, struct old_gptr *old)
 
 OLD(team_memfree, int32_t team, struct old_gptr old)
 {
@@ -232,8 +222,8 @@ OLD(team_memfree, int32_t team, struct old_gptr old)
 
     TRY(to_new(old, &gptr));
     if (gptr.teamid != team)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: segment %d is team %d's, not team %d's",
-                               __func__, old.segid, gptr.teamid, team);
+        return INVALID(__func__, "segment %d is team %d's, not team %d's", old.segid, gptr.teamid,
+                       team);
     return dart_team_memfree(gptr);
 }
 

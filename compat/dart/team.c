@@ -10,7 +10,7 @@ dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_
 {
     TRY(weftdart_open(call));
     if (team < 0 || team >= WEFTDART_TEAMS || !teams[team].there)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: team %d is none of this unit's", call, team);
+        return weftdart_refuse(DART_ERR_NOTFOUND, call, "team %d is none of this unit's", team);
     *found = &teams[team];
     return DART_OK;
 }
@@ -110,13 +110,12 @@ static dart_ret_t agree(const char *call, const struct weftdart_team *from,
             break;
     }
     if (*number == WEFTDART_TEAMS)
-        return weftdart_refuse(DART_ERR_NOMEM, "%s: all %d teams are in use", call, *number);
+        return weftdart_refuse(DART_ERR_NOMEM, call, "all %d teams are in use", *number);
     for (int i = 0; i < from->members && mine->first >= 0; i++) {
         const int unit = from->unit[i];
         const bool in = all[i].first == mine->first;
         if (weftdart_in(group, unit) != in || (in && all[i].check != mine->check))
-            return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d and this one have other groups",
-                                   call, unit);
+            return INVALID(call, "unit %d and this one have other groups", unit);
         if (in)
             weftdart_add(members, unit);
     }
@@ -154,10 +153,10 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     TRY_PLACE(team);
     TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: DART_TEAM_ALL stays", __func__);
+        return INVALID(__func__, "DART_TEAM_ALL stays");
     if (weftdart_segments_of(*team) != 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: team %d has %d segments, allocators or locks",
-                               __func__, *team, weftdart_segments_of(*team));
+        return INVALID(__func__, "team %d has %d segments, allocators or locks", *team,
+                       weftdart_segments_of(*team));
     weft_comm comm = t->group;
     drop(t);
     TRY_WEFT(weft_host_group_free(weftdart.job, &comm));
@@ -182,9 +181,7 @@ dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group)
     struct dart_group_struct members;
 
     TRY(weftdart_members(__func__, team, &members));
-    TRY(dart_group_create(group));
-    **group = members;
-    return DART_OK;
+    return weftdart_new_group(__func__, &members, group);
 }
 
 dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
@@ -232,8 +229,7 @@ dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
     TRY_PLACE(globalid);
     TRY_TEAM(t, team);
     if (localid.id < 0 || localid.id >= t->members)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, localid.id,
-                               t->members);
+        return INVALID(__func__, "unit %d of %d", localid.id, t->members);
     globalid->id = t->unit[localid.id];
     return DART_OK;
 }

@@ -139,12 +139,11 @@ static dart_ret_t check_types(const char *call, const struct weftdart_type *loca
     if (local == NULL || remote == NULL)
         return DART_ERR_INVAL;
     if (local->base != remote->base)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: types of different elements", call);
+        return INVALID(call, "types of different elements");
     if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
         !has_offsets(local, nelem) || !has_offsets(remote, nelem))
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "%s: %zu elements, of types with %zu here and %zu there", call,
-                               nelem, local->elements, remote->elements);
+        return INVALID(call, "%zu elements, of types with %zu here and %zu there", nelem,
+                       local->elements, remote->elements);
     return DART_OK;
 }
 
@@ -158,7 +157,7 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
     TRY(weftdart_open(m->call));
     TRY(check_types(m->call, here.type, there.type, nelem));
     if (m->memory == NULL && nelem > 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements at NULL", m->call, nelem);
+        return INVALID(m->call, "%zu elements at NULL", nelem);
     TRY(weftdart_pointer(m->call, gptr, &m->pointer));
     const size_t size = here.type->size;
     for (size_t left = nelem; left > 0;) {
@@ -203,7 +202,7 @@ static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, w
 {
     TRY(weftdart_open(call));
     if (handles == NULL && n > 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles at NULL", call, n);
+        return INVALID(call, "%zu handles at NULL", n);
     for (size_t i = 0; i < n; i++) {
         TRY(wait_for(handles[i], how));
         TRY(dart_handle_free(&handles[i]));
@@ -218,7 +217,7 @@ dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, wef
 
     TRY(weftdart_open(call));
     if (finished == NULL || (handles == NULL && n > 0))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles, or finished, at NULL", call, n);
+        return INVALID(call, "%zu handles, or finished, at NULL", n);
     for (size_t i = 0; i < n && done; i++)
         TRY(test(handles[i], how, &done));
     for (size_t i = 0; i < n && done && frees; i++)
@@ -249,12 +248,10 @@ COMPLETION(_local, WEFT_LOCAL)
 
 static dart_ret_t flush(const char *call, dart_gptr_t gptr)
 {
-    weft_gptr pointer;
     weft_gwhere where;
 
-    TRY(weftdart_pointer(call, gptr, &pointer));
-    pointer.offset = 0;
-    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
+    gptr.addr_or_offs.offset = 0;
+    TRY(weftdart_where(call, gptr, 0, &where));
     return weftdart_result(weft_host_flush(weftdart.job, where.win));
 }
 
@@ -275,7 +272,7 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
                             dart_datatype_t remote, dart_handle_t *handle)
 {
     if (handle == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: handle is NULL", m->call);
+        return INVALID(m->call, "handle is NULL");
     m->handle = calloc(1, sizeof(*m->handle));
     if (m->handle == NULL)
         return weftdart_no_memory(m->call);
