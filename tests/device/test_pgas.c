@@ -375,6 +375,7 @@ static void refused(struct test_env *env, struct buffers *b, weft_gspan *span)
     if (n > 1)
         TEST_EQ(env, weft_galloc(env->job, WEFT_COMM_HOST, me == 1 ? 128 : 64, &other),
                 WEFT_ERR_MISMATCH);
+    TEST_EQ(env, weft_gfree(NULL, span), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_gfree(env->job, span), WEFT_OK);
     TEST_EQ(env, weft_host_gput(env->job, g, b->source, 8), WEFT_ERR_WINDOW);
     env->expect = WEFT_ERR_BOUNDS; /* what weft_close returns */
