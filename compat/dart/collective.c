@@ -1,8 +1,7 @@
 /* compat/dart/collective.c - collectives of a team, and messages. */
 #include "internal.h"
 
-/* ---- collectives --------------------------------------------------------------------------------
- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 /* The team, the bytes of nelem elements, and the root where there is one. */
 static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
@@ -10,9 +9,8 @@ static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_d
 {
     TRY(weftdart_team_of(call, team, t));
     TRY(weftdart_bytes(call, nelem, type, bytes));
-    return root >= 0 && root < (*t)->members
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: root %d of %d", call, root, (*t)->members);
+    return root >= 0 && root < (*t)->members ? DART_OK
+                                             : INVALID(call, "root %d of %d", root, (*t)->members);
 }
 
 /* Waits for what was begun with that status. */
@@ -74,12 +72,11 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
     TRY_PLACE(recvdispls);
     ENTER(nsendelem, 0);
     if (nsendelem != nrecvelem[t->me])
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d sends %zu elements, and receives %zu",
-                               __func__, t->me, nsendelem, nrecvelem[t->me]);
+        return INVALID(__func__, "unit %d sends %zu elements, and receives %zu", t->me, nsendelem,
+                       nrecvelem[t->me]);
     const size_t members = (size_t)t->members;
     size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
-    if (sizes == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(sizes);
     for (size_t i = 0; i < 2 * members && code == DART_OK; i++)
         code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
                               &sizes[i]);
@@ -118,8 +115,7 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
                   &begun);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, int tag,
                      dart_global_unit_t unit)
@@ -136,9 +132,7 @@ dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, in
 static dart_ret_t check_receive(const char *call, int tag, dart_global_unit_t unit)
 {
     TRY(weftdart_open(call));
-    return tag >= 0 && unit.id >= 0
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: tag %d, unit %d", call, tag, unit.id);
+    return tag >= 0 && unit.id >= 0 ? DART_OK : INVALID(call, "tag %d, unit %d", tag, unit.id);
 }
 
 dart_ret_t dart_recv(void *recvbuf, size_t nelem, dart_datatype_t type, int tag,

@@ -10,8 +10,9 @@ static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the
 
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
 {
+    TRY(weftdart_open(call));
     if (segment < 0 || segment >= WEFTDART_SEGMENTS || (segment > 0 && !segments[segment].there))
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: there is no segment %d", call, segment);
+        return weftdart_refuse(DART_ERR_NOTFOUND, call, "there is no segment %d", segment);
     *found = &segments[segment];
     return DART_OK;
 }
@@ -22,15 +23,14 @@ dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *point
     struct weftdart_segment *segment;
 
     if (DART_GPTR_ISNULL(gptr))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: the pointer is DART_GPTR_NULL", call);
+        return INVALID(call, "the pointer is DART_GPTR_NULL");
     TRY(weftdart_team_of(call, gptr.teamid, &team));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (segment->team != gptr.teamid)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: segment %d is team %d's, not team %d's",
-                               call, gptr.segid, segment->team, gptr.teamid);
+        return weftdart_refuse(DART_ERR_NOTFOUND, call, "segment %d is team %d's, not team %d's",
+                               gptr.segid, segment->team, gptr.teamid);
     if (gptr.unitid < 0 || gptr.unitid >= team->members)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", call, gptr.unitid,
-                               team->members);
+        return INVALID(call, "unit %d of %d", gptr.unitid, team->members);
     *pointer = weft_gptr_make(team->unit[gptr.unitid], (uint32_t)gptr.segid,
                               segment->span.base.generation, gptr.addr_or_offs.offset);
     return DART_OK;
@@ -56,39 +56,41 @@ void weftdart_segments_close(void)
     memset(segments, 0, sizeof(segments)); /* the memory goes with the heaps */
 }
 
-/* ---- pointers -----------------------------------------------------------------------------------
- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
-/* Where it is in this unit's memory; NULL: it is another's. */
-static dart_ret_t address_of(const char *call, dart_gptr_t gptr, void **address)
+dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where)
 {
     weft_gptr pointer;
-    weft_gwhere where;
 
+    if (bytes > INT64_MAX)
+        return INVALID(call, "%zu bytes", bytes);
     TRY(weftdart_pointer(call, gptr, &pointer));
-    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
-    *address = where.address;
-    return DART_OK;
+    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, (int64_t)bytes), where));
+    return weftdart_result(weft_host_gwhere(weftdart.job, pointer, where));
 }
 
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr)
 {
+    weft_gwhere where;
+
     TRY_PLACE(addr);
-    return address_of(__func__, gptr, addr);
+    TRY(weftdart_where(__func__, gptr, 0, &where));
+    *addr = where.address;
+    return DART_OK;
 }
 
 dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
 {
-    void *base;
+    weft_gwhere where;
 
     TRY_PLACE(gptr);
     dart_gptr_t first = *gptr;
     first.addr_or_offs.offset = 0;
-    TRY(address_of(__func__, first, &base));
-    if (base == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: the pointer leads to unit %d of team %d",
-                               __func__, gptr->unitid, gptr->teamid);
-    gptr->addr_or_offs.offset = (uint64_t)((uintptr_t)addr - (uintptr_t)base);
+    TRY(weftdart_where(__func__, first, 0, &where));
+    if (where.address == NULL)
+        return INVALID(__func__, "the pointer leads to unit %d of team %d", gptr->unitid,
+                       gptr->teamid);
+    gptr->addr_or_offs.offset = (uint64_t)((uintptr_t)addr - (uintptr_t)where.address);
     return DART_OK;
 }
 
@@ -97,7 +99,6 @@ dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
     struct weftdart_segment *segment;
 
     TRY_PLACE(flags);
-    TRY_OPEN();
     TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
     *flags = segment->flags;
     return DART_OK;
@@ -108,15 +109,13 @@ dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
     struct weftdart_segment *segment;
 
     TRY_PLACE(gptr);
-    TRY_OPEN();
     TRY(weftdart_segment_of(__func__, gptr->segid, &segment));
     segment->flags = flags;
     gptr->flags = flags & 0xff;
     return DART_OK;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr)
 {
@@ -150,12 +149,11 @@ static dart_ret_t make(const char *call, dart_team_t team, size_t nelem, dart_da
     weft_gspan span;
     size_t bytes;
 
-    if (gptr == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: gptr is NULL", call);
+    TRY_PLACE_OF(call, gptr);
     TRY(weftdart_team_of(call, team, &t));
     TRY(weftdart_bytes(call, nelem, type, &bytes));
     if (bytes > SIZE_MAX - 7)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu bytes", call, bytes);
+        return INVALID(call, "%zu bytes", bytes);
     if (adopt)
         TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
     else /* the last small element, too, is in a word that updates reach */
@@ -173,10 +171,10 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
     TRY(weftdart_pointer(call, gptr, &pointer));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (gptr.segid == DART_SEGMENT_LOCAL || segment->adopted != adopted)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: segment %d is %s", call, gptr.segid,
-                               gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
-                               : adopted                        ? "memory that was not registered"
-                                         : "memory that the program has registered");
+        return INVALID(call, "segment %d is %s", gptr.segid,
+                       gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
+                       : adopted                        ? "memory that was not registered"
+                                                        : "memory that the program has registered");
     TRY_WEFT(weft_gfree(weftdart.job, &segment->span));
     segment->there = false;
     return DART_OK;
@@ -210,8 +208,7 @@ dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
     return give(__func__, gptr, true);
 }
 
-/* ---- pools: blocks in a row, first fit ----------------------------------------------------------
- */
+/* ---- pools: blocks in a row, first fit ------------------------------------------------------- */
 
 struct piece {
     struct piece *next;
@@ -229,13 +226,10 @@ enum { POOL_ALIGN = 64 };
 
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *allocator)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(allocator);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
-    if (pool == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(pool);
     pool->bytes = (pool_size + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
     const dart_ret_t code =
         make(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
@@ -249,14 +243,17 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     return DART_OK;
 }
 
-/* The place of a new piece of so many bytes; NULL: there is none. */
-static struct piece **find_room(struct dart_allocator_struct *pool, size_t bytes, size_t *at)
+/* The place of a new piece of so many bytes, which are rounded up; NULL: there is none. */
+static struct piece **find_room(struct dart_allocator_struct *pool, size_t *bytes, size_t *at)
 {
     struct piece **link = &pool->first;
 
-    for (*at = 0; *link != NULL && (*link)->at - *at < bytes; link = &(*link)->next)
+    if (*bytes > pool->bytes)
+        return NULL;
+    *bytes = (*bytes + (*bytes == 0) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    for (*at = 0; *link != NULL && (*link)->at - *at < *bytes; link = &(*link)->next)
         *at = (*link)->at + (*link)->bytes;
-    return *link != NULL || (*at <= pool->bytes && pool->bytes - *at >= bytes) ? link : NULL;
+    return *link != NULL || pool->bytes - *at >= *bytes ? link : NULL;
 }
 
 dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr,
@@ -269,22 +266,17 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
     TRY(weftdart_bytes(__func__, nelem, type, &bytes));
     *gptr = DART_GPTR_NULL;
     struct piece *const piece = malloc(sizeof(*piece));
-    if (piece == NULL)
-        return weftdart_no_memory(__func__);
-    struct piece **link = NULL;
+    TRY_MEMORY(piece);
     pthread_mutex_lock(&allocator->lock);
-    if (bytes <= allocator->bytes) {
-        const size_t room = (bytes + (bytes == 0) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
-        link = find_room(allocator, room, &at);
-        if (link != NULL) {
-            *piece = (struct piece){*link, at, room};
-            *link = piece;
-        }
+    struct piece **const link = find_room(allocator, &bytes, &at);
+    if (link != NULL) {
+        *piece = (struct piece){*link, at, bytes};
+        *link = piece;
     }
     pthread_mutex_unlock(&allocator->lock);
     if (link == NULL) {
         free(piece);
-        return weftdart_refuse(DART_ERR_NOMEM, "%s: %zu bytes of a pool of %zu", __func__, bytes,
+        return weftdart_refuse(DART_ERR_NOMEM, __func__, "%zu bytes of a pool of %zu", bytes,
                                allocator->bytes);
     }
     *gptr = allocator->base;
@@ -308,11 +300,10 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
             }
     pthread_mutex_unlock(&allocator->lock);
     if (found == NULL)
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "%s: offset %llu of segment %d at unit %d is not the beginning of "
-                               "a piece of this unit's pool",
-                               __func__, (unsigned long long)gptr->addr_or_offs.offset, gptr->segid,
-                               gptr->unitid);
+        return INVALID(__func__,
+                       "offset %llu of segment %d at unit %d is not the beginning of a piece of "
+                       "this unit's pool",
+                       (unsigned long long)gptr->addr_or_offs.offset, gptr->segid, gptr->unitid);
     free(found);
     *gptr = DART_GPTR_NULL;
     return DART_OK;

@@ -10,11 +10,6 @@ static int count(const struct dart_group_struct *group)
     return members;
 }
 
-static void add(struct dart_group_struct *group, int unit)
-{
-    group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
-}
-
 /* The member after `unit`; -1: there is none. */
 static int next(const struct dart_group_struct *group, int unit)
 {
@@ -26,19 +21,24 @@ static int next(const struct dart_group_struct *group, int unit)
 
 static dart_ret_t check_unit(const char *call, dart_global_unit_t unit)
 {
-    return unit.id >= 0 && unit.id < WEFTDART_UNITS
-               ? DART_OK
-               : weftdart_refuse(DART_ERR_INVAL, "%s: unit %d", call, unit.id);
+    return unit.id >= 0 && unit.id < WEFTDART_UNITS ? DART_OK : INVALID(call, "unit %d", unit.id);
+}
+
+dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
+                              dart_group_t *made)
+{
+    TRY_PLACE_OF(call, made);
+    struct dart_group_struct *const group = malloc(sizeof(*group));
+    if (group == NULL)
+        return weftdart_no_memory(call);
+    *group = *members;
+    *made = group;
+    return DART_OK;
 }
 
 dart_ret_t dart_group_create(dart_group_t *group)
 {
-    TRY_PLACE(group);
-    struct dart_group_struct *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
-    *group = made;
-    return DART_OK;
+    return weftdart_new_group(__func__, &(struct dart_group_struct){{0}}, group);
 }
 
 dart_ret_t dart_group_destroy(dart_group_t *group)
@@ -49,41 +49,47 @@ dart_ret_t dart_group_destroy(dart_group_t *group)
     return DART_OK;
 }
 
-/* A group of those that are in either, or in both. */
-static dart_ret_t join(const char *call, const struct dart_group_struct *a,
-                       const struct dart_group_struct *b, bool both, dart_group_t *made)
+dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
+                         const struct dart_group_struct *b, bool both,
+                         struct dart_group_struct *made)
 {
-    dart_group_t group;
-
     if (a == NULL || b == NULL || made == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: a group is NULL", call);
-    TRY(dart_group_create(&group));
+        return INVALID(call, "a group is NULL");
     for (int w = 0; w < WEFTDART_WORDS; w++)
-        group->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
-    *made = group;
+        made->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
     return DART_OK;
+}
+
+/* The same in a new group. */
+static dart_ret_t new_join(const char *call, const struct dart_group_struct *a,
+                           const struct dart_group_struct *b, bool both, dart_group_t *made)
+{
+    struct dart_group_struct joined;
+
+    TRY(weftdart_join(call, a, b, both, &joined));
+    return weftdart_new_group(call, &joined, made);
 }
 
 dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
 {
-    return join(__func__, group, group, false, copy);
+    return new_join(__func__, group, group, false, copy);
 }
 
 dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return join(__func__, a, b, false, made);
+    return new_join(__func__, a, b, false, made);
 }
 
 dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return join(__func__, a, b, true, made);
+    return new_join(__func__, a, b, true, made);
 }
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 {
     TRY_PLACE(group);
     TRY(check_unit(__func__, unit));
-    add(group, unit.id);
+    weftdart_add(group, unit.id);
     return DART_OK;
 }
 
@@ -129,13 +135,13 @@ dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_ma
     TRY_PLACE(groups);
     const size_t members = (size_t)count(group), most = n < members ? n : members;
     if (n == 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+        return INVALID(__func__, "into 0 groups");
     int unit = -1;
     for (size_t i = 0; i < most; i++) {
         TRY(dart_group_create(&groups[i]));
         for (size_t left = members / most + (i < members % most); left > 0; left--) {
             unit = next(group, unit);
-            add(groups[i], unit);
+            weftdart_add(groups[i], unit);
         }
     }
     *count_made = most;
@@ -154,7 +160,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     TRY_PLACE(count_made);
     TRY_PLACE(groups);
     if (n == 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+        return INVALID(__func__, "into 0 groups");
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     const size_t most = n < (size_t)found ? n : (size_t)found;
     dart_ret_t code = DART_OK;
@@ -164,7 +170,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
         for (size_t d = first; d < end && code == DART_OK; d++)
             for (int u = 0; u < domains[d]->num_units; u++)
                 if (weftdart_in(group, domains[d]->unit_ids[u].id))
-                    add(groups[i], domains[d]->unit_ids[u].id);
+                    weftdart_add(groups[i], domains[d]->unit_ids[u].id);
     }
     free(domains);
     if (code == DART_OK)

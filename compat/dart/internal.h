@@ -20,11 +20,12 @@
     } while (0)
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
 /* Every call begins so: the library is open, and what pointer points to is there. */
-#define TRY_OPEN() TRY(weftdart_open(__func__))
-#define TRY_PLACE(pointer)                                                                         \
+#define TRY_OPEN()         TRY(weftdart_open(__func__))
+#define TRY_PLACE(pointer) TRY_PLACE_OF(__func__, pointer)
+#define TRY_PLACE_OF(call, pointer)                                                                \
     do {                                                                                           \
         if ((pointer) == NULL)                                                                     \
-            return weftdart_refuse(DART_ERR_INVAL, "%s: %s is NULL", __func__, #pointer);          \
+            return INVALID(call, "%s is NULL", #pointer);                                          \
     } while (0)
 
 enum {
@@ -34,24 +35,28 @@ enum {
     WEFTDART_WORDS = WEFTDART_UNITS / 64
 };
 
-/* ---- start.c ------------------------------------------------------------------------------------
- */
+/* ---- start.c --------------------------------------------------------------------------------- */
 
 extern struct weftdart_state {
     weft_job *job; /* NULL: not open */
     int unit, units;
 } weftdart;
 
-/* Says it on stderr, and returns code. */
-dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Says it of the call on stderr, and returns code. */
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define INVALID(call, ...) weftdart_refuse(DART_ERR_INVAL, call, __VA_ARGS__)
 dart_ret_t weftdart_open(const char *call);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
 dart_ret_t weftdart_no_memory(const char *call);
+#define TRY_MEMORY(pointer)                                                                        \
+    do {                                                                                           \
+        if ((pointer) == NULL)                                                                     \
+            return weftdart_no_memory(__func__);                                                   \
+    } while (0)
 
-/* ---- type.c -------------------------------------------------------------------------------------
- */
+/* ---- type.c ---------------------------------------------------------------------------------- */
 
 struct weftdart_block {
     size_t offset, length; /* in elements */
@@ -63,6 +68,7 @@ struct weftdart_type {
     size_t size;                    /* of an element, in bytes */
     size_t count, extent, elements; /* blocks; elements in all of them */
     const struct weftdart_block *block;
+    int native; /* 1 + the weft_type; 0: it is none */
 };
 
 /* The type; NULL, and an error said. */
@@ -77,8 +83,7 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
 dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
-/* ---- group.c, team.c ----------------------------------------------------------------------------
- */
+/* ---- group.c, team.c ------------------------------------------------------------------------- */
 
 struct dart_group_struct {
     uint64_t bit[WEFTDART_WORDS];
@@ -87,6 +92,16 @@ static inline bool weftdart_in(const struct dart_group_struct *group, int unit)
 {
     return (group->bit[unit / 64] >> unit % 64 & 1) != 0;
 }
+static inline void weftdart_add(struct dart_group_struct *group, int unit)
+{
+    group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
+}
+dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
+                              dart_group_t *made);
+/* *made becomes the members of either, or of both. */
+dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
+                         const struct dart_group_struct *b, bool both,
+                         struct dart_group_struct *made);
 
 struct weftdart_team {
     bool there;
@@ -104,9 +119,13 @@ dart_ret_t weftdart_teams_open(void);
 void weftdart_teams_close(void);
 /* NOTFOUND: this unit is in no team of that number. */
 dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found);
+/* t: the team, which is there. */
+#define TRY_TEAM(t, team)                                                                          \
+    struct weftdart_team *t;                                                                       \
+    TRY(weftdart_team_of(__func__, team, &t))
+dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
 
-/* ---- globmem.c ----------------------------------------------------------------------------------
- */
+/* ---- globmem.c ------------------------------------------------------------------------------- */
 
 struct weftdart_segment {
     bool there, adopted;
@@ -119,16 +138,18 @@ struct weftdart_segment {
 /* NOTFOUND: there is none of that number. Segment 0 has none. */
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
 dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
+/* Where it leads; so many bytes from there on are in the segment. */
+dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
 /* Segments of the team, not freed. */
 int weftdart_segments_of(dart_team_t team);
 void weftdart_segments_close(void);
 
-/* ---- transfer.c, locality.c, tapi.c -------------------------------------------------------------
- */
+/* ---- transfer.c, locality.c, tapi.c ---------------------------------------------------------- */
 
-dart_ret_t weftdart_test(dart_handle_t handle, weft_progress how, int *done);
-dart_ret_t weftdart_wait(dart_handle_t handle, weft_progress how);
+/* frees: the handles, if all are done. */
+dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
+                         bool frees, int32_t *done);
 
 dart_ret_t weftdart_locality_open(void);
 void weftdart_locality_drop(struct weftdart_team *team);

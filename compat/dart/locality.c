@@ -19,7 +19,6 @@ static pthread_mutex_t tree = PTHREAD_MUTEX_INITIALIZER; /* threads make and dro
 
 dart_ret_t weftdart_locality_open(void)
 {
-    struct weftdart_team *all;
     struct origin mine = {
         .node = weft_numbers_of(weftdart.job)->node,
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
@@ -30,7 +29,6 @@ dart_ret_t weftdart_locality_open(void)
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
     if (origins == NULL)
         return weftdart_no_memory("dart_init");
-    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
     return dart_allgather(&mine, origins, sizeof(mine), DART_TYPE_BYTE, DART_TEAM_ALL);
 }
 
@@ -40,8 +38,7 @@ void weftdart_locality_close(void)
     origins = NULL;
 }
 
-/* ---- domains ------------------------------------------------------------------------------------
- */
+/* ---- domains --------------------------------------------------------------------------------- */
 
 /* Frees what is below, and what it holds; not itself. */
 static void clear(dart_domain_locality_t *domain)
@@ -55,6 +52,13 @@ static void clear(dart_domain_locality_t *domain)
     *domain = (dart_domain_locality_t){.scope = DART_LOCALITY_SCOPE_UNDEFINED, .node_id = -1};
 }
 
+static bool make_room(dart_domain_locality_t *domain, int domains, int units)
+{
+    domain->children = calloc((size_t)domains + 1, sizeof(*domain->children));
+    domain->unit_ids = calloc((size_t)units + 1, sizeof(*domain->unit_ids));
+    return domain->children != NULL && domain->unit_ids != NULL;
+}
+
 /* target, which is empty, becomes a copy below `parent`. */
 static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
                        const dart_domain_locality_t *source, dart_domain_locality_t *parent)
@@ -62,9 +66,7 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
     *target = *source;
     target->parent = parent;
     target->num_domains = 0;
-    target->children = calloc((size_t)source->num_domains + 1, sizeof(*target->children));
-    target->unit_ids = calloc((size_t)source->num_units + 1, sizeof(*target->unit_ids));
-    if (target->children == NULL || target->unit_ids == NULL)
+    if (!make_room(target, source->num_domains, source->num_units))
         return weftdart_no_memory(call);
     for (int i = 0; i < source->num_units; i++)
         target->unit_ids[i] = source->unit_ids[i];
@@ -78,18 +80,23 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
     return DART_OK;
 }
 
-/* A child of `parent`, with room for so many units and children. */
+/* A domain of what is `from` there, with room for so many units and children. */
 static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality_scope_t scope,
-                                   int global_index, int room)
+                                   int global_index, const struct origin *from, int room)
 {
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
 
     if (made == NULL)
         return NULL;
-    *made = (dart_domain_locality_t){.scope = scope, .level = 0, .node_id = -1, .is_symmetric = 1};
-    made->children = calloc((size_t)room + 1, sizeof(*made->children));
-    made->unit_ids = calloc((size_t)room + 1, sizeof(*made->unit_ids));
-    if (made->children == NULL || made->unit_ids == NULL) {
+    *made = (dart_domain_locality_t){.scope = scope,
+                                     .global_index = global_index,
+                                     .node_id = from->node,
+                                     .num_nodes = 1,
+                                     .num_cores = from->cores,
+                                     .shared_mem_bytes = -1,
+                                     .is_symmetric = 1};
+    memcpy(made->host, from->host, sizeof(made->host));
+    if (!make_room(made, room, room)) {
         clear(made);
         free(made);
         return NULL;
@@ -100,7 +107,6 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
     made->parent = parent;
     made->level = parent->level + 1;
     made->team = parent->team;
-    made->global_index = global_index;
     made->relative_index = parent->num_domains;
     snprintf(made->domain_tag, sizeof(made->domain_tag), "%.15s.%d",
              parent->level == 0 ? "" : parent->domain_tag, made->relative_index);
@@ -109,24 +115,14 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
 }
 
 /* The host of a unit, below the team's domain; one that is new if there is none yet. */
-static dart_domain_locality_t *host_of(dart_domain_locality_t *team, int unit, int room)
+static dart_domain_locality_t *host_of(dart_domain_locality_t *team, const struct origin *from,
+                                       int room)
 {
-    const struct origin *const from = &origins[unit];
-
     for (int i = 0; i < team->num_domains; i++)
         if (team->children[i]->node_id == from->node)
             return team->children[i];
-    dart_domain_locality_t *const host =
-        add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, room);
-    if (host == NULL)
-        return NULL;
-    memcpy(host->host, from->host, sizeof(host->host));
-    host->node_id = from->node;
-    host->num_nodes = 1;
-    host->num_cores = from->cores;
-    host->shared_mem_bytes = -1;
     team->num_cores += from->cores;
-    return host;
+    return add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room);
 }
 
 static void describe(dart_unit_locality_t *place, const struct weftdart_team *t, int member,
@@ -153,25 +149,22 @@ static void describe(dart_unit_locality_t *place, const struct weftdart_team *t,
 
 static dart_ret_t make(const char *call, struct weftdart_team *t)
 {
+    static const struct origin nowhere = {.node = -1};
+
     if (t->domain != NULL)
         return DART_OK;
-    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, t->members);
+    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members);
     t->places = calloc((size_t)t->members, sizeof(*t->places));
     if (t->domain == NULL || t->places == NULL)
         return weftdart_no_memory(call);
     t->domain->team = t->id;
-    t->domain->shared_mem_bytes = -1;
     for (int m = 0; m < t->members; m++) {
-        dart_domain_locality_t *const host = host_of(t->domain, t->unit[m], t->members);
+        const struct origin *const from = &origins[t->unit[m]];
+        dart_domain_locality_t *const host = host_of(t->domain, from, t->members);
         dart_domain_locality_t *const unit =
-            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, 1) : NULL;
+            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1) : NULL;
         if (unit == NULL)
             return weftdart_no_memory(call);
-        memcpy(unit->host, host->host, sizeof(unit->host));
-        unit->node_id = host->node_id;
-        unit->num_cores = host->num_cores;
-        unit->shared_mem_bytes = -1;
-        unit->num_nodes = 1;
         for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
             d->unit_ids[d->num_units++].id = t->unit[m];
         describe(&t->places[m], t, m, unit);
@@ -194,8 +187,7 @@ void weftdart_locality_drop(struct weftdart_team *t)
     t->places = NULL;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* The team, with its tree. */
 static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team **t)
@@ -218,9 +210,7 @@ dart_ret_t dart_team_locality_init(dart_team_t team)
 
 dart_ret_t dart_team_locality_finalize(dart_team_t team)
 {
-    struct weftdart_team *t;
-
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     pthread_mutex_lock(&tree);
     weftdart_locality_drop(t);
     pthread_mutex_unlock(&tree);
@@ -244,7 +234,7 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *ta
     TRY_PLACE(found);
     dart_domain_locality_t *const there = find((dart_domain_locality_t *)(uintptr_t)domain, tag);
     if (there == NULL)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: no domain %s in %s", __func__, tag,
+        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "no domain %s in %s", tag,
                                domain->domain_tag);
     *found = there;
     return DART_OK;
@@ -266,7 +256,7 @@ dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_loca
     TRY_PLACE(locality);
     TRY(enter(__func__, team, &t));
     if (unit < 0 || unit >= t->members)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, unit, t->members);
+        return INVALID(__func__, "unit %d of %d", unit, t->members);
     *locality = &t->places[unit];
     return DART_OK;
 }
@@ -275,8 +265,7 @@ dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
 {
     TRY_PLACE(domain);
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     clear(made);
     *domain = made;
     return DART_OK;
@@ -343,11 +332,10 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
     dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
     const int found = collect(top, scope, NULL);
     if (found == 0)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: %s has no domain of scope %d", __func__,
+        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "%s has no domain of scope %d",
                                domain->domain_tag, (int)scope);
     dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
-    if (list == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(list);
     collect(top, scope, list);
     *count = found;
     *domains = list;
@@ -375,14 +363,13 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     return DART_OK;
 }
 
-/* ---- not there ----------------------------------------------------------------------------------
- */
+/* ---- not there ------------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define ABSENT(name, ...)                                                                          \
     dart_ret_t name(__VA_ARGS__)                                                                   \
     {                                                                                              \
-        return weftdart_refuse(DART_ERR_INVAL, #name ": it is not there");                         \
+        return INVALID(#name, "it is not there");                                                  \
     }
 ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
 ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)

@@ -22,13 +22,10 @@ static void own(struct dart_lock_struct *lock, pthread_t thread)
 
 dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(lock);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     struct dart_lock_struct *const made = calloc(1, sizeof(*made));
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     const dart_ret_t code =
         weftdart_result(weft_glock_create(weftdart.job, t->group, 0, &made->among_units));
     if (code != DART_OK) {
@@ -63,7 +60,7 @@ dart_ret_t dart_lock_acquire(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (is_own(lock))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has the lock already", __func__);
+        return INVALID(__func__, "this thread has the lock already");
     pthread_mutex_lock(&lock->among_threads);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_acquire(weftdart.job, &lock->among_units));
@@ -101,7 +98,7 @@ dart_ret_t dart_lock_release(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (!is_own(lock))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has not the lock", __func__);
+        return INVALID(__func__, "this thread has not the lock");
     own(lock, 0);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_release(weftdart.job, &lock->among_units));

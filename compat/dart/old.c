@@ -21,7 +21,7 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
     dart_ret_t name(__VA_ARGS__);                                                                  \
     dart_ret_t name(__VA_ARGS__)
 #define OLD(name, ...) OLD_NAMED(dart_2014_##name, __VA_ARGS__)
-/* One that is another call; the same where `old` becomes gptr before. */
+/* One that is another call; where `old` becomes gptr before; where gptr becomes *old behind it. */
 #define PASS(call, name, ...)                                                                      \
     OLD(name, __VA_ARGS__)                                                                         \
     {                                                                                              \
@@ -35,19 +35,26 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
         TRY(to_new(old, &gptr));                                                                   \
         return call;                                                                               \
     }
+#define PASS_TO(call, name, ...)                                                                   \
+    OLD(name, __VA_ARGS__)                                                                         \
+    {                                                                                              \
+        dart_gptr_t gptr;                                                                          \
+                                                                                                   \
+        TRY_PLACE(old);                                                                            \
+        TRY(call);                                                                                 \
+        return to_old(gptr, old);                                                                  \
+    }
 
 static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
 {
     struct weftdart_segment *segment;
     dart_team_unit_t unit;
 
-    TRY(weftdart_open("a global pointer"));
     TRY(weftdart_segment_of("a global pointer", old.segid, &segment));
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
     if (unit.id < 0)
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "a global pointer: unit %d has no part of segment %d", old.unitid,
-                               old.segid);
+        return INVALID("a global pointer", "unit %d has no part of segment %d", old.unitid,
+                       old.segid);
     *gptr = (dart_gptr_t){.unitid = unit.id & 0x7fffff,
                           .segid = old.segid,
                           .teamid = segment->team,
@@ -70,18 +77,7 @@ static dart_team_t to_team(int32_t team)
     return team >= 0 && team < WEFTDART_TEAMS ? (dart_team_t)team : DART_TEAM_NULL;
 }
 
-/* ---- groups: memory of the program --------------------------------------------------------------
- */
-
-/* made becomes what the call has made at *from, which is freed. */
-static dart_ret_t keep(dart_ret_t code, dart_group_t *from, struct dart_group_struct *made)
-{
-    if (code == DART_OK) {
-        *made = **from;
-        dart_group_destroy(from);
-    }
-    return code;
-}
+/* ---- groups: memory of the program ----------------------------------------------------------- */
 
 OLD_NAMED(dart_group_sizeof, size_t *size)
 {
@@ -104,30 +100,13 @@ OLD_NAMED(dart_group_fini, struct dart_group_struct *group)
 
 OLD_NAMED(dart_group_copy, const struct dart_group_struct *group, struct dart_group_struct *copy)
 {
-    TRY_PLACE(group);
-    TRY_PLACE(copy);
-    *copy = *group;
-    return DART_OK;
+    return weftdart_join(__func__, group, group, false, copy);
 }
 
-OLD(group_union, struct dart_group_struct *a, struct dart_group_struct *b,
-    struct dart_group_struct *made)
-{
-    dart_group_t group;
-
-    TRY_PLACE(made);
-    return keep(dart_group_union(a, b, &group), &group, made);
-}
-
-OLD(group_intersect, struct dart_group_struct *a, struct dart_group_struct *b,
-    struct dart_group_struct *made)
-{
-    dart_group_t group;
-
-    TRY_PLACE(made);
-    return keep(dart_group_intersect(a, b, &group), &group, made);
-}
-
+PASS(weftdart_join(__func__, a, b, false, made), group_union, struct dart_group_struct *a,
+     struct dart_group_struct *b, struct dart_group_struct *made)
+PASS(weftdart_join(__func__, a, b, true, made), group_intersect, struct dart_group_struct *a,
+     struct dart_group_struct *b, struct dart_group_struct *made)
 PASS(dart_group_addmember(group, DART_GLOBAL_UNIT_ID(unit)), group_addmember,
      struct dart_group_struct *group, int32_t unit)
 PASS(dart_group_delmember(group, DART_GLOBAL_UNIT_ID(unit)), group_delmember,
@@ -144,30 +123,21 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
 
     TRY_PLACE(groups);
     dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
-    if (made == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(made);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
     for (size_t i = 0; i < n; i++) {
-        if (code == DART_OK && made[i] != NULL)
-            *groups[i] = *made[i];
-        else if (code == DART_OK)
-            memset(groups[i], 0, sizeof(*groups[i]));
+        if (code == DART_OK)
+            *groups[i] = made[i] != NULL ? *made[i] : (struct dart_group_struct){{0}};
         dart_group_destroy(&made[i]);
     }
     free(made);
     return code;
 }
 
-/* ---- teams --------------------------------------------------------------------------------------
- */
+/* ---- teams ----------------------------------------------------------------------------------- */
 
-OLD(team_get_group, int32_t team, struct dart_group_struct *group)
-{
-    dart_group_t made;
-
-    TRY_PLACE(group);
-    return keep(dart_team_get_group(to_team(team), &made), &made, group);
-}
+PASS(weftdart_members(__func__, to_team(team), group), team_get_group, int32_t team,
+     struct dart_group_struct *group)
 
 OLD(team_create, int32_t team, struct dart_group_struct *group, int32_t *newteam)
 {
@@ -195,8 +165,7 @@ PASS(dart_team_unit_l2g(to_team(team), DART_TEAM_UNIT_ID(localid), (dart_global_
 PASS(dart_team_unit_g2l(to_team(team), DART_GLOBAL_UNIT_ID(globalid), (dart_team_unit_t *)localid),
      team_unit_g2l, int32_t team, int32_t globalid, int32_t *localid)
 
-/* ---- global memory ------------------------------------------------------------------------------
- */
+/* ---- global memory --------------------------------------------------------------------------- */
 
 PASS_AT(dart_gptr_getaddr(gptr, addr), gptr_getaddr, struct old_gptr old, void **addr)
 
@@ -228,9 +197,8 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     const uint64_t bytes = segment->bytes;
     const uint64_t at = (uint64_t)gptr.unitid * bytes + old->offset + (uint64_t)offs;
     if (bytes == 0 || at / bytes >= size)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: by %lld, from offset %llu of unit %d of %zu",
-                               __func__, (long long)offs, (unsigned long long)old->offset,
-                               gptr.unitid, size);
+        return INVALID(__func__, "by %lld, from offset %llu of unit %d of %zu", (long long)offs,
+                       (unsigned long long)old->offset, gptr.unitid, size);
     gptr.unitid = (int32_t)(at / bytes) & 0x7fffff;
     gptr.addr_or_offs.offset = at % bytes;
     return to_old(gptr, old);
@@ -243,25 +211,10 @@ OLD(gptr_setunit, struct old_gptr *old, int32_t unit)
     return DART_OK;
 }
 
-OLD(memalloc, size_t nbytes, struct old_gptr *old)
-{
-    dart_gptr_t gptr;
-
-    TRY_PLACE(old);
-    TRY(dart_memalloc(nbytes, DART_TYPE_BYTE, &gptr));
-    return to_old(gptr, old);
-}
-
+PASS_TO(dart_memalloc(nbytes, DART_TYPE_BYTE, &gptr), memalloc, size_t nbytes, struct old_gptr *old)
 PASS_AT(dart_memfree(gptr), memfree, struct old_gptr old)
-
-OLD(team_memalloc_aligned, int32_t team, size_t nbytes, struct old_gptr *old)
-{
-    dart_gptr_t gptr;
-
-    TRY_PLACE(old);
-    TRY(dart_team_memalloc_aligned(to_team(team), nbytes, DART_TYPE_BYTE, &gptr));
-    return to_old(gptr, old);
-}
+PASS_TO(dart_team_memalloc_aligned(to_team(team), nbytes, DART_TYPE_BYTE, &gptr),
+        team_memalloc_aligned, int32_t team, size_t nbytes, struct old_gptr *old)
 
 OLD(team_memfree, int32_t team, struct old_gptr old)
 {
@@ -269,13 +222,12 @@ OLD(team_memfree, int32_t team, struct old_gptr old)
 
     TRY(to_new(old, &gptr));
     if (gptr.teamid != team)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: segment %d is team %d's, not team %d's",
-                               __func__, old.segid, gptr.teamid, team);
+        return INVALID(__func__, "segment %d is team %d's, not team %d's", old.segid, gptr.teamid,
+                       team);
     return dart_team_memfree(gptr);
 }
 
-/* ---- communication ------------------------------------------------------------------------------
- */
+/* ---- communication --------------------------------------------------------------------------- */
 
 PASS_AT(dart_get_blocking(dest, gptr, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE), get_blocking,
         void *dest, struct old_gptr old, size_t nbytes)
@@ -287,21 +239,8 @@ PASS_AT(dart_put_handle(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handl
         struct old_gptr old, const void *src, size_t nbytes, dart_handle_t *handle)
 PASS(dart_wait(&handle), wait, dart_handle_t handle)
 PASS(dart_waitall(handles, n), waitall, dart_handle_t *handles, size_t n)
-
-OLD(testall, dart_handle_t *handles, size_t n, int32_t *finished)
-{
-    int done = 1;
-
-    TRY_OPEN();
-    TRY_PLACE(finished);
-    if (n > 0)
-        TRY_PLACE(handles);
-    for (size_t i = 0; i < n && done; i++)
-        TRY(weftdart_test(handles[i], WEFT_REMOTE, &done));
-    *finished = done;
-    return DART_OK;
-}
-
+PASS(weftdart_test(__func__, handles, n, WEFT_REMOTE, false, finished), testall,
+     dart_handle_t *handles, size_t n, int32_t *finished)
 PASS(dart_2014_testall(&handle, 1, finished), test, dart_handle_t handle, int32_t *finished)
 PASS(dart_barrier(to_team(team)), barrier, int32_t team)
 PASS(dart_bcast(buf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team)), bcast,
@@ -313,8 +252,7 @@ PASS(dart_gather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(roo
 PASS(dart_allgather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, to_team(team)), allgather,
      const void *sendbuf, void *recvbuf, size_t nbytes, int32_t team)
 
-/* ---- tasks --------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 OLD(tapi_task_create, uint32_t body, struct old_gptr in, size_t in_bytes, struct old_gptr out,
     size_t out_bytes, const dart_tapi_config_t *config, int sync, dart_tapi_task_t *task)

@@ -7,8 +7,7 @@
 
 struct weftdart_state weftdart;
 
-/* ---- errors -------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const char *name_of(dart_ret_t code)
 {
@@ -18,7 +17,7 @@ static const char *name_of(dart_ret_t code)
     return code <= DART_ERR_NOMEM ? names[code] : "DART_ERR_OTHER";
 }
 
-dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format, ...)
 {
     char text[400];
     va_list arguments;
@@ -26,8 +25,8 @@ dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "dart: [unit %d] %s: %s\n", weftdart.job != NULL ? weftdart.unit : -1,
-            name_of(code), text);
+    fprintf(stderr, "dart: [unit %d] %s: %s: %s\n", weftdart.job != NULL ? weftdart.unit : -1,
+            name_of(code), call, text);
     return code;
 }
 
@@ -35,12 +34,12 @@ dart_ret_t weftdart_open(const char *call)
 {
     return weftdart.job != NULL
                ? DART_OK
-               : weftdart_refuse(DART_ERR_NOTINIT, "%s: not between dart_init and dart_exit", call);
+               : weftdart_refuse(DART_ERR_NOTINIT, call, "not between dart_init and dart_exit");
 }
 
 dart_ret_t weftdart_no_memory(const char *call)
 {
-    return weftdart_refuse(DART_ERR_NOMEM, "%s: no memory in this process", call);
+    return weftdart_refuse(DART_ERR_NOMEM, call, "no memory in this process");
 }
 
 dart_ret_t weftdart_result(weft_status status)
@@ -67,8 +66,7 @@ dart_ret_t weftdart_result(weft_status status)
     }
 }
 
-/* ---- the job ------------------------------------------------------------------------------------
- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static void close_tables(void)
 {
@@ -84,8 +82,7 @@ static dart_ret_t open_tables(void)
     weftdart.unit = numbers->process;
     weftdart.units = numbers->processes;
     if (weftdart.units > WEFTDART_UNITS)
-        return weftdart_refuse(DART_ERR_INVAL, "dart_init: %d units, %d are the most",
-                               weftdart.units, WEFTDART_UNITS);
+        return INVALID("dart_init", "%d units, %d are the most", weftdart.units, WEFTDART_UNITS);
     TRY_WEFT(weft_pgas_open(weftdart.job));
     TRY(weftdart_teams_open());
     return weftdart_locality_open();
@@ -121,12 +118,8 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
 static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_level level)
 {
     if (weftdart.job != NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: it was called before", call);
-    const weft_status status = open_job(argc, argv, level);
-    if (status != WEFT_OK) {
-        weftdart.job = NULL;
-        return weftdart_result(status);
-    }
+        return INVALID(call, "it was called before");
+    TRY_WEFT(open_job(argc, argv, level));
     const dart_ret_t code = open_tables();
     if (code != DART_OK) {
         weft_abort(weftdart.job, "dart_init failed");

@@ -19,7 +19,7 @@ dart_ret_t dart_tapi_end(void)
 {
     TRY_OPEN();
     if (!begun)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: dart_tapi_begin was not called", __func__);
+        return INVALID(__func__, "dart_tapi_begin was not called");
     begun = false;
     return weftdart_result(weft_tasks_end(weftdart.job));
 }
@@ -34,20 +34,14 @@ static dart_ret_t add_data(const char *call, weft_task_desc *desc, dart_gptr_t g
                            weft_task_mode mode)
 {
     struct weftdart_segment *segment;
-    weft_gptr pointer;
     weft_gwhere where;
 
     if (bytes == 0)
         return DART_OK;
-    if (bytes > INT64_MAX)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu bytes", call, bytes);
-    TRY(weftdart_pointer(call, gptr, &pointer));
+    TRY(weftdart_where(call, gptr, bytes, &where));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (segment->adopted && segment->team != DART_TEAM_ALL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: memory that team %d has registered", call,
-                               segment->team);
-    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, (int64_t)bytes), &where));
-    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where)); /* not only its end is inside */
+        return INVALID(call, "memory that team %d has registered", segment->team);
     desc->data[desc->datas++] = (weft_task_data_desc){
         .win = where.win,
         .place = where.member,
@@ -83,39 +77,36 @@ dart_ret_t dart_tapi_task_create(uint32_t body, dart_gptr_t in, size_t in_bytes,
     return DART_OK;
 }
 
-/* Ends it in *task if it has ended. */
-static void note_end(dart_tapi_task_t *task, weft_task_status status, int32_t *cancelled)
+/* Asks for the end of *task by one of weft's calls; *task becomes none if it has ended. */
+static dart_ret_t ask(const char *call,
+                      weft_status (*by)(weft_job *, weft_task_id, weft_task_status *),
+                      dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled)
 {
-    if (cancelled != NULL)
+    weft_task_status status = WEFT_TASK_DONE;
+
+    TRY(weftdart_open(call));
+    TRY_PLACE_OF(call, task);
+    TRY_PLACE_OF(call, finished);
+    if (task->generation != 0)
+        TRY_WEFT(by(weftdart.job, *task, &status));
+    *finished = status != WEFT_TASK_QUEUED;
+    if (*finished && cancelled != NULL)
         *cancelled = status == WEFT_TASK_CANCELLED;
-    *task = (dart_tapi_task_t){0, 0};
+    if (*finished)
+        *task = (dart_tapi_task_t){0, 0};
+    return DART_OK;
 }
 
 dart_ret_t dart_tapi_task_wait(dart_tapi_task_t *task, int32_t *cancelled)
 {
-    weft_task_status status = WEFT_TASK_DONE;
+    int32_t finished;
 
-    TRY_OPEN();
-    TRY_PLACE(task);
-    if (task->generation != 0)
-        TRY_WEFT(weft_task_wait(weftdart.job, *task, &status));
-    note_end(task, status, cancelled);
-    return DART_OK;
+    return ask(__func__, weft_task_wait, task, &finished, cancelled);
 }
 
 dart_ret_t dart_tapi_task_test(dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled)
 {
-    weft_task_status status = WEFT_TASK_DONE;
-
-    TRY_OPEN();
-    TRY_PLACE(task);
-    TRY_PLACE(finished);
-    if (task->generation != 0)
-        TRY_WEFT(weft_task_test(weftdart.job, *task, &status));
-    *finished = status != WEFT_TASK_QUEUED;
-    if (*finished)
-        note_end(task, status, cancelled);
-    return DART_OK;
+    return ask(__func__, weft_task_test, task, finished, cancelled);
 }
 
 dart_ret_t dart_tapi_task_cancel(dart_tapi_task_t task)

@@ -10,13 +10,12 @@ dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_
 {
     TRY(weftdart_open(call));
     if (team < 0 || team >= WEFTDART_TEAMS || !teams[team].there)
-        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: team %d is none of this unit's", call, team);
+        return weftdart_refuse(DART_ERR_NOTFOUND, call, "team %d is none of this unit's", team);
     *found = &teams[team];
     return DART_OK;
 }
 
-/* ---- making and freeing -------------------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 static void drop(struct weftdart_team *t)
 {
@@ -59,7 +58,7 @@ dart_ret_t weftdart_teams_open(void)
     weft_comm talk;
 
     for (int u = 0; u < weftdart.units; u++)
-        all.bit[u / 64] |= (uint64_t)1 << u % 64;
+        weftdart_add(&all, u);
     TRY_WEFT(weft_host_split(weftdart.job, 0, 0, &talk));
     return make("dart_init", DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
 }
@@ -111,32 +110,29 @@ static dart_ret_t agree(const char *call, const struct weftdart_team *from,
             break;
     }
     if (*number == WEFTDART_TEAMS)
-        return weftdart_refuse(DART_ERR_NOMEM, "%s: all %d teams are in use", call, *number);
+        return weftdart_refuse(DART_ERR_NOMEM, call, "all %d teams are in use", *number);
     for (int i = 0; i < from->members && mine->first >= 0; i++) {
         const int unit = from->unit[i];
         const bool in = all[i].first == mine->first;
         if (weftdart_in(group, unit) != in || (in && all[i].check != mine->check))
-            return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d and this one have other groups",
-                                   call, unit);
+            return INVALID(call, "unit %d and this one have other groups", unit);
         if (in)
-            members->bit[unit / 64] |= (uint64_t)1 << unit % 64;
+            weftdart_add(members, unit);
     }
     return DART_OK;
 }
 
 dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
 {
-    struct weftdart_team *from;
     struct dart_group_struct members = {{0}};
     weft_comm comm;
     int number = 0;
 
     TRY_PLACE(newteam);
-    TRY(weftdart_team_of(__func__, team, &from));
+    TRY_TEAM(from, team);
     const struct offer mine = offer_of(from, group);
     struct offer *const all = calloc((size_t)from->members, sizeof(*all));
-    if (all == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(all);
     dart_ret_t code = dart_allgather(&mine, all, sizeof(mine), DART_TYPE_BYTE, team);
     if (code == DART_OK)
         code = agree(__func__, from, group, all, &number, &members);
@@ -154,15 +150,13 @@ dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_tea
 
 dart_ret_t dart_team_destroy(dart_team_t *team)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(team);
-    TRY(weftdart_team_of(__func__, *team, &t));
+    TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: DART_TEAM_ALL stays", __func__);
+        return INVALID(__func__, "DART_TEAM_ALL stays");
     if (weftdart_segments_of(*team) != 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: team %d has %d segments, allocators or locks",
-                               __func__, *team, weftdart_segments_of(*team));
+        return INVALID(__func__, "team %d has %d segments, allocators or locks", *team,
+                       weftdart_segments_of(*team));
     weft_comm comm = t->group;
     drop(t);
     TRY_WEFT(weft_host_group_free(weftdart.job, &comm));
@@ -170,50 +164,48 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     return DART_OK;
 }
 
-dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group)
+dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members)
 {
     struct weftdart_team *t;
-    dart_group_t made;
 
-    TRY_PLACE(group);
-    TRY(weftdart_team_of(__func__, team, &t));
-    TRY(dart_group_create(&made));
+    TRY_PLACE_OF(call, members);
+    TRY(weftdart_team_of(call, team, &t));
+    *members = (struct dart_group_struct){{0}};
     for (int i = 0; i < t->members; i++)
-        made->bit[t->unit[i] / 64] |= (uint64_t)1 << t->unit[i] % 64;
-    *group = made;
+        weftdart_add(members, t->unit[i]);
     return DART_OK;
+}
+
+dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group)
+{
+    struct dart_group_struct members;
+
+    TRY(weftdart_members(__func__, team, &members));
+    return weftdart_new_group(__func__, &members, group);
 }
 
 dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
 {
-    dart_group_t group;
+    struct dart_group_struct members;
 
-    TRY_PLACE(newteam);
-    TRY(dart_team_get_group(team, &group));
-    const dart_ret_t code = dart_team_create(team, group, newteam);
-    dart_group_destroy(&group);
-    return code;
+    TRY(weftdart_members(__func__, team, &members));
+    return dart_team_create(team, &members, newteam);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 dart_ret_t dart_team_myid(dart_team_t team, dart_team_unit_t *myid)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(myid);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     myid->id = t->me;
     return DART_OK;
 }
 
 dart_ret_t dart_team_size(dart_team_t team, size_t *size)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(size);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     *size = (size_t)t->members;
     return DART_OK;
 }
@@ -234,13 +226,10 @@ dart_ret_t dart_size(size_t *size)
 dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
                               dart_global_unit_t *globalid)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(globalid);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     if (localid.id < 0 || localid.id >= t->members)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, localid.id,
-                               t->members);
+        return INVALID(__func__, "unit %d of %d", localid.id, t->members);
     globalid->id = t->unit[localid.id];
     return DART_OK;
 }
@@ -248,10 +237,8 @@ dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
 dart_ret_t dart_team_unit_g2l(dart_team_t team, dart_global_unit_t globalid,
                               dart_team_unit_t *localid)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE(localid);
-    TRY(weftdart_team_of(__func__, team, &t));
+    TRY_TEAM(t, team);
     localid->id = DART_UNDEFINED_UNIT_ID;
     for (int i = 0; i < t->members; i++)
         if (t->unit[i] == globalid.id)

@@ -10,8 +10,7 @@ struct dart_handle_struct {
     weft_op *op;
 };
 
-/* ---- runs ---------------------------------------------------------------------------------------
- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Where one is among the elements of a type. */
 struct cursor {
@@ -140,12 +139,11 @@ static dart_ret_t check_types(const char *call, const struct weftdart_type *loca
     if (local == NULL || remote == NULL)
         return DART_ERR_INVAL;
     if (local->base != remote->base)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: types of different elements", call);
+        return INVALID(call, "types of different elements");
     if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
         !has_offsets(local, nelem) || !has_offsets(remote, nelem))
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "%s: %zu elements, of types with %zu here and %zu there", call,
-                               nelem, local->elements, remote->elements);
+        return INVALID(call, "%zu elements, of types with %zu here and %zu there", nelem,
+                       local->elements, remote->elements);
     return DART_OK;
 }
 
@@ -159,7 +157,7 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
     TRY(weftdart_open(m->call));
     TRY(check_types(m->call, here.type, there.type, nelem));
     if (m->memory == NULL && nelem > 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements at NULL", m->call, nelem);
+        return INVALID(m->call, "%zu elements at NULL", nelem);
     TRY(weftdart_pointer(m->call, gptr, &m->pointer));
     const size_t size = here.type->size;
     for (size_t left = nelem; left > 0;) {
@@ -174,8 +172,7 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
     return begin_rows(m);
 }
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 dart_ret_t dart_handle_free(dart_handle_t *handle)
 {
@@ -187,15 +184,14 @@ dart_ret_t dart_handle_free(dart_handle_t *handle)
     return DART_OK;
 }
 
-dart_ret_t weftdart_test(dart_handle_t handle, weft_progress how, int *done)
+static dart_ret_t test(dart_handle_t handle, weft_progress how, int *done)
 {
-    *done = 1;
     for (size_t i = 0; handle != NULL && i < handle->count && *done; i++)
         TRY_WEFT(weft_host_op_test(weftdart.job, handle->op[i], how, done));
     return DART_OK;
 }
 
-dart_ret_t weftdart_wait(dart_handle_t handle, weft_progress how)
+static dart_ret_t wait_for(dart_handle_t handle, weft_progress how)
 {
     for (size_t i = 0; handle != NULL && i < handle->count; i++)
         TRY_WEFT(weft_host_op_wait(weftdart.job, handle->op[i], how));
@@ -206,25 +202,25 @@ static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, w
 {
     TRY(weftdart_open(call));
     if (handles == NULL && n > 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles at NULL", call, n);
+        return INVALID(call, "%zu handles at NULL", n);
     for (size_t i = 0; i < n; i++) {
-        TRY(weftdart_wait(handles[i], how));
+        TRY(wait_for(handles[i], how));
         TRY(dart_handle_free(&handles[i]));
     }
     return DART_OK;
 }
 
-static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
-                           int32_t *finished)
+dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
+                         bool frees, int32_t *finished)
 {
     int done = 1;
 
     TRY(weftdart_open(call));
     if (finished == NULL || (handles == NULL && n > 0))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles, or finished, at NULL", call, n);
+        return INVALID(call, "%zu handles, or finished, at NULL", n);
     for (size_t i = 0; i < n && done; i++)
-        TRY(weftdart_test(handles[i], how, &done));
-    for (size_t i = 0; i < n && done; i++)
+        TRY(test(handles[i], how, &done));
+    for (size_t i = 0; i < n && done && frees; i++)
         TRY(dart_handle_free(&handles[i]));
     *finished = done;
     return DART_OK;
@@ -241,23 +237,21 @@ static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, w
     }                                                                                              \
     dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
     {                                                                                              \
-        return test_all(__func__, handle, 1, how, finished);                                       \
+        return weftdart_test(__func__, handle, 1, how, true, finished);                            \
     }                                                                                              \
     dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
     {                                                                                              \
-        return test_all(__func__, handles, n, how, finished);                                      \
+        return weftdart_test(__func__, handles, n, how, true, finished);                           \
     }
 COMPLETION(, WEFT_REMOTE)
 COMPLETION(_local, WEFT_LOCAL)
 
 static dart_ret_t flush(const char *call, dart_gptr_t gptr)
 {
-    weft_gptr pointer;
     weft_gwhere where;
 
-    TRY(weftdart_pointer(call, gptr, &pointer));
-    pointer.offset = 0;
-    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
+    gptr.addr_or_offs.offset = 0;
+    TRY(weftdart_where(call, gptr, 0, &where));
     return weftdart_result(weft_host_flush(weftdart.job, where.win));
 }
 
@@ -271,15 +265,14 @@ FLUSH(_all)
 FLUSH(_local)
 FLUSH(_local_all)
 
-/* ---- the calls ----------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Whatever was begun before an error is waited for. */
 static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
                             dart_datatype_t remote, dart_handle_t *handle)
 {
     if (handle == NULL)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: handle is NULL", m->call);
+        return INVALID(m->call, "handle is NULL");
     m->handle = calloc(1, sizeof(*m->handle));
     if (m->handle == NULL)
         return weftdart_no_memory(m->call);
@@ -287,7 +280,7 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     if (code == DART_OK) {
         *handle = m->handle;
     } else {
-        weftdart_wait(m->handle, WEFT_LOCAL);
+        wait_for(m->handle, WEFT_LOCAL);
         dart_handle_free(&m->handle);
     }
     return code;

@@ -3,24 +3,25 @@
 
 #include <string.h>
 
-/* ---- types --------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct weftdart_block one = {0, 1};
-#define PLAIN(name, type) [name] = {name, sizeof(type), 1, 1, 1, &one}
-static const struct weftdart_type plain[] = {
-    PLAIN(DART_TYPE_BYTE, char),
-    PLAIN(DART_TYPE_SHORT, short),
-    PLAIN(DART_TYPE_INT, int),
-    PLAIN(DART_TYPE_UINT, unsigned),
-    PLAIN(DART_TYPE_LONG, long),
-    PLAIN(DART_TYPE_ULONG, unsigned long),
-    PLAIN(DART_TYPE_LONGLONG, long long),
-    PLAIN(DART_TYPE_ULONGLONG, unsigned long long),
-    PLAIN(DART_TYPE_FLOAT, float),
-    PLAIN(DART_TYPE_DOUBLE, double),
-    PLAIN(DART_TYPE_LONG_DOUBLE, long double),
-};
+/* The predefined types: X(name, type of C, what operations there are, how weft names it). */
+#define TYPES(X)                                                                                   \
+    X(BYTE, char, INTEGER, 0)                                                                      \
+    X(SHORT, short, INTEGER, 0)                                                                    \
+    X(INT, int, INTEGER, 1 + WEFT_I32)                                                             \
+    X(UINT, unsigned, INTEGER, 1 + WEFT_U32)                                                       \
+    X(LONG, long, INTEGER, 1 + WEFT_I64)                                                           \
+    X(ULONG, unsigned long, INTEGER, 1 + WEFT_U64)                                                 \
+    X(LONGLONG, long long, INTEGER, 1 + WEFT_I64)                                                  \
+    X(ULONGLONG, unsigned long long, INTEGER, 1 + WEFT_U64)                                        \
+    X(FLOAT, float, REAL, 1 + WEFT_F32)                                                            \
+    X(DOUBLE, double, REAL, 1 + WEFT_F64)                                                          \
+    X(LONG_DOUBLE, long double, REAL, 0)
+#define PLAIN(name, type, kind, native)                                                            \
+    [DART_TYPE_##name] = {DART_TYPE_##name, sizeof(type), 1, 1, 1, &one, native},
+static const struct weftdart_type plain[] = {TYPES(PLAIN)};
 
 const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type)
 {
@@ -28,7 +29,7 @@ const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t t
         return &plain[type];
     if (type > DART_TYPE_LAST)
         return (const struct weftdart_type *)type;
-    weftdart_refuse(DART_ERR_INVAL, "%s: %ld is no data type", call, (long)type);
+    INVALID(call, "%ld is no data type", (long)type);
     return NULL;
 }
 
@@ -39,10 +40,9 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
     if (of == NULL)
         return DART_ERR_INVAL;
     if (!weftdart_is_plain(of))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: not of a strided or indexed type", call);
+        return INVALID(call, "not of a strided or indexed type");
     if (__builtin_mul_overflow(nelem, of->size, bytes))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements of %zu bytes", call, nelem,
-                               of->size);
+        return INVALID(call, "%zu elements of %zu bytes", nelem, of->size);
     return DART_OK;
 }
 
@@ -54,12 +54,12 @@ static dart_ret_t make(const char *call, dart_datatype_t base, size_t count,
 
     TRY(weftdart_bytes(call, 1, base, &size));
     if (count == 0 || count > SIZE_MAX / sizeof(**block) - 1)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu blocks", call, count);
+        return INVALID(call, "%zu blocks", count);
     *made = malloc(sizeof(**made) + count * sizeof(**block));
     if (*made == NULL)
         return weftdart_no_memory(call);
     *block = (struct weftdart_block *)(*made + 1);
-    **made = (struct weftdart_type){base, size, count, 0, 0, *block};
+    **made = (struct weftdart_type){base, size, count, 0, 0, *block, 0};
     return DART_OK;
 }
 
@@ -71,8 +71,7 @@ dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t 
 
     TRY_PLACE(newtype);
     if (blocklen == 0 || stride < blocklen)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: blocks of %zu elements, %zu apart", __func__,
-                               blocklen, stride);
+        return INVALID(__func__, "blocks of %zu elements, %zu apart", blocklen, stride);
     TRY(make(__func__, base, 1, &type, &block));
     *block = (struct weftdart_block){0, blocklen};
     type->extent = stride;
@@ -94,8 +93,8 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
     for (size_t i = 0; i < count; i++)
         if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2 ||
             __builtin_add_overflow(elements, blocklen[i], &elements))
-            return weftdart_refuse(DART_ERR_INVAL, "%s: block %zu has %zu elements at %zu",
-                                   __func__, i, blocklen[i], offset[i]);
+            return INVALID(__func__, "block %zu has %zu elements at %zu", i, blocklen[i],
+                           offset[i]);
     TRY(make(__func__, base, count, &type, &block));
     for (size_t i = 0; i < count; i++) {
         block[i] = (struct weftdart_block){offset[i], blocklen[i]};
@@ -115,10 +114,10 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
 
     TRY_PLACE(newtype);
     if (num_bytes == 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: a type of 0 bytes", __func__);
+        return INVALID(__func__, "a type of 0 bytes");
     TRY(make(__func__, DART_TYPE_BYTE, 1, &type, &block));
     *block = one;
-    *type = (struct weftdart_type){(dart_datatype_t)type, num_bytes, 1, 1, 1, block};
+    *type = (struct weftdart_type){(dart_datatype_t)type, num_bytes, 1, 1, 1, block, 0};
     *newtype = (dart_datatype_t)type;
     return DART_OK;
 }
@@ -127,15 +126,13 @@ dart_ret_t dart_type_destroy(dart_datatype_t *type)
 {
     TRY_PLACE(type);
     if (*type <= DART_TYPE_LAST)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: the program has not made type %ld", __func__,
-                               (long)*type);
+        return INVALID(__func__, "the program has not made type %ld", (long)*type);
     free((void *)*type);
     *type = DART_TYPE_UNDEFINED;
     return DART_OK;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 typedef void combine_fn(const weft_combine *combine, const void *from, void *into, size_t count);
 
@@ -158,8 +155,8 @@ typedef void combine_fn(const weft_combine *combine, const void *from, void *int
     COMBINE(name, type, MINMAX, 2, (LESSER(i), GREATER(i + 1)))                                    \
     COMBINE(name, type, SUM, 1, sum)                                                               \
     COMBINE(name, type, PROD, 1, product)
-#define REALS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
-#define INTEGERS(name, type)                                                                       \
+#define REAL_FUNCTIONS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
+#define INTEGER_FUNCTIONS(name, type)                                                              \
     NUMBERS(name, type, (void)__builtin_add_overflow(a[i], b[i], &b[i]),                           \
             (void)__builtin_mul_overflow(a[i], b[i], &b[i]))                                       \
     COMBINE(name, type, BAND, 1, b[i] = (type)(a[i] & b[i]))                                       \
@@ -168,17 +165,8 @@ typedef void combine_fn(const weft_combine *combine, const void *from, void *int
     COMBINE(name, type, LOR, 1, b[i] = (type)(a[i] || b[i]))                                       \
     COMBINE(name, type, BXOR, 1, b[i] = (type)(a[i] ^ b[i]))                                       \
     COMBINE(name, type, LXOR, 1, b[i] = (type)(!a[i] != !b[i]))
-INTEGERS(BYTE, char)
-INTEGERS(SHORT, short)
-INTEGERS(INT, int)
-INTEGERS(UINT, unsigned)
-INTEGERS(LONG, long)
-INTEGERS(ULONG, unsigned long)
-INTEGERS(LONGLONG, long long)
-INTEGERS(ULONGLONG, unsigned long long)
-REALS(FLOAT, float)
-REALS(DOUBLE, double)
-REALS(LONG_DOUBLE, long double)
+#define FUNCTIONS(name, type, kind, native) kind##_FUNCTIONS(name, type)
+TYPES(FUNCTIONS)
 
 static void REPLACE_any(const weft_combine *combine, const void *from, void *into, size_t count)
 {
@@ -189,27 +177,16 @@ static void NO_OP_any(const weft_combine *combine, const void *from, void *into,
     (void)combine, (void)from, (void)into, (void)count;
 }
 
-#define NUMBER_ROW(name)                                                                           \
+#define REAL_ROW(name)                                                                             \
     [DART_OP_MIN] = MIN_##name, [DART_OP_MAX] = MAX_##name, [DART_OP_MINMAX] = MINMAX_##name,      \
     [DART_OP_SUM] = SUM_##name, [DART_OP_PROD] = PROD_##name, [DART_OP_REPLACE] = REPLACE_any,     \
     [DART_OP_NO_OP] = NO_OP_any
 #define INTEGER_ROW(name)                                                                          \
-    NUMBER_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                  \
-                      [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                      \
-                      [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
-static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {
-    [DART_TYPE_BYTE] = {INTEGER_ROW(BYTE)},
-    [DART_TYPE_SHORT] = {INTEGER_ROW(SHORT)},
-    [DART_TYPE_INT] = {INTEGER_ROW(INT)},
-    [DART_TYPE_UINT] = {INTEGER_ROW(UINT)},
-    [DART_TYPE_LONG] = {INTEGER_ROW(LONG)},
-    [DART_TYPE_ULONG] = {INTEGER_ROW(ULONG)},
-    [DART_TYPE_LONGLONG] = {INTEGER_ROW(LONGLONG)},
-    [DART_TYPE_ULONGLONG] = {INTEGER_ROW(ULONGLONG)},
-    [DART_TYPE_FLOAT] = {NUMBER_ROW(FLOAT)},
-    [DART_TYPE_DOUBLE] = {NUMBER_ROW(DOUBLE)},
-    [DART_TYPE_LONG_DOUBLE] = {NUMBER_ROW(LONG_DOUBLE)},
-};
+    REAL_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                    \
+                    [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                        \
+                    [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
+#define ROW(name, type, kind, native) [DART_TYPE_##name] = {kind##_ROW(name)},
+static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {TYPES(ROW)};
 
 /* One that the program has made. */
 struct own_operation {
@@ -237,7 +214,7 @@ dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operati
     if (op > DART_OP_LAST) {
         const struct own_operation *const own = (const struct own_operation *)op;
         if (own->type != type)
-            return weftdart_refuse(DART_ERR_INVAL, "%s: the operation is of another type", call);
+            return INVALID(call, "the operation is of another type");
         combine->combine = combine_own;
         combine->commutes = own->commutes;
         combine->in_calls = 1;
@@ -249,9 +226,8 @@ dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operati
         combine->check = (uint32_t)type << 8 | (uint32_t)op;
     }
     if (combine->combine == NULL || *of % pair != 0)
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "%s: operation %ld of %zu elements of type %ld of %zu bytes", call,
-                               (long)op, *of, type < DART_TYPE_LAST ? (long)type : -1, size);
+        return INVALID(call, "operation %ld of %zu elements of type %ld of %zu bytes", (long)op,
+                       *of, type < DART_TYPE_LAST ? (long)type : -1, size);
     *of /= pair;
     return DART_OK;
 }
@@ -266,8 +242,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     TRY_PLACE(op);
     TRY(weftdart_bytes(__func__, 1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
-    if (own == NULL)
-        return weftdart_no_memory(__func__);
+    TRY_MEMORY(own);
     *own = (struct own_operation){op, user_data, type, commute};
     *new_op = (dart_operation_t)own;
     return DART_OK;
@@ -277,8 +252,7 @@ dart_ret_t dart_op_destroy(dart_operation_t *op)
 {
     TRY_PLACE(op);
     if (*op <= DART_OP_LAST)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: the program has not made operation %ld",
-                               __func__, (long)*op);
+        return INVALID(__func__, "the program has not made operation %ld", (long)*op);
     free((void *)*op);
     *op = DART_OP_UNDEFINED;
     return DART_OK;

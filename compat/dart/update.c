@@ -18,8 +18,7 @@ struct element {
 static dart_ret_t find(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
                        struct element *e)
 {
-    int64_t bytes;
-    weft_gptr pointer;
+    size_t bytes;
     weft_gwhere where;
 
     TRY(weftdart_open(call));
@@ -27,19 +26,12 @@ static dart_ret_t find(const char *call, dart_gptr_t gptr, size_t nelem, dart_da
     if (e->type == NULL)
         return DART_ERR_INVAL;
     if (type >= DART_TYPE_LONG_DOUBLE)
-        return weftdart_refuse(DART_ERR_INVAL,
-                               "%s: not of a type of %zu bytes, or made by the "
-                               "program",
-                               call, e->type->size);
-    if (__builtin_mul_overflow(nelem, e->type->size, &bytes))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements of %zu bytes", call, nelem,
-                               e->type->size);
-    TRY(weftdart_pointer(call, gptr, &pointer));
-    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, bytes), &where)); /* the end */
-    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
-    if (pointer.offset % e->type->size != 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: offset %llu is not aligned to %zu bytes", call,
-                               (unsigned long long)pointer.offset, e->type->size);
+        return INVALID(call, "not of a type of %zu bytes, or made by the program", e->type->size);
+    TRY(weftdart_bytes(call, nelem, type, &bytes));
+    TRY(weftdart_where(call, gptr, bytes, &where));
+    if (gptr.addr_or_offs.offset % e->type->size != 0)
+        return INVALID(call, "offset %llu is not aligned to %zu bytes",
+                       (unsigned long long)gptr.addr_or_offs.offset, e->type->size);
     e->win = where.win;
     e->member = where.member;
     e->size = e->type->size == 8 ? 8 : 4;
@@ -80,29 +72,13 @@ static dart_ret_t change(const struct element *e, const weft_combine *combine, c
     return DART_OK;
 }
 
-/* ---- accumulate ---------------------------------------------------------------------------------
- */
+/* ---- accumulate ------------------------------------------------------------------------------ */
 
-/* What weft accumulates itself. */
-static bool is_native(dart_datatype_t type, dart_operation_t op, weft_type *native_type,
-                      weft_operation *native)
-{
-    static const int types[DART_TYPE_LAST] = {
-        [DART_TYPE_INT] = 1 + WEFT_I32,      [DART_TYPE_UINT] = 1 + WEFT_U32,
-        [DART_TYPE_LONG] = 1 + WEFT_I64,     [DART_TYPE_ULONG] = 1 + WEFT_U64,
-        [DART_TYPE_LONGLONG] = 1 + WEFT_I64, [DART_TYPE_ULONGLONG] = 1 + WEFT_U64,
-        [DART_TYPE_FLOAT] = 1 + WEFT_F32,    [DART_TYPE_DOUBLE] = 1 + WEFT_F64};
-    static const int operations[DART_OP_LAST] = {
-        [DART_OP_MIN] = 1 + WEFT_MIN,  [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
-        [DART_OP_BOR] = 1 + WEFT_OR,   [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BXOR] = 1 + WEFT_XOR,
-        [DART_OP_PROD] = 1 + WEFT_PROD};
-
-    if (types[type] == 0 || operations[op] == 0)
-        return false;
-    *native_type = (weft_type)(types[type] - 1);
-    *native = (weft_operation)(operations[op] - 1);
-    return true;
-}
+/* 1 + the operation of weft; 0: it has none. */
+static const int native_operation[DART_OP_LAST] = {
+    [DART_OP_MIN] = 1 + WEFT_MIN,  [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
+    [DART_OP_BOR] = 1 + WEFT_OR,   [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BXOR] = 1 + WEFT_XOR,
+    [DART_OP_PROD] = 1 + WEFT_PROD};
 
 /* Checks all, and says how elements are combined. */
 static dart_ret_t prepare(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
@@ -111,9 +87,8 @@ static dart_ret_t prepare(const char *call, dart_gptr_t gptr, size_t nelem, dart
     size_t number = 1;
 
     if (op <= DART_OP_UNDEFINED || op >= DART_OP_LAST || op == DART_OP_MINMAX)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: not by operation %ld%s", call,
-                               op < DART_OP_LAST ? (long)op : -1,
-                               op >= DART_OP_LAST ? ", which the program has made" : "");
+        return INVALID(call, "not by operation %ld%s", op < DART_OP_LAST ? (long)op : -1,
+                       op >= DART_OP_LAST ? ", which the program has made" : "");
     TRY(find(call, gptr, nelem, type, e));
     return weftdart_combine(call, type, op, &number, combine);
 }
@@ -123,20 +98,19 @@ static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *val
 {
     struct element e;
     weft_combine combine;
-    weft_type native_type;
-    weft_operation native;
     weft_gptr pointer;
     weft_op begun;
 
     TRY(prepare(call, gptr, nelem, type, op, &e, &combine));
     if (values == NULL && nelem > 0)
-        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu values at NULL", call, nelem);
+        return INVALID(call, "%zu values at NULL", nelem);
     if (op == DART_OP_NO_OP)
         return DART_OK;
-    if (is_native(type, op, &native_type, &native)) {
+    if (e.type->native != 0 && native_operation[op] != 0) {
         TRY(weftdart_pointer(call, gptr, &pointer));
-        return weftdart_result(weft_host_gaccumulate(weftdart.job, pointer, values, nelem,
-                                                     native_type, native, &begun));
+        return weftdart_result(weft_host_gaccumulate(
+            weftdart.job, pointer, values, nelem, (weft_type)(e.type->native - 1),
+            (weft_operation)(native_operation[op] - 1), &begun));
     }
     for (size_t i = 0; i < nelem; i++) {
         TRY(change(&e, &combine, (const unsigned char *)values + i * e.type->size, NULL));
@@ -159,8 +133,7 @@ dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, 
     return accumulate(__func__, gptr, values, nelem, type, op); /* weft has copied the values */
 }
 
-/* ---- one element --------------------------------------------------------------------------------
- */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 static bool is_integer(dart_datatype_t type)
 {
@@ -213,7 +186,7 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     TRY_PLACE(compare);
     TRY_PLACE(result);
     if (!is_integer(type))
-        return weftdart_refuse(DART_ERR_INVAL, "%s: not of integers", __func__);
+        return INVALID(__func__, "not of integers");
     TRY(find(__func__, gptr, 1, type, &e));
     unsigned char *const there = (unsigned char *)&seen + e.at;
     if (e.type->size == e.size)

@@ -34,7 +34,7 @@ typedef struct dart_tapi_call {
     uint64_t index; /* of the calls of its task */
 } dart_tapi_call;
 
-enum { /* where a task may run; 0: anywhere */
+enum { /* where a task may run; 0: anywhere. A unit makes none that its own device may not run. */
        DART_TAPI_CPU = WEFT_TASK_CPU_ONLY,
        DART_TAPI_GPU = WEFT_TASK_GPU_ONLY,
        DART_TAPI_STAY = WEFT_TASK_HOLD /* with the unit that has created it */

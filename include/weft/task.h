@@ -51,10 +51,12 @@ typedef struct weft_task_data_desc {
     uint32_t mode; /* a weft_task_mode */
 } weft_task_data_desc;
 
+/* Of one kind of device alone: made at a place that has such a one, else refused. */
 enum {
     WEFT_TASK_CPU_ONLY = 1, /* runs where ranks are fibers of a CPU, */
     WEFT_TASK_GPU_ONLY = 2, /* or thread blocks of a GPU, alone */
-    WEFT_TASK_HOLD = 4      /* never leaves its place */
+    WEFT_TASK_HOLD = 4,     /* never leaves its place */
+    WEFT_TASK_FLAGS = 7     /* all of them */
 };
 
 /* A task to be. All zero but for body: no arguments, no data, priority 0. */
@@ -109,8 +111,8 @@ WEFT_API weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *ker
 /*
  * Creates a task at this place; what the descriptor points to is copied. May wait for space. *task
  * (may be NULL) names it until weft_task_wait or weft_task_test has told that it ended, or until
- * weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, priority, mode, sizes);
- * RANK (place); LIMIT: too many tasks whose end was not asked for.
+ * weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, flags, priority, mode,
+ * sizes); RANK (place); LIMIT: too many tasks whose end was not asked for.
  */
 WEFT_API weft_status weft_task_create(weft_job *job, const weft_task_desc *desc,
                                       weft_task_id *task);

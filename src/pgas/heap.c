@@ -66,11 +66,20 @@ static void forget(weft_job *job)
     job->pgas = NULL;
 }
 
-static void release(weft_job *job)
+/* Collective, but in a job that has failed: the windows, then what they lie in. */
+static weft_status release(weft_job *job)
 {
-    weft_free(job, job->pgas->memory);
-    weft_free(job, job->pgas->on_device);
+    struct weft_pgas *const pgas = job->pgas;
+    weft_win *const wins[] = {&pgas->host_win, &pgas->space.win};
+    weft_status status = WEFT_OK;
+
+    for (int i = 0; i < 2; i++)
+        if (*wins[i] != WEFT_WIN_NONE && status == WEFT_OK && weft_job_status(job) == WEFT_OK)
+            status = weft_host_win_free(job, wins[i]);
+    weft_free(job, pgas->memory);
+    weft_free(job, pgas->on_device);
     forget(job);
+    return status;
 }
 
 /* What the device holds beside the heap: the space, segments, parts, words of the allocator. */
@@ -247,6 +256,9 @@ weft_status weft_pgas_open(weft_job *job)
         if (host_heaps)
             heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win, 0);
         status = publish(job, pgas);
+        if (status != WEFT_OK) /* the others come to the barrier */
+            weft_job_fail(job, status, "process %d: no memory for the table of segments",
+                          pgas->space.me);
     }
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
@@ -266,12 +278,7 @@ weft_status weft_pgas_close(weft_job *job)
         return WEFT_ERR_STATE;
     if (weft_running(job))
         return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_close: a kernel runs");
-    if (weft_job_status(job) == WEFT_OK)
-        status = weft_host_win_free(job, &pgas->space.win);
-    if (weft_job_status(job) == WEFT_OK && status == WEFT_OK && pgas->host_heaps)
-        status = weft_host_win_free(job, &pgas->host_win);
-    release(job);
-    return status;
+    return release(job);
 }
 
 /* A job may close without weft_pgas_close. */

@@ -255,8 +255,10 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
     struct meeting m = {.place = NULL, .all = NULL};
     struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
     struct weft_gplace place;
-    weft_status status = weft_host_place(job, "weft_gfree", "span", span);
+    weft_status status = weft_job_owned(job, "weft_gfree");
 
+    if (status == WEFT_OK)
+        status = weft_host_place(job, "weft_gfree", "span", span);
     if (status == WEFT_OK)
         status = gather(job, "weft_gfree", span->group, &m);
     if (status == WEFT_OK)

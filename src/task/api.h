@@ -59,7 +59,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
     if (weft_leads(self)) {
         int64_t n[3];
-        const char *const wrong = weft_task_wrong(desc, p->bodies, p->gates, p->places, n);
+        const char *const wrong = weft_task_wrong(desc, p, p->gates, n);
         if (WEFT_UNLIKELY(wrong != NULL))
             weft_fail_in(self, WEFT_ERR_ARGUMENT, "weft_task_spawn", wrong, n[0], n[1], n[2], 0);
         *slot = weft_task_slot_take(p, task->rank, false);

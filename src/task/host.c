@@ -69,6 +69,8 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->bodies = kernel->bodies;
     for (int q = 0; q < p->places && q < 32; q++)
         p->kinds |= (uint32_t)(job->processes[q].kind == WEFT_KIND_CUDA) << q;
+    p->barred =
+        job->processes[p->me].kind == WEFT_KIND_CUDA ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
     p->scratch = (job->config.task_scratch + 63) & ~(uint64_t)63;
     p->stealing = job->config.steal != 0;
     p->asking = -1;

@@ -126,6 +126,7 @@ struct weft_task_place {
     uint32_t ranks, slots; /* slots of each rank: a power of two */
     uint32_t ring_mask, gates;
     uint32_t bodies, kinds; /* kinds: bit p: place p drives a GPU, of the first 32 */
+    uint32_t barred;        /* WEFT_TASK_CPU_ONLY or GPU_ONLY: of tasks that do not run here */
     uint64_t scratch;       /* bytes of each rank */
     weft_win win;
     uint32_t stealing;

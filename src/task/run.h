@@ -123,17 +123,21 @@ WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, u
 }
 
 /* NULL: it is one; else what is wrong: a text for the name of the call and three numbers. */
-WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bodies, uint32_t gates,
-                                        int32_t places, int64_t number[3])
+WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct weft_task_place *p,
+                                        uint32_t gates, int64_t number[3])
 {
     number[2] = 0;
     number[0] = desc->body;
-    number[1] = bodies;
-    if (desc->body >= bodies)
+    number[1] = p->bodies;
+    if (desc->body >= p->bodies)
         return "%s: body %lld of %lld";
     number[0] = (int64_t)desc->count;
     if (number[0] < 0)
         return "%s: a count of %lld";
+    number[0] = desc->flags;
+    number[1] = p->barred;
+    if ((desc->flags & (p->barred | ~(uint32_t)WEFT_TASK_FLAGS)) != 0)
+        return "%s: flags %lld: unknown, or with those (%lld) that keep it from its own place";
     number[0] = desc->priority;
     number[1] = WEFT_TASK_PRIORITIES - 1;
     if (desc->priority >= WEFT_TASK_PRIORITIES)
@@ -154,7 +158,7 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bod
         number[0] = desc->open[i] == 0 ? (int64_t)gates : desc->open[i];
     if (number[0] >= (int64_t)gates)
         return "%s: gate %lld is not one of %lld";
-    return weft_task_wrong_data(desc->data, desc->datas, places, number);
+    return weft_task_wrong_data(desc->data, desc->datas, p->places, number);
 }
 
 /* The record of a good one; whose it is follows. */

@@ -93,9 +93,12 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
 /* ---- giving -------------------------------------------------------------------------------------
  */
 
-WEFT_INLINE bool weft_task_is_gpu(const struct weft_task_place *p, int32_t place)
+/* The flags that keep a task from a place: both, where its kind is not known. */
+WEFT_INLINE uint32_t weft_task_barred(const struct weft_task_place *p, int32_t place)
 {
-    return place < 32 && (p->kinds >> place & 1) != 0;
+    if (place >= 32)
+        return WEFT_TASK_CPU_ONLY | WEFT_TASK_GPU_ONLY;
+    return (p->kinds >> place & 1) != 0 ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
 }
 
 /* The time that tasks of a body take, of which half take less; 0: not known. */
@@ -124,11 +127,10 @@ WEFT_INLINE uint32_t weft_task_median(const struct weft_task_place *p, uint32_t 
 WEFT_INLINE bool weft_task_goes(const weft_self *self, const struct weft_task_place *p,
                                 const struct weft_task_record *record, int32_t to, uint64_t rate)
 {
-    const uint32_t not_there = weft_task_is_gpu(p, to) ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
     const bool mapped = self->state->process_table[to].exposed != NULL;
     uint64_t moved = 0, needs = 0;
 
-    if ((record->flags & (not_there | WEFT_TASK_HOLD)) != 0)
+    if ((record->flags & (weft_task_barred(p, to) | WEFT_TASK_HOLD)) != 0)
         return false;
     for (uint32_t i = 0; i < record->datas; i++) {
         const weft_task_data_desc *const data = &record->data[i];
@@ -316,9 +318,9 @@ WEFT_INLINE bool weft_task_plausible(const struct weft_task_place *p,
     int64_t numbers[3];
 
     return record->body < p->bodies && record->priority < WEFT_TASK_PRIORITIES &&
-           record->home == p->asking && record->datas <= WEFT_TASK_DATA &&
-           record->host <= WEFT_TASK_STATES && record->first < record->end &&
-           record->end <= INT64_MAX &&
+           (record->flags & p->barred) == 0 && record->home == p->asking &&
+           record->datas <= WEFT_TASK_DATA && record->host <= WEFT_TASK_STATES &&
+           record->first < record->end && record->end <= INT64_MAX &&
            weft_task_wrong_data(record->data, record->datas, p->places, numbers) == NULL;
 }
 

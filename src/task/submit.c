@@ -70,8 +70,7 @@ static weft_status check_desc(weft_job *job, const struct weft_tasks *tasks, con
     char text[160];
     int64_t n[3] = {0};
     const char *wrong = desc == NULL ? "%s: desc is NULL"
-                                     : weft_task_wrong(desc, tasks->kernel->bodies,
-                                                       tasks->gates + 1, job->numbers.processes, n);
+                                     : weft_task_wrong(desc, &tasks->place, tasks->gates + 1, n);
 
     if (wrong == NULL)
         return WEFT_OK;

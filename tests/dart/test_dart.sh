@@ -55,7 +55,7 @@ done
 # ---- symbols: those of the list, each of which a C++ program may name ------------------------------
 library=$HOME/opt/weft/$libdir/libweft-dart.a
 nm --defined-only "$library" 2>/dev/null | awk '$2 == "T" && $3 ~ /^dart_/ { print $3 }' | sort >symbols
-diff "$root/compat/dart/functions.txt" symbols >difference || fail "symbols: $(cat difference)"
+diff "$here/functions.txt" symbols >difference || fail "symbols: $(cat difference)"
 nm --defined-only "$library" 2>/dev/null |
     awk '$2 ~ /[TWDB]/ && $3 !~ /^(dart_|weftdart|__odr_asan\.)/ { print $3 }' | grep . && fail "other symbols"
 export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig

@@ -31,7 +31,7 @@ struct args {
     uint32_t index, depth, body;
 };
 
-#define BODIES(X) X(mark) X(leaf) X(stamp) X(tick) X(spin) X(rows)
+#define BODIES(X) X(mark) X(leaf) X(stamp) X(tick) X(spin) X(rows) X(whose)
 WEFT_TASK_IDS(BODIES)
 
 /* The cell is counted once, and gets its value. */
@@ -112,6 +112,16 @@ WEFT_TASK(rows, struct args, args)
         weft_for (i, BLOCK / 16)
             out[row * to + i] += in[row * from + i] + args->index;
     }
+}
+
+/* The cell is counted once, and says who has run it. */
+WEFT_TASK(whose, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+    const size_t cell = args->index * sizeof(struct cell);
+
+    weft_fetch_add(self, user->win, weft_task_place(task), cell, 1);
+    weft_fetch_add(self, user->win, weft_task_place(task), cell + 8, (uint64_t)weft_process(self));
 }
 
 WEFT_TASK_KERNEL(tasks, BODIES, struct user)
@@ -368,6 +378,34 @@ static void blocks(struct test_env *env, const struct user *user)
     free(seen);
 }
 
+/* Tasks of one kind of device alone. */
+static uint32_t kind_only(const struct test_env *env, bool own)
+{
+    const weft_kind kind = weft_process_kind(env->job, env->numbers->process);
+
+    return own == (kind == WEFT_KIND_CUDA) ? WEFT_TASK_GPU_ONLY : WEFT_TASK_CPU_ONLY;
+}
+
+static void kinds(struct test_env *env, const struct user *user)
+{
+    const uint32_t n = env->random ? 4 : 64;
+    const weft_kind mine = weft_process_kind(env->job, env->numbers->process);
+
+    clear(env, user);
+    for (uint32_t i = 0; i < n; i++) {
+        struct args args = {.index = i};
+        weft_task_desc desc = desc_of(env, user, whose_id, &args);
+        desc.flags = kind_only(env, true);
+        TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_OK);
+    }
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cell cell = cell_at(env, user, i);
+        TEST_EQ(env, cell.count, 1);
+        TEST_EQ(env, weft_process_kind(env->job, (int)cell.value), mine);
+    }
+}
+
 static void refused(struct test_env *env, const struct user *user)
 {
     struct args args = {0};
@@ -379,6 +417,11 @@ static void refused(struct test_env *env, const struct user *user)
     desc.priority = 4;
     TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
     desc.priority = 0;
+    desc.flags = kind_only(env, false);
+    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
+    desc.flags = 8;
+    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
+    desc.flags = 0;
     desc.after = 1 << 20;
     TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_task_wait(env->job, (weft_task_id){0, 0}, &status), WEFT_ERR_ARGUMENT);
@@ -397,7 +440,8 @@ static int body(struct test_env *env)
         const char *name;
         void (*run)(struct test_env *, const struct user *);
     } cases[] = {{"once", once},       {"trees", trees},         {"gates", gates},
-                 {"indexed", indexed}, {"cancelled", cancelled}, {"blocks", blocks}};
+                 {"indexed", indexed}, {"cancelled", cancelled}, {"blocks", blocks},
+                 {"kinds", kinds}};
     struct user user = {.processes = 0};
     weft_task_numbers numbers;
 

@@ -195,7 +195,10 @@ static int run_process(void *argument)
     env.only = options->only;
     const int result = launch->body(&env);
     free_memory(&env);
-    TEST_EQ(&env, weft_close(env.job), env.expect);
+    const weft_numbers numbers = *env.numbers; /* the job's own are gone when it is closed */
+    const weft_status closed = weft_close(env.job);
+    env.numbers = &numbers;
+    TEST_EQ(&env, closed, env.expect);
     return env.failures > 0 ? TEST_FAILED : result;
 }
 

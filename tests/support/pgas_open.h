@@ -1,0 +1,44 @@
+/*
+ * support/pgas_open.h - a test opens the address space; or says why it cannot be there, and that
+ * nothing of it stays.
+ */
+#ifndef TEST_PGAS_OPEN_H
+#define TEST_PGAS_OPEN_H
+
+#include "support/test.h"
+
+#include <weft/pgas.h>
+
+#include "runtime/job/job.h"
+
+#include <stdio.h>
+
+/* Pieces of weft_malloc's memory that this process has. */
+static inline int test_pieces(const weft_job *job)
+{
+    const struct weft_process *const self = &job->processes[job->numbers.process];
+    int pieces = 0;
+
+    for (uint32_t i = 0; i < self->segments_count; i++)
+        pieces += self->segments[i].address != NULL;
+    return pieces;
+}
+
+/* False: the test ends. A heap in a GPU's host memory is mapped by no other process. */
+static inline bool test_pgas_open(struct test_env *env)
+{
+    const bool refused =
+        env->mapped_only && env->numbers->processes > 1 && !env->job->device_ops->host_access;
+    const int before = test_pieces(env->job);
+
+    env->expect = refused ? WEFT_ERR_UNSUPPORTED : WEFT_OK;
+    const bool good = TEST_EQ(env, weft_pgas_open(env->job), env->expect) && !refused;
+    if (refused) {
+        TEST_EQ(env, test_pieces(env->job), before);
+        printf("no address space: WEFT_PATH=direct, and other processes do not map host memory of "
+               "one that drives a GPU\n");
+    }
+    return good;
+}
+
+#endif
