@@ -9,6 +9,7 @@
 #define WEFT_DEVICE_CUDA_BLOCK_ERRANDS_H
 
 #include "abi/errand.h"
+#include "abi/lot.h"
 #include "device/cuda/block/lanes.h"
 
 #define WEFT_ALL_LANES 0xffffffffu
@@ -92,11 +93,79 @@ WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
     return 0;
 }
 
+/* Pieces, of which each lane has one. All lanes; they load of several before they store. */
+WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
+                                   uint32_t pieces)
+{
+    enum { DEEP = 8 };
+
+    for (uint32_t first = 0; first < pieces; first += DEEP) {
+        uint64_t element[DEEP];
+        WEFT_UNROLL
+        for (uint32_t i = 0; i < DEEP; i++) {
+            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, (first + i) & 31);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, (first + i) & 31);
+            const uint32_t size = weft_block_element(source | some);
+            element[i] = lane * size < some ? weft_block_load(source + lane * size, size) : 0;
+        }
+        for (uint32_t i = 0; i < DEEP; i++) {
+            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, (first + i) & 31);
+            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, (first + i) & 31);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, (first + i) & 31);
+            const uint32_t size = weft_block_element(source | some);
+            if (lane * size < some)
+                weft_block_put(target + lane * size, element[i], size);
+            if (some > 32 * size) /* of odd bytes, the rest */
+                weft_block_move(lane, 32, target + 32 * size, source + 32 * size, some - 32 * size);
+        }
+    }
+}
+
+WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
+{
+    struct weft_lot *const lot = (struct weft_lot *)errand->address;
+    const uint32_t lane = errand->lane;
+    const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const uint64_t number = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
+
+    for (uint32_t first = 0; first < pieces; first += 32) {
+        const bool has = first + lane < pieces;
+        const struct weft_lot_piece *piece = &lot->piece[has ? first + lane : 0];
+        const uint64_t to = weft_load_relaxed_u64(&piece->to);
+        const uint32_t at = weft_load_relaxed_u32(&piece->at);
+        const uint32_t bytes = has ? weft_load_relaxed_u32(&piece->bytes) : 0;
+        weft_block_pieces(lane, (uint64_t)(uintptr_t)lot->bytes + at, to, bytes,
+                          pieces - first < 32 ? pieces - first : 32);
+    }
+    __syncwarp();
+    for (uint32_t first = 0; first < words; first += 32) {
+        const bool has = first + lane < words;
+        const struct weft_lot_word *word = &lot->word[has ? first + lane : 0];
+        const uint64_t to = weft_load_relaxed_u64(&word->to);
+        const uint64_t value = weft_load_relaxed_u64(&word->value);
+        const uint32_t size = weft_load_relaxed_u32(&lot->size[has ? first + lane : 0]);
+        for (uint32_t i = 0; i < 32 && first + i < words; i++) {
+            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, i);
+            const uint64_t stored = __shfl_sync(WEFT_ALL_LANES, value, i);
+            const uint32_t bytes = __shfl_sync(WEFT_ALL_LANES, size, i);
+            if (lane == 0) {
+                weft_fence_release_device(ORDER_count_store_host);
+                weft_block_put(target, stored, bytes);
+            }
+        }
+    }
+    if (lane == 0)
+        weft_store_release_u64(&lot->landed, number, ORDER_command_credit);
+    return 0;
+}
+
 /* Kind, function. */
 #define WEFT_BLOCK_MAP(X)                                                                          \
     X(WEFT_ERRAND_FETCH, weft_block_fetch)                                                         \
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
     X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
-    X(WEFT_ERRAND_COPY, weft_block_copy)
+    X(WEFT_ERRAND_COPY, weft_block_copy)                                                           \
+    X(WEFT_ERRAND_LAND, weft_block_land)
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * device/cuda/block/lanes.h - loads, stores and copies by the lanes of a warp, or by one thread of
- * the host, which is a warp of one lane. Words of 8 and of 4 bytes are undivided.
+ * the host, which is a warp of one lane. Elements of 8, 4 and 2 bytes are undivided.
  */
 #ifndef WEFT_DEVICE_CUDA_BLOCK_LANES_H
 #define WEFT_DEVICE_CUDA_BLOCK_LANES_H
@@ -10,7 +10,7 @@
 /* The largest element that the bytes are made of. */
 WEFT_INLINE uint32_t weft_block_element(uint64_t all)
 {
-    return (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : 1;
+    return (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : (all & 1) == 0 ? 2 : 1;
 }
 
 WEFT_INLINE uint64_t weft_block_load(uint64_t address, uint32_t size)
@@ -19,6 +19,8 @@ WEFT_INLINE uint64_t weft_block_load(uint64_t address, uint32_t size)
         return weft_load_relaxed_u64((const uint64_t *)address);
     if (size == 4)
         return weft_load_relaxed_u32((const uint32_t *)address);
+    if (size == 2)
+        return *(const volatile uint16_t *)address;
     return *(const volatile uint8_t *)address;
 }
 
@@ -28,6 +30,8 @@ WEFT_INLINE void weft_block_put(uint64_t address, uint64_t value, uint32_t size)
         weft_store_relaxed_u64((uint64_t *)address, value);
     else if (size == 4)
         weft_store_relaxed_u32((uint32_t *)address, (uint32_t)value);
+    else if (size == 2)
+        *(volatile uint16_t *)address = (uint16_t)value;
     else
         *(volatile uint8_t *)address = (uint8_t)value;
 }
