@@ -119,7 +119,7 @@ static void add_piece(struct weft_device *d, uintptr_t target, const void *sourc
 static bool is_open(struct weft_device *d)
 {
     if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED) || d->words_count != 0)
-        return false;
+        return false; /* held back for the stream: they come before */
     if (d->filling.by_stream) {
         d->driver->context_use(d->context);
         d->filling.by_stream =
@@ -140,7 +140,7 @@ bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *sou
         return false;
     const bool full = words ? filling->words + 2 > WEFT_LOT_WORDS
                             : filling->pieces + pieces > WEFT_LOT_PIECES ||
-                                  filling->bytes + 16 + bytes > WEFT_LOT_BYTES;
+                                  filling->bytes + bytes + 16 * pieces > WEFT_LOT_BYTES;
     if ((full || (!words && meets(d, target, bytes))) && give(d) != WEFT_OK)
         return false; /* and the stream will say so, too */
     if (filling->by_stream)

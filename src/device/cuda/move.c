@@ -61,6 +61,7 @@ static void hold_word(struct weft_device *d, CUdeviceptr target, const void *sou
 {
     struct CUstreamMemOpWriteValueParams_st *word = &d->words[d->words_count++].writeValue;
 
+    d->filling.by_stream = true;
     memset(word, 0, sizeof(*word));
     word->operation =
         bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;

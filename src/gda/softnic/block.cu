@@ -2,7 +2,12 @@
 #include "device/beside.h"
 #include "gda/softnic/block.h"
 
-enum { LOOKS = 256 }; /* turns without work between two looks at the host's word */
+enum {
+    LOOKS = 64,    /* turns between two looks at the host's word */
+    PATIENCE = 64, /* turns without work, after which a warp pauses: while it polls, the fences of
+                      others of its block wait for its loads */
+    PAUSE_NS = 1000
+};
 
 /* Among so many threads. */
 WEFT_INLINE void copy_words(void *to, const void *from, uint32_t bytes, uint32_t thread,
@@ -31,7 +36,7 @@ extern "C"
     const uint64_t first = blockIdx.x * WEFT_NIC_QUEUES + row, step = gridDim.x * WEFT_NIC_QUEUES;
     struct weft_nic nic = *argument;
     const bool alone = first < nic.count && first + step >= nic.count; /* the warp's only queue */
-    uint32_t idle = 0;
+    uint32_t turns = 0, idle = 0;
     bool leaves = false, did;
 
     copy_words(&keys, nic.keys, sizeof(keys), threadIdx.x, blockDim.x);
@@ -42,7 +47,7 @@ extern "C"
     if (threadIdx.x == 0)
         weft_store_relaxed_u32(&control->begun[blockIdx.x], turn);
     do {
-        if (!leaves && ++idle % LOOKS == 0) {
+        if (!leaves && ++turns % LOOKS == 0) {
             leaves = weft_nic_first(lane == 0 ? weft_load_relaxed_u32(&control->leave) : 0) == turn;
             weft_polled(); /* what ranks rang for is visible in the last turn */
             __syncwarp();
@@ -51,6 +56,9 @@ extern "C"
         for (uint64_t i = first; i < nic.count; i += step)
             if (weft_nic_turn(&nic, alone ? &own[row] : &nic.queues[i], words[row], lane))
                 did = true;
+        idle = did ? 0 : idle + 1;
+        if (idle > PATIENCE)
+            __nanosleep(PAUSE_NS);
     } while (did || !leaves);
     if (alone)
         copy_words(&nic.queues[first], &own[row], sizeof(own[row]), lane, 32);
