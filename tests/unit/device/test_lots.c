@@ -14,7 +14,7 @@
 #include "device/cuda/lots.c"
 #include "device/cuda/move.c"
 
-enum { BYTES = 40000, STEPS = 60000, WORK = 4096, SOURCES = 1 << 22 };
+enum { BYTES = 80000, STEPS = 60000, WORK = 4096, SOURCES = 1 << 22 };
 
 static struct weft_device device;
 static _Alignas(8) unsigned char memory[BYTES], model[BYTES];
@@ -179,7 +179,7 @@ static void other_kernel(void)
 /* No two steps between a mark and its passing write the same byte, but for the last ones. */
 static void any_copy(void)
 {
-    static const uint32_t sizes[] = {4, 8, 16, 1, 2, 3, 40, 255, 256, 257, 832, 4096, 4097, 9000};
+    static const uint32_t sizes[] = {4, 8, 16, 1, 2, 3, 40, 255, 256, 257, 832, 4096, 9000, 36000};
     const uint32_t kind = any_below(14), bytes = sizes[kind];
     const uint32_t align = kind < 3 ? bytes < 8 ? 4 : 8 : 1u << any_below(4);
     const uint32_t at = any_below((BYTES - bytes) / align) * align;

@@ -93,32 +93,40 @@ WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
     return 0;
 }
 
-/* Pieces, of which each lane has one. All lanes; they load of several before they store. */
+/* Pieces of whole words, of which each lane has one. All lanes; they load of several before they
+ * store (lanes.h). */
 WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
                                    uint32_t pieces)
 {
-    enum { DEEP = 8 };
+    enum { DEEP = 16 };
 
     for (uint32_t first = 0; first < pieces; first += DEEP) {
-        uint64_t element[DEEP];
+        uint64_t word[DEEP];
         WEFT_UNROLL
         for (uint32_t i = 0; i < DEEP; i++) {
-            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, (first + i) & 31);
-            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, (first + i) & 31);
-            const uint32_t size = weft_block_element(source | some);
-            element[i] = lane * size < some ? weft_block_load(source + lane * size, size) : 0;
+            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, first + i);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
+            word[i] = weft_load_relaxed_u64(
+                (const uint64_t *)(source + (8 * lane < some ? 8 * lane : 0)));
         }
+        WEFT_UNROLL
         for (uint32_t i = 0; i < DEEP; i++) {
-            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, (first + i) & 31);
-            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, (first + i) & 31);
-            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, (first + i) & 31);
-            const uint32_t size = weft_block_element(source | some);
-            if (lane * size < some)
-                weft_block_put(target + lane * size, element[i], size);
-            if (some > 32 * size) /* of odd bytes, the rest */
-                weft_block_move(lane, 32, target + 32 * size, source + 32 * size, some - 32 * size);
+            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, first + i);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
+            if (8 * lane < some)
+                weft_store_relaxed_u64((uint64_t *)(target + 8 * lane), word[i]);
         }
     }
+}
+
+/* Pieces of any form. */
+WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
+                                       uint32_t pieces)
+{
+    for (uint32_t i = 0; i < pieces; i++)
+        weft_block_move(lane, 32, __shfl_sync(WEFT_ALL_LANES, to, i),
+                        __shfl_sync(WEFT_ALL_LANES, from, i),
+                        __shfl_sync(WEFT_ALL_LANES, bytes, i));
 }
 
 WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
@@ -135,8 +143,12 @@ WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
         const uint64_t to = weft_load_relaxed_u64(&piece->to);
         const uint32_t at = weft_load_relaxed_u32(&piece->at);
         const uint32_t bytes = has ? weft_load_relaxed_u32(&piece->bytes) : 0;
-        weft_block_pieces(lane, (uint64_t)(uintptr_t)lot->bytes + at, to, bytes,
-                          pieces - first < 32 ? pieces - first : 32);
+        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + at;
+        const uint32_t some = pieces - first < 32 ? pieces - first : 32;
+        if (__all_sync(WEFT_ALL_LANES, ((from | bytes) & 7) == 0 || !has))
+            weft_block_pieces(lane, has ? from : (uint64_t)(uintptr_t)lot->bytes, to, bytes, some);
+        else
+            weft_block_odd_pieces(lane, from, to, bytes, some);
     }
     __syncwarp();
     for (uint32_t first = 0; first < words; first += 32) {

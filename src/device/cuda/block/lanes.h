@@ -37,25 +37,38 @@ WEFT_INLINE void weft_block_put(uint64_t address, uint64_t value, uint32_t size)
 }
 
 /*
- * Copies between memories of any kind that ranks reach. All lanes, of so many; they load before
- * they store, since memory of the host is far.
+ * Copies `words` of 8 bytes. All lanes, of so many; they load before they store, since memory of
+ * the host is far, and without a branch between the loads, or each would wait for the one before.
  */
+WEFT_INLINE void weft_block_move_words(uint32_t lane, uint32_t lanes, uint64_t *to,
+                                       const uint64_t *from, uint64_t words)
+{
+    enum { DEEP = 8 };
+
+    for (uint64_t at = lane; at < words; at += DEEP * lanes) {
+        uint64_t word[DEEP];
+        WEFT_UNROLL
+        for (uint32_t i = 0; i < DEEP; i++) /* beyond the end: the last one */
+            word[i] =
+                weft_load_relaxed_u64(&from[at + i * lanes < words ? at + i * lanes : words - 1]);
+        WEFT_UNROLL
+        for (uint32_t i = 0; i < DEEP; i++)
+            if (at + i * lanes < words)
+                weft_store_relaxed_u64(&to[at + i * lanes], word[i]);
+    }
+}
+
+/* Copies between memories of any kind that ranks reach. All lanes, of so many. */
 WEFT_INLINE void weft_block_move(uint32_t lane, uint32_t lanes, uint64_t to, uint64_t from,
                                  uint64_t bytes)
 {
-    enum { DEEP = 8 };
     const uint32_t size = weft_block_element(to | from);
     const uint64_t whole = bytes / size * size, step = (uint64_t)lanes * size;
-    uint64_t element[DEEP];
 
-    for (uint64_t at = (uint64_t)lane * size; at < whole; at += DEEP * step) {
-        for (uint32_t i = 0; i < DEEP; i++)
-            if (at + i * step < whole)
-                element[i] = weft_block_load(from + at + i * step, size);
-        for (uint32_t i = 0; i < DEEP; i++)
-            if (at + i * step < whole)
-                weft_block_put(to + at + i * step, element[i], size);
-    }
+    if (size == 8)
+        weft_block_move_words(lane, lanes, (uint64_t *)to, (const uint64_t *)from, bytes / 8);
+    for (uint64_t at = (uint64_t)lane * size; size != 8 && at < whole; at += step)
+        weft_block_put(to + at, weft_block_load(from + at, size), size);
     for (uint64_t at = whole + lane; at < bytes; at += lanes) /* bytes that are no element */
         weft_block_put(to + at, weft_block_load(from + at, 1), 1);
 }
