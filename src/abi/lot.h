@@ -16,7 +16,6 @@ enum {
     WEFT_LOT_PIECES = 512,
     WEFT_LOT_WORDS = 256,
     WEFT_LOT_PIECE = 256,  /* bytes of a piece, at most */
-    WEFT_LOT_PUT = 32768,  /* of what is cut into pieces: more is sooner there by a copy */
     WEFT_LOT_BYTES = 65536 /* of all pieces */
 };
 

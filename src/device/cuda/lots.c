@@ -136,7 +136,7 @@ bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *sou
     const bool words = (bytes == 4 || bytes == 8 || bytes == 16) && target % word == 0;
     const size_t pieces = bytes / WEFT_LOT_PIECE + 1;
 
-    if (bytes > WEFT_LOT_PUT || !is_open(d))
+    if (bytes > (size_t)d->config->cuda_lots || !is_open(d))
         return false;
     const bool full = words ? filling->words + 2 > WEFT_LOT_WORDS
                             : filling->pieces + pieces > WEFT_LOT_PIECES ||

@@ -273,12 +273,14 @@ int main(void)
                                                    .stream_wait = stream_wait,
                                                    .event_record = record,
                                                    .event_query = passed};
+    static const struct weft_config config = {.cuda_lots = 32768};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_words),
     };
 
     device.driver = &driver;
+    device.config = &config;
     device.block.stream = (CUstream)&device.block;
     for (uintptr_t m = 0; m < WEFT_CUDA_MARKS; m++)
         device.marks[WEFT_STREAM_RECEIVE][m] = (CUevent)(m + 1);

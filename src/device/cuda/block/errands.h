@@ -129,6 +129,21 @@ WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to
                         __shfl_sync(WEFT_ALL_LANES, bytes, i));
 }
 
+/* Words, of which each lane has one: in their order, each behind all before it. All lanes. */
+WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
+                                  uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, i);
+        const uint64_t stored = __shfl_sync(WEFT_ALL_LANES, value, i);
+        const uint32_t bytes = __shfl_sync(WEFT_ALL_LANES, size, i);
+        if (lane == 0) {
+            weft_fence_release_device(ORDER_count_store_host);
+            weft_block_put(target, stored, bytes);
+        }
+    }
+}
+
 WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
 {
     struct weft_lot *const lot = (struct weft_lot *)errand->address;
@@ -136,36 +151,30 @@ WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
     const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
     const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
     const uint64_t number = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
+    uint64_t place = weft_load_relaxed_u64(&lot->word[lane].to); /* the first, while pieces come */
+    uint64_t value = weft_load_relaxed_u64(&lot->word[lane].value);
+    uint32_t size = weft_load_relaxed_u32(&lot->size[lane]);
 
     for (uint32_t first = 0; first < pieces; first += 32) {
         const bool has = first + lane < pieces;
         const struct weft_lot_piece *piece = &lot->piece[has ? first + lane : 0];
         const uint64_t to = weft_load_relaxed_u64(&piece->to);
         const uint32_t at = weft_load_relaxed_u32(&piece->at);
-        const uint32_t bytes = has ? weft_load_relaxed_u32(&piece->bytes) : 0;
-        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + at;
+        const uint32_t all = weft_load_relaxed_u32(&piece->bytes), bytes = has ? all : 0;
+        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + (has ? at : 0);
         const uint32_t some = pieces - first < 32 ? pieces - first : 32;
-        if (__all_sync(WEFT_ALL_LANES, ((from | bytes) & 7) == 0 || !has))
-            weft_block_pieces(lane, has ? from : (uint64_t)(uintptr_t)lot->bytes, to, bytes, some);
+        if (__all_sync(WEFT_ALL_LANES, ((from | bytes) & 7) == 0))
+            weft_block_pieces(lane, from, to, bytes, some);
         else
             weft_block_odd_pieces(lane, from, to, bytes, some);
     }
     __syncwarp();
     for (uint32_t first = 0; first < words; first += 32) {
-        const bool has = first + lane < words;
-        const struct weft_lot_word *word = &lot->word[has ? first + lane : 0];
-        const uint64_t to = weft_load_relaxed_u64(&word->to);
-        const uint64_t value = weft_load_relaxed_u64(&word->value);
-        const uint32_t size = weft_load_relaxed_u32(&lot->size[has ? first + lane : 0]);
-        for (uint32_t i = 0; i < 32 && first + i < words; i++) {
-            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, i);
-            const uint64_t stored = __shfl_sync(WEFT_ALL_LANES, value, i);
-            const uint32_t bytes = __shfl_sync(WEFT_ALL_LANES, size, i);
-            if (lane == 0) {
-                weft_fence_release_device(ORDER_count_store_host);
-                weft_block_put(target, stored, bytes);
-            }
-        }
+        const uint32_t next = first + 32 + lane < WEFT_LOT_WORDS ? first + 32 + lane : 0;
+        weft_block_words(lane, place, value, size, words - first < 32 ? words - first : 32);
+        place = weft_load_relaxed_u64(&lot->word[next].to);
+        value = weft_load_relaxed_u64(&lot->word[next].value);
+        size = weft_load_relaxed_u32(&lot->size[next]);
     }
     if (lane == 0)
         weft_store_release_u64(&lot->landed, number, ORDER_command_credit);
