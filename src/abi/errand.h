@@ -15,8 +15,10 @@ enum weft_errand_kind {
     WEFT_ERRAND_FETCH = 1, /* words of 4 or 8 bytes are undivided where all of it is aligned so */
     WEFT_ERRAND_STORE,     /* the same */
     WEFT_ERRAND_UPDATE,    /* each element by itself undivided; with COMPARE there is one */
-    WEFT_ERRAND_COPY       /* to `address`: data[1] bytes from data[0], in memory of any kind that
+    WEFT_ERRAND_COPY,      /* to `address`: data[1] bytes from data[0], in memory of any kind that
                               ranks reach; nothing comes back */
+    WEFT_ERRAND_LAND       /* a lot (abi/lot.h) at `address`: data[0] pieces, data[1] words; data[2]
+                              becomes its `landed` */
 };
 
 enum { WEFT_ERRAND_BYTES = 40 };

@@ -16,7 +16,10 @@ enum {
 /* In memory of the host that the device reaches. `turn` is the launch's number. */
 struct weft_beside_control {
     uint32_t begun[WEFT_BESIDE_BLOCKS]; /* by each block: its turn, when it begins */
-    uint32_t leave;                     /* by the host: the turn that is to end */
+    struct {
+        uint32_t word; /* by the host: the turn that is to end; each block has a line of its own */
+        uint32_t unused[31];
+    } leave[WEFT_BESIDE_BLOCKS];
 };
 
 /* Its arguments: argument, a control, a turn. */

@@ -279,4 +279,10 @@ WEFT_INLINE void weft_fence_release(enum weft_order)
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
+/* The same for ranks of one device. */
+WEFT_INLINE void weft_fence_release_device(enum weft_order)
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 #endif

@@ -43,6 +43,12 @@ static weft_status load(struct weft_device *d, const struct weft_beside *beside)
     return WEFT_OK;
 }
 
+static void tell_to_leave(struct weft_cuda_beside *own)
+{
+    for (int i = 0; i < WEFT_BESIDE_BLOCKS; i++)
+        weft_store_release_u32(&own->control->leave[i].word, own->turn, ORDER_none);
+}
+
 weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_beside *beside)
 {
     const uint64_t deadline = weft_now_ns() + START_NS;
@@ -70,7 +76,7 @@ weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_besi
                                   "GPU %d did not begin block %d of %d of %s within %d s", d->index,
                                   i, beside->blocks, beside->name, (int)(START_NS / 1000000000));
     if (status != WEFT_OK) /* should it ever begin; what has the GPU may never end */
-        weft_store_release_u32(&own->control->leave, own->turn, ORDER_none);
+        tell_to_leave(own);
     return status;
 }
 
@@ -78,7 +84,7 @@ weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside
 {
     if (beside->blocks == 0)
         return WEFT_OK;
-    weft_store_release_u32(&d->beside.control->leave, d->beside.turn, ORDER_none);
+    tell_to_leave(&d->beside);
     return weft_cuda_error(d->driver->stream_wait(d->beside.stream), beside->name);
 }
 

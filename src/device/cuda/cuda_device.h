@@ -2,6 +2,7 @@
 #ifndef WEFT_DEVICE_CUDA_CUDA_DEVICE_H
 #define WEFT_DEVICE_CUDA_CUDA_DEVICE_H
 
+#include "abi/lot.h"
 #include "base/task.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
@@ -21,6 +22,20 @@ struct weft_block {
     uint64_t asked; /* when serve_now was called last */
     bool stays;     /* until the kernel beside it has ended */
     bool full;      /* a kernel runs that leaves it no room, unless it was there before */
+    /* Lots (abi/lot.h): given to it so far, and the errand of each of the last two. */
+    struct weft_lot *lots[2];
+    uint64_t lots_given;
+    uint32_t lots_errand[2];
+};
+
+/* What came by the receive stream and goes by the block (lots.c). The receive task's own. */
+struct weft_cuda_filling {
+    uint32_t pieces, words, bytes; /* in the lot that is being filled */
+    bool by_stream;                /* the stream has something to do, as far as is known */
+    struct {
+        uint64_t lots; /* given when it was set */
+        bool event;    /* it is the stream's, too */
+    } marks[WEFT_CUDA_MARKS];
 };
 
 /* A kernel of the library's own beside the ranks (beside.c). */
@@ -51,6 +66,7 @@ struct weft_device {
     CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
     unsigned words_count;
     struct weft_block block;
+    struct weft_cuda_filling filling;
     struct weft_cuda_beside beside;
     int most; /* ranks of the prepared kernel that fit beside each other */
 };
@@ -107,6 +123,20 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
+/* Gives it the lot that has been filled: *given, false if it is not there. landed: how many lots
+ * have; a block that has left before is there again then. */
+weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
+                                 bool *given);
+weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *landed);
+
+/*
+ * lots.c: what the receive stream is given, while the block is beside a kernel. take: true: it is
+ * in a lot; else it is for the stream. settle: all lots have landed, so that the stream may go on.
+ */
+bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes);
+weft_status weft_cuda_lot_settle(struct weft_device *d);
+weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event);
+weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there);
 
 /*
  * beside.c. begin returns when all blocks are there; end when all have left. At most one runs, of

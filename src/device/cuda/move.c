@@ -38,8 +38,11 @@ static CUresult give_words(struct weft_device *d)
 /* Before anything else on a stream. Makes the context current, too. */
 static CUresult begin(struct weft_device *d, enum weft_device_stream stream)
 {
+    const bool settled =
+        stream != WEFT_STREAM_RECEIVE || weft_cuda_lot_settle(d) == WEFT_OK; /* it says why not */
+
     weft_lock(&d->giving);
-    const CUresult result = d->driver->context_use(d->context);
+    const CUresult result = settled ? d->driver->context_use(d->context) : CUDA_ERROR_UNKNOWN;
     if (result != CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE)
         d->words_count = 0; /* none of it will be done; they are the receive task's own */
     return result == CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE && d->words_count > 0
@@ -58,6 +61,7 @@ static void hold_word(struct weft_device *d, CUdeviceptr target, const void *sou
 {
     struct CUstreamMemOpWriteValueParams_st *word = &d->words[d->words_count++].writeValue;
 
+    d->filling.by_stream = true;
     memset(word, 0, sizeof(*word));
     word->operation =
         bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
@@ -86,7 +90,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     const uintptr_t to = (uintptr_t)target;
     CUresult result;
 
-    if (bytes == 0)
+    if (bytes == 0 || (stream == WEFT_STREAM_RECEIVE && weft_cuda_lot_take(d, to, source, bytes)))
         return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
@@ -113,6 +117,9 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream strea
 {
     CUresult result;
 
+    if (stream == WEFT_STREAM_RECEIVE &&
+        weft_cuda_lot_take(d, (uintptr_t)word, &value, sizeof(value)))
+        return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE) {
         hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
         return end(d, begin(d, stream), "storing");
@@ -126,11 +133,13 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream strea
 
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream)
 {
-    const weft_status status = end(d, begin(d, stream), "copying");
+    weft_status status = end(d, begin(d, stream), "copying");
 
-    return status == WEFT_OK
-               ? weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying")
-               : status;
+    if (status == WEFT_OK)
+        status = weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying");
+    if (status == WEFT_OK && stream == WEFT_STREAM_RECEIVE)
+        d->filling.by_stream = false;
+    return status;
 }
 
 weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
@@ -162,9 +171,15 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stre
  */
 weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream, uint64_t *mark)
 {
-    CUresult result = begin(d, stream);
+    bool event = true;
 
     *mark = d->marks_count[stream]++;
+    if (stream == WEFT_STREAM_RECEIVE) {
+        const weft_status status = weft_cuda_lot_mark(d, *mark, &event);
+        if (status != WEFT_OK || !event)
+            return status;
+    }
+    CUresult result = begin(d, stream);
     if (result == CUDA_SUCCESS)
         result =
             d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);
@@ -177,6 +192,14 @@ weft_status weft_cuda_passed(struct weft_device *d, enum weft_device_stream stre
     *passed = mark < d->marks_passed[stream];
     if (*passed) /* the driver takes 2.5 us to say so, H200 */
         return WEFT_OK;
+    if (stream == WEFT_STREAM_RECEIVE) {
+        const bool event = d->filling.marks[mark % WEFT_CUDA_MARKS].event;
+        const weft_status status = weft_cuda_lot_passed(d, mark, passed);
+        if (status == WEFT_OK && *passed && !event)
+            d->marks_passed[stream] = mark + 1;
+        if (status != WEFT_OK || !*passed || !event)
+            return status;
+    }
     d->driver->context_use(d->context);
     const CUresult result = d->driver->event_query(d->marks[stream][mark % WEFT_CUDA_MARKS]);
     *passed = result == CUDA_SUCCESS;

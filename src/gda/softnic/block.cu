@@ -2,7 +2,7 @@
 #include "device/beside.h"
 #include "gda/softnic/block.h"
 
-enum { LOOKS = 256 }; /* turns without work between two looks at the host's word */
+enum { LOOKS = 256 }; /* turns between two looks at the host's word */
 
 /* Among so many threads. */
 WEFT_INLINE void copy_words(void *to, const void *from, uint32_t bytes, uint32_t thread,
@@ -10,6 +10,24 @@ WEFT_INLINE void copy_words(void *to, const void *from, uint32_t bytes, uint32_t
 {
     for (uint32_t i = thread; i < bytes / 4; i += threads)
         ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+}
+
+/*
+ * Whether the warp is to leave. One warp of a block looks, into a word of the block's own: reads of
+ * one word of the host's wait for each other, a microsecond and more for each.
+ */
+WEFT_INLINE bool told_to_leave(struct weft_beside_control *control, uint32_t turn,
+                               volatile uint32_t *told)
+{
+    if (threadIdx.x == 0 && weft_load_relaxed_u32(&control->leave[blockIdx.x].word) == turn) {
+        weft_polled();
+        *told = 1;
+    }
+    if (weft_nic_first(*told) == 0)
+        return false;
+    weft_polled(); /* what ranks rang for is visible in the last turn */
+    __syncwarp();
+    return true;
 }
 
 /*
@@ -27,13 +45,15 @@ extern "C"
     __shared__ uint64_t words[WEFT_NIC_QUEUES][WEFT_NIC_WORDS];
     __shared__ struct weft_gda_keys keys;
     __shared__ struct weft_nic_queue own[WEFT_NIC_QUEUES];
+    __shared__ uint32_t told;
     const uint32_t lane = threadIdx.x % 32, row = threadIdx.x / 32;
     const uint64_t first = blockIdx.x * WEFT_NIC_QUEUES + row, step = gridDim.x * WEFT_NIC_QUEUES;
     struct weft_nic nic = *argument;
     const bool alone = first < nic.count && first + step >= nic.count; /* the warp's only queue */
-    uint32_t idle = 0;
+    uint32_t turns = 0;
     bool leaves = false, did;
 
+    told = 0;
     copy_words(&keys, nic.keys, sizeof(keys), threadIdx.x, blockDim.x);
     if (alone)
         copy_words(&own[row], &nic.queues[first], sizeof(own[row]), lane, 32);
@@ -42,11 +62,8 @@ extern "C"
     if (threadIdx.x == 0)
         weft_store_relaxed_u32(&control->begun[blockIdx.x], turn);
     do {
-        if (!leaves && ++idle % LOOKS == 0) {
-            leaves = weft_nic_first(lane == 0 ? weft_load_relaxed_u32(&control->leave) : 0) == turn;
-            weft_polled(); /* what ranks rang for is visible in the last turn */
-            __syncwarp();
-        }
+        if (!leaves && ++turns % LOOKS == 0)
+            leaves = told_to_leave(control, turn, &told);
         did = false;
         for (uint64_t i = first; i < nic.count; i += step)
             if (weft_nic_turn(&nic, alone ? &own[row] : &nic.queues[i], words[row], lane))

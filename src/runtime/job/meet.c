@@ -76,8 +76,8 @@ static void share_node(struct weft_job *job)
         with.on_device += shared;
         with.before += shared && p < n->process;
     }
-    job->ranks.shares_device = with.on_device > 1;
     job->proxy.spin_ns = job->device_ops->share(job->device, &with);
+    job->ranks.takes_turns = with.take_turns;
 }
 
 /*

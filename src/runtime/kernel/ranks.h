@@ -31,7 +31,7 @@ struct weft_ranks {
     size_t user_bytes;
     double ms;
 
-    bool shares_device;       /* with another process of the job */
+    bool takes_turns;         /* on the device, with ranks of another process of the job */
     struct weft_image *image; /* space/image.h; NULL: ranks see the host's tables themselves */
     weft_self **selves;       /* by slot; 0: the host program */
     size_t self_bytes;

@@ -30,7 +30,7 @@ uint32_t weft_letters_wanted(const struct weft_job *job)
     const int bytes = job->config.letters;
 
     /* One whose turn on the device has not come would keep the receive task waiting. */
-    if (job->proxy.landings == NULL || job->ranks.shares_device ||
+    if (job->proxy.landings == NULL || job->ranks.takes_turns ||
         job->space.state.signals->proxied == 0)
         return 0;
     return bytes < 0 ? WEFT_LETTER_MOST : (uint32_t)bytes;

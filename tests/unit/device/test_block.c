@@ -20,6 +20,7 @@
 #define __launch_bounds__(threads)
 #define weft_update_relaxed(word, change) weft_update(word, change)
 #define weft_fence_release(order)         ((void)(order))
+#define weft_fence_release_device(order)  ((void)(order))
 #define weft_polled()                     ((void)0)
 #define weft_port_ticks()                 now
 static uint64_t now; /* the clock of the GPU */
@@ -159,6 +160,76 @@ static void test_errands(void **unused)
     assert_true(launches > 1);
 }
 
+static void pass_time(void)
+{
+    now++;
+}
+
+static void lease_block(void)
+{
+    weft_block(&control, next, 20, 78);
+}
+
+/* Lots: pieces of every size and alignment, which do not overlap, and words behind them that may
+ * lie in them, more than a warp has lanes for. */
+static struct weft_lot lot;
+
+static uint32_t any_lot(unsigned char *expected, uint32_t most)
+{
+    uint32_t pieces = 0, used = 0;
+
+    for (uint32_t to = any_below(16); pieces < most && to + WEFT_LOT_PIECE < LARGE;
+         to += any_below(3) == 0 ? any_below(9) : 0) {
+        const uint32_t bytes = 1 + any_below(any_below(2) != 0 ? 40 : WEFT_LOT_PIECE);
+        const uint32_t at = (used + 7) / 8 * 8 + to % 8;
+        for (uint32_t b = 0; b < bytes; b++)
+            expected[to + b] = lot.bytes[at + b] = (unsigned char)any_below(256);
+        lot.piece[pieces++] = (struct weft_lot_piece){(uint64_t)(uintptr_t)large + to, at, bytes};
+        used = at + bytes;
+        to += bytes;
+    }
+    return pieces;
+}
+
+static uint32_t any_words(unsigned char *expected, uint32_t most)
+{
+    const uint32_t words = any_below(most + 1);
+
+    for (uint32_t i = 0; i < words; i++) { /* few places: the last of several stays */
+        const uint32_t size = any_below(2) == 0 ? 4 : 8, to = any_below(16) * 8;
+        lot.word[i] = (struct weft_lot_word){(uint64_t)(uintptr_t)large + to, any_word()};
+        lot.size[i] = size;
+        memcpy(expected + to, &lot.word[i].value, size);
+    }
+    return words;
+}
+
+static void test_land(void **unused)
+{
+    struct weft_errand errand = {.kind = WEFT_ERRAND_LAND, .address = (uint64_t)(uintptr_t)&lot};
+    static const uint32_t most[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, WEFT_LOT_PIECES};
+    uint32_t credit;
+    (void)unused;
+    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
+    weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, 0, &credit);
+    errands.head = next = 0;
+    memcpy(large_model, large, sizeof(large));
+    open_warp();
+    warp.met = pass_time;
+    for (uint64_t number = 1; number <= 200; number++) {
+        errand.data[0] = any_lot(large_model, most[number % 10]);
+        errand.data[1] = any_words(large_model, most[number / 10 % 9]);
+        errand.data[2] = number;
+        weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
+        run_warp(lease_block);
+        assert_memory_equal(large, large_model, sizeof(large));
+        assert_int_equal(lot.landed, number);
+        next = errands.head;
+    }
+    warp.met = NULL;
+    close_warp();
+}
+
 /* Told to go, it goes, whatever its lease, and answers nothing. */
 static void leave_block(void)
 {
@@ -176,16 +247,6 @@ static void test_leave(void **unused)
     close_warp();
     assert_memory_equal(control.answer, before.answer, sizeof(before.answer));
     assert_int_equal(control.turn.word[1], 77);
-}
-
-static void pass_time(void)
-{
-    now++;
-}
-
-static void lease_block(void)
-{
-    weft_block(&control, next, 20, 78);
 }
 
 /* An errand that no block has seen is taken back: the next block does nothing, and takes the next
@@ -226,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_errands),
         cmocka_unit_test(test_leave),
         cmocka_unit_test(test_retract),
+        cmocka_unit_test(test_land),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

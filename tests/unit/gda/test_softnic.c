@@ -113,7 +113,7 @@ static struct weft_gda_local part(size_t offset, uint32_t bytes)
 /* Told to leave, it does what there is first. */
 static void run_block(void)
 {
-    static struct weft_beside_control control = {.leave = 1};
+    static struct weft_beside_control control = {.leave = {{.word = 1}}};
     weft_nic_block(&b.block, &control, 1);
 }
 

@@ -46,6 +46,11 @@ weft_status weft_cuda_block_open(struct weft_device *d)
     block->control = weft_cuda_host_alloc(d, sizeof(*block->control));
     if (block->control == NULL)
         return WEFT_ERR_MEMORY;
+    for (int i = 0; i < 2; i++) {
+        block->lots[i] = weft_cuda_host_alloc(d, sizeof(*block->lots[i]));
+        if (block->lots[i] == NULL)
+            return WEFT_ERR_MEMORY;
+    }
     uint32_t credit; /* nobody needs it: an answer frees its errand's line */
     weft_command_ring_init(block->control->errand, WEFT_BLOCK_DEPTH, 0, &credit);
     weft_command_ring_init(block->control->answer, WEFT_BLOCK_DEPTH, 0, &credit);
@@ -64,6 +69,9 @@ void weft_cuda_block_close(struct weft_device *d)
     }
     if (block->control != NULL)
         weft_cuda_host_free(d, block->control);
+    for (int i = 0; i < 2; i++)
+        if (block->lots[i] != NULL)
+            weft_cuda_host_free(d, block->lots[i]);
     if (block->module != NULL)
         d->driver->module_unload(block->module);
 }
@@ -74,12 +82,24 @@ static bool is_gone(const struct weft_block *block)
     return weft_load_acquire_u64(&block->control->turn.word[1], ORDER_command_space) == block->turn;
 }
 
-/* Has the block begin with errand `next`; none is there. With the block's lock. */
+static uint64_t landed(const struct weft_block *block)
+{
+    const uint64_t one = weft_load_acquire_u64(&block->lots[0]->landed, ORDER_command_space);
+    const uint64_t two = weft_load_acquire_u64(&block->lots[1]->landed, ORDER_command_space);
+
+    return one > two ? one : two;
+}
+
+/* Has the block begin with errand `next`, or a lot before it that has not landed; no block is
+ * there. With the block's lock. */
 static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 {
     struct weft_block *block = &d->block;
     struct weft_block_control *control = block->control;
     uint64_t turn = block->turn + 1;
+    const uint64_t there = landed(block); /* the lot behind it is the first that is open */
+    if (there != block->lots_given)
+        next = block->lots_errand[(there + 1) % 2];
     void *arguments[] = {&control, &next, &lease, &turn};
 
     weft_lock(&d->giving);
@@ -93,14 +113,19 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     return weft_cuda_error(result, "launching the service block");
 }
 
-/* Has the block leave now, if it is there. With the block's lock. */
+/* Has the block leave now, if it is there, when all lots have landed. With the block's lock. */
 static weft_status dismiss(struct weft_device *d)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
 
     weft_command_push(&d->block.errands, (const struct weft_command *)&leave, NULL, 0, true);
+    const weft_status status = is_gone(&d->block) && landed(&d->block) != d->block.lots_given
+                                   ? launch(d, 0, LEASE)
+                                   : WEFT_OK;
     d->driver->context_use(d->context);
-    return weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
+    return status != WEFT_OK
+               ? status
+               : weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
 }
 
 weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
@@ -120,7 +145,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
         if (weft_now_ns() > deadline)
             status = weft_err(WEFT_ERR_DEVICE, "GPU %d did not begin the service block within %d s",
                               d->index, (int)(START_NS / 1000000000));
-    block->stays = serves && status == WEFT_OK;
+    __atomic_store_n(&block->stays, serves && status == WEFT_OK, __ATOMIC_RELAXED);
     weft_unlock(&block->lock);
     return status;
 }
@@ -129,7 +154,8 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
 {
     weft_lock(&d->block.lock);
     const weft_status status = d->block.stays ? dismiss(d) : WEFT_OK;
-    d->block.stays = d->block.full = false;
+    __atomic_store_n(&d->block.stays, false, __ATOMIC_RELAXED); /* the receive task looks */
+    d->block.full = false;
     weft_unlock(&d->block.lock);
     return status;
 }
@@ -184,7 +210,8 @@ weft_status weft_cuda_serve(struct weft_device *d, struct weft_errand *errands, 
     d->driver->context_use(d->context);
     for (size_t at = 0, some; at < count && status == WEFT_OK; at += some) {
         const uint32_t first = block->errands.head;
-        some = count - at < WEFT_BLOCK_DEPTH ? count - at : WEFT_BLOCK_DEPTH;
+        const size_t most = WEFT_BLOCK_DEPTH - 2; /* beside two lots */
+        some = count - at < most ? count - at : most;
         for (size_t i = 0; i < some; i++)
             weft_command_push(&block->errands, (const struct weft_command *)&errands[at + i], NULL,
                               0, true);
@@ -217,4 +244,43 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
     block->asked = now;
     weft_unlock(&block->lock);
     return done;
+}
+
+weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
+                                 bool *given)
+{
+    struct weft_block *block = &d->block;
+    const uint64_t number = block->lots_given + 1;
+    const struct weft_errand errand = {.kind = WEFT_ERRAND_LAND,
+                                       .address = (uintptr_t)block->lots[number % 2],
+                                       .data = {pieces, words, number}};
+    weft_status status = WEFT_OK;
+
+    weft_lock(&block->lock);
+    *given = block->stays;
+    if (*given && is_gone(block))
+        status = launch(d, block->errands.head, LONG_LEASE);
+    if (*given && status == WEFT_OK) {
+        block->lots_errand[number % 2] = block->errands.head;
+        block->lots_given = number;
+        weft_command_push(&block->errands, (const struct weft_command *)&errand, NULL, 0, true);
+    }
+    weft_unlock(&block->lock);
+    return status;
+}
+
+weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *there)
+{
+    struct weft_block *block = &d->block;
+    weft_status status = WEFT_OK;
+
+    *there = landed(block);
+    if (*there == block->lots_given || !is_gone(block))
+        return WEFT_OK;
+    weft_lock(&block->lock);
+    *there = landed(block); /* it has left, or another has come meanwhile */
+    if (*there != block->lots_given && is_gone(block))
+        status = launch(d, block->errands.head, LONG_LEASE);
+    weft_unlock(&block->lock);
+    return status;
 }

@@ -9,6 +9,7 @@
 #define WEFT_DEVICE_CUDA_BLOCK_ERRANDS_H
 
 #include "abi/errand.h"
+#include "abi/lot.h"
 #include "device/cuda/block/lanes.h"
 
 #define WEFT_ALL_LANES 0xffffffffu
@@ -92,11 +93,100 @@ WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
     return 0;
 }
 
+/* Pieces of whole words, of which each lane has one. All lanes; they load of several before they
+ * store (lanes.h). */
+WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
+                                   uint32_t pieces)
+{
+    enum { DEEP = 16 };
+
+    for (uint32_t first = 0; first < pieces; first += DEEP) {
+        uint64_t word[DEEP];
+        WEFT_UNROLL
+        for (uint32_t i = 0; i < DEEP; i++) {
+            const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, first + i);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
+            word[i] = weft_load_relaxed_u64(
+                (const uint64_t *)(source + (8 * lane < some ? 8 * lane : 0)));
+        }
+        WEFT_UNROLL
+        for (uint32_t i = 0; i < DEEP; i++) {
+            const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, first + i);
+            const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
+            if (8 * lane < some)
+                weft_store_relaxed_u64((uint64_t *)(target + 8 * lane), word[i]);
+        }
+    }
+}
+
+/* Pieces of any form. */
+WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
+                                       uint32_t pieces)
+{
+    for (uint32_t i = 0; i < pieces; i++)
+        weft_block_move(lane, 32, __shfl_sync(WEFT_ALL_LANES, to, i),
+                        __shfl_sync(WEFT_ALL_LANES, from, i),
+                        __shfl_sync(WEFT_ALL_LANES, bytes, i));
+}
+
+/* Words, of which each lane has one: in their order, each behind all before it. All lanes. */
+WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
+                                  uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, i);
+        const uint64_t stored = __shfl_sync(WEFT_ALL_LANES, value, i);
+        const uint32_t bytes = __shfl_sync(WEFT_ALL_LANES, size, i);
+        if (lane == 0) {
+            weft_fence_release_device(ORDER_count_store_host);
+            weft_block_put(target, stored, bytes);
+        }
+    }
+}
+
+WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
+{
+    struct weft_lot *const lot = (struct weft_lot *)errand->address;
+    const uint32_t lane = errand->lane;
+    const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const uint64_t number = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
+    uint64_t place = weft_load_relaxed_u64(&lot->word[lane].to); /* the first, while pieces come */
+    uint64_t value = weft_load_relaxed_u64(&lot->word[lane].value);
+    uint32_t size = weft_load_relaxed_u32(&lot->size[lane]);
+
+    for (uint32_t first = 0; first < pieces; first += 32) {
+        const bool has = first + lane < pieces;
+        const struct weft_lot_piece *piece = &lot->piece[has ? first + lane : 0];
+        const uint64_t to = weft_load_relaxed_u64(&piece->to);
+        const uint32_t at = weft_load_relaxed_u32(&piece->at);
+        const uint32_t all = weft_load_relaxed_u32(&piece->bytes), bytes = has ? all : 0;
+        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + (has ? at : 0);
+        const uint32_t some = pieces - first < 32 ? pieces - first : 32;
+        if (__all_sync(WEFT_ALL_LANES, ((from | bytes) & 7) == 0))
+            weft_block_pieces(lane, from, to, bytes, some);
+        else
+            weft_block_odd_pieces(lane, from, to, bytes, some);
+    }
+    __syncwarp();
+    for (uint32_t first = 0; first < words; first += 32) {
+        const uint32_t next = first + 32 + lane < WEFT_LOT_WORDS ? first + 32 + lane : 0;
+        weft_block_words(lane, place, value, size, words - first < 32 ? words - first : 32);
+        place = weft_load_relaxed_u64(&lot->word[next].to);
+        value = weft_load_relaxed_u64(&lot->word[next].value);
+        size = weft_load_relaxed_u32(&lot->size[next]);
+    }
+    if (lane == 0)
+        weft_store_release_u64(&lot->landed, number, ORDER_command_credit);
+    return 0;
+}
+
 /* Kind, function. */
 #define WEFT_BLOCK_MAP(X)                                                                          \
     X(WEFT_ERRAND_FETCH, weft_block_fetch)                                                         \
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
     X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
-    X(WEFT_ERRAND_COPY, weft_block_copy)
+    X(WEFT_ERRAND_COPY, weft_block_copy)                                                           \
+    X(WEFT_ERRAND_LAND, weft_block_land)
 
 #endif

@@ -1,0 +1,42 @@
+/*
+ * abi/lot.h - what has arrived for ranks of a device that the host does not reach: small pieces and
+ * words, which a warp of the device stores at once (device/cuda/block). In host memory that both
+ * reach.
+ *
+ * Pieces are stored first, in no order: no two of them overlap. Words follow in their order, each
+ * behind all before it, as a stream would store them: who acquires a word sees every piece. A word
+ * may lie within a piece of its lot that came before it, not of one that came after.
+ */
+#ifndef WEFT_ABI_LOT_H
+#define WEFT_ABI_LOT_H
+
+#include <stdint.h>
+
+enum {
+    WEFT_LOT_PIECES = 512,
+    WEFT_LOT_WORDS = 256,
+    WEFT_LOT_PIECE = 256,  /* bytes of a piece, at most */
+    WEFT_LOT_BYTES = 65536 /* of all pieces */
+};
+
+struct weft_lot_piece {
+    uint64_t to;
+    uint32_t at; /* in `bytes` of the lot; as far from a multiple of 8 as `to` */
+    uint32_t bytes;
+};
+
+struct weft_lot_word {
+    uint64_t to; /* aligned */
+    uint64_t value;
+};
+
+struct weft_lot {
+    uint64_t landed; /* the number of the lot, by the device, when all is there */
+    uint64_t unused[7];
+    struct weft_lot_piece piece[WEFT_LOT_PIECES];
+    struct weft_lot_word word[WEFT_LOT_WORDS];
+    uint32_t size[WEFT_LOT_WORDS]; /* of a word: 4 or 8 */
+    unsigned char bytes[WEFT_LOT_BYTES];
+};
+
+#endif

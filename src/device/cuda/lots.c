@@ -1,0 +1,186 @@
+/*
+ * device/cuda/lots.c - what the receive stream is given while the service block is beside a kernel:
+ * small pieces and words are gathered in a lot (abi/lot.h), which the block stores at once. One
+ * errand takes the place of a call of the driver, and a piece of work for the GPU, for each of
+ * them.
+ *
+ * Lots and the stream have no order between them: only one of the two has something to do. A lot is
+ * filled while the one before is on its way, and given at the next mark, when it is full, or before
+ * the stream is used. All of it is the receive task's.
+ */
+#include "device/cuda/cuda_device.h"
+
+#include <string.h>
+
+/* The one that is being filled. */
+static struct weft_lot *filled(const struct weft_device *d)
+{
+    return d->block.lots[(d->block.lots_given + 1) % 2];
+}
+
+/* Until so many have landed. */
+static weft_status await_lots(struct weft_device *d, uint64_t number)
+{
+    enum { LOOKS = 4096 }; /* some milliseconds */
+    uint64_t landed = 0;
+    weft_status status = weft_cuda_block_landed(d, &landed);
+
+    for (uint32_t looks = 1; status == WEFT_OK && landed < number; looks++) {
+        if (looks % LOOKS == 0) { /* a GPU that has failed stores nothing */
+            d->driver->context_use(d->context);
+            const CUresult result = d->driver->stream_query(d->block.stream);
+            if (result != CUDA_ERROR_NOT_READY)
+                status = weft_cuda_error(result, "the service block");
+        }
+        if (status == WEFT_OK)
+            status = weft_cuda_block_landed(d, &landed);
+    }
+    return status;
+}
+
+/* The block has left with the kernel: the stream does what is in the lot. */
+static weft_status replay(struct weft_device *d)
+{
+    const struct weft_lot *lot = filled(d);
+    const CUstream stream = d->streams[WEFT_STREAM_RECEIVE];
+
+    weft_lock(&d->giving);
+    CUresult result = d->driver->context_use(d->context);
+    for (uint32_t i = 0; i < d->filling.pieces && result == CUDA_SUCCESS; i++)
+        result = d->driver->copy_async(lot->piece[i].to,
+                                       (CUdeviceptr)(uintptr_t)&lot->bytes[lot->piece[i].at],
+                                       lot->piece[i].bytes, stream);
+    for (uint32_t i = 0; i < d->filling.words && result == CUDA_SUCCESS; i++)
+        result =
+            lot->size[i] == 4
+                ? d->driver->stream_write(stream, lot->word[i].to, (uint32_t)lot->word[i].value, 0)
+                : d->driver->stream_write_wide(stream, lot->word[i].to, lot->word[i].value, 0);
+    weft_unlock(&d->giving);
+    d->filling.by_stream = true;
+    return weft_cuda_error(result, "copying");
+}
+
+static weft_status give(struct weft_device *d)
+{
+    struct weft_cuda_filling *filling = &d->filling;
+    bool given = false;
+
+    if (filling->pieces + filling->words == 0)
+        return WEFT_OK;
+    weft_status status = weft_cuda_block_give(d, filling->pieces, filling->words, &given);
+    if (status == WEFT_OK && !given)
+        status = replay(d);
+    filling->pieces = filling->words = filling->bytes = 0;
+    return status;
+}
+
+/* Whether what is there in the lot so far would be stored after it, or with it, and must not. */
+static bool meets(const struct weft_device *d, uintptr_t target, size_t bytes)
+{
+    const struct weft_lot *lot = filled(d);
+
+    for (uint32_t i = 0; i < d->filling.pieces; i++)
+        if (lot->piece[i].to < target + bytes && target < lot->piece[i].to + lot->piece[i].bytes)
+            return true;
+    for (uint32_t i = 0; i < d->filling.words; i++)
+        if (lot->word[i].to < target + bytes && target < lot->word[i].to + lot->size[i])
+            return true;
+    return false;
+}
+
+static void add_word(struct weft_device *d, uintptr_t target, const void *source, size_t bytes)
+{
+    struct weft_lot *lot = filled(d);
+    const uint32_t at = d->filling.words++;
+    uint32_t half;
+
+    lot->word[at].to = target;
+    lot->size[at] = (uint32_t)bytes;
+    if (bytes == 4) {
+        memcpy(&half, source, 4);
+        lot->word[at].value = half;
+    } else {
+        memcpy(&lot->word[at].value, source, 8);
+    }
+}
+
+static void add_piece(struct weft_device *d, uintptr_t target, const void *source, size_t bytes)
+{
+    struct weft_lot *lot = filled(d);
+    const uint32_t at = (d->filling.bytes + 7) / 8 * 8 + (uint32_t)(target % 8);
+
+    lot->piece[d->filling.pieces++] =
+        (struct weft_lot_piece){.to = target, .at = at, .bytes = (uint32_t)bytes};
+    memcpy(&lot->bytes[at], source, bytes);
+    d->filling.bytes = at + (uint32_t)bytes;
+}
+
+/* Whether the block is there, and has all that came before. */
+static bool is_open(struct weft_device *d)
+{
+    if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED) || d->words_count != 0)
+        return false; /* held back for the stream: they come before */
+    if (d->filling.by_stream) {
+        d->driver->context_use(d->context);
+        d->filling.by_stream =
+            d->driver->stream_query(d->streams[WEFT_STREAM_RECEIVE]) != CUDA_SUCCESS;
+    }
+    return !d->filling.by_stream;
+}
+
+bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes)
+{
+    const struct weft_cuda_filling *filling = &d->filling;
+    const unsigned char *from = source;
+    const size_t word = bytes == 4 ? 4 : 8;
+    const bool words = (bytes == 4 || bytes == 8 || bytes == 16) && target % word == 0;
+    const size_t pieces = bytes / WEFT_LOT_PIECE + 1;
+
+    if (bytes > (size_t)d->config->cuda_lots || !is_open(d))
+        return false;
+    const bool full = words ? filling->words + 2 > WEFT_LOT_WORDS
+                            : filling->pieces + pieces > WEFT_LOT_PIECES ||
+                                  filling->bytes + bytes + 16 * pieces > WEFT_LOT_BYTES;
+    if ((full || (!words && meets(d, target, bytes))) && give(d) != WEFT_OK)
+        return false; /* and the stream will say so, too */
+    if (filling->by_stream)
+        return false;
+    if (filling->pieces + filling->words == 0 && d->block.lots_given != 0 &&
+        await_lots(d, d->block.lots_given - 1) != WEFT_OK)
+        return false;
+    for (size_t at = 0, some; at < bytes; at += some) {
+        some = words ? word : bytes - at < WEFT_LOT_PIECE ? bytes - at : WEFT_LOT_PIECE;
+        (words ? add_word : add_piece)(d, target + at, from + at, some);
+    }
+    return true;
+}
+
+weft_status weft_cuda_lot_settle(struct weft_device *d)
+{
+    weft_status status = give(d);
+
+    if (status == WEFT_OK && d->block.lots_given != 0)
+        status = await_lots(d, d->block.lots_given);
+    d->filling.by_stream = true;
+    return status;
+}
+
+weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event)
+{
+    const weft_status status = give(d);
+
+    *event = d->filling.by_stream;
+    d->filling.marks[mark % WEFT_CUDA_MARKS].lots = d->block.lots_given;
+    d->filling.marks[mark % WEFT_CUDA_MARKS].event = *event;
+    return status;
+}
+
+weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there)
+{
+    const uint64_t lots = d->filling.marks[mark % WEFT_CUDA_MARKS].lots;
+    uint64_t landed = 0;
+    const weft_status status = lots == 0 ? WEFT_OK : weft_cuda_block_landed(d, &landed);
+
+    *there = landed >= lots;
+    return status;
+}
