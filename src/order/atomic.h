@@ -84,6 +84,11 @@ WEFT_ATOMIC_DEFINE(32)
 WEFT_ATOMIC_DEFINE(64)
 #undef WEFT_ATOMIC_DEFINE
 
+static inline uint64_t weft_load_relaxed_if_u64(const uint64_t *p, bool wanted)
+{
+    return wanted ? weft_load_relaxed_u64(p) : 0;
+}
+
 /* Polls, and weft_polled() after them: acquires (atomic_cuda.h). Here each poll is one by itself.
  */
 static inline uint32_t weft_poll_u32(const uint32_t *p, enum weft_order label)

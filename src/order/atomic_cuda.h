@@ -69,6 +69,21 @@ WEFT_ATOMIC_DEFINE(32, "r")
 WEFT_ATOMIC_DEFINE(64, "l")
 #undef WEFT_ATOMIC_DEFINE
 
+/* The word, if it is wanted, else 0; without a branch, so that loads of several are under way at
+ * once. */
+WEFT_INLINE uint64_t weft_load_relaxed_if_u64(const uint64_t *p, bool wanted)
+{
+    uint64_t value;
+    asm volatile("{\n\t.reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %2, 0;\n\t"
+                 "mov.u64 %0, 0;\n\t"
+                 "@wanted ld.relaxed.sys.global.u64 %0, [%1];\n\t}"
+                 : "=&l"(value)
+                 : "l"(WEFT_GLOBAL(p)), "r"((uint32_t)wanted)
+                 : "memory");
+    return value;
+}
+
 WEFT_INLINE void weft_add_relaxed_device_u32(uint32_t *p, uint32_t value)
 {
     asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "r"(value)

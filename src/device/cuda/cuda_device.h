@@ -31,7 +31,8 @@ struct weft_block {
 /* What came by the receive stream and goes by the block (lots.c). The receive task's own. */
 struct weft_cuda_filling {
     uint32_t pieces, words, bytes; /* in the lot that is being filled */
-    bool by_stream;                /* the stream has something to do, as far as is known */
+    bool by_stream;                /* the stream has something to do, as far as is known, */
+    bool unmarked;                 /* and was given it after the last mark */
     struct {
         uint64_t lots; /* given when it was set */
         bool event;    /* it is the stream's, too */
@@ -135,6 +136,10 @@ weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *landed);
  */
 bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes);
 weft_status weft_cuda_lot_settle(struct weft_device *d);
+static inline void weft_cuda_lot_by_stream(struct weft_device *d)
+{
+    d->filling.by_stream = d->filling.unmarked = true;
+}
 weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event);
 weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there);
 

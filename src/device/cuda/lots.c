@@ -56,7 +56,7 @@ static weft_status replay(struct weft_device *d)
                 ? d->driver->stream_write(stream, lot->word[i].to, (uint32_t)lot->word[i].value, 0)
                 : d->driver->stream_write_wide(stream, lot->word[i].to, lot->word[i].value, 0);
     weft_unlock(&d->giving);
-    d->filling.by_stream = true;
+    weft_cuda_lot_by_stream(d);
     return weft_cuda_error(result, "copying");
 }
 
@@ -120,7 +120,7 @@ static bool is_open(struct weft_device *d)
 {
     if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED) || d->words_count != 0)
         return false; /* held back for the stream: they come before */
-    if (d->filling.by_stream) {
+    if (d->filling.by_stream && !d->filling.unmarked) { /* else nobody need ask */
         d->driver->context_use(d->context);
         d->filling.by_stream =
             d->driver->stream_query(d->streams[WEFT_STREAM_RECEIVE]) != CUDA_SUCCESS;
@@ -161,7 +161,7 @@ weft_status weft_cuda_lot_settle(struct weft_device *d)
 
     if (status == WEFT_OK && d->block.lots_given != 0)
         status = await_lots(d, d->block.lots_given);
-    d->filling.by_stream = true;
+    weft_cuda_lot_by_stream(d);
     return status;
 }
 

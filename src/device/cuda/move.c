@@ -61,7 +61,7 @@ static void hold_word(struct weft_device *d, CUdeviceptr target, const void *sou
 {
     struct CUstreamMemOpWriteValueParams_st *word = &d->words[d->words_count++].writeValue;
 
-    d->filling.by_stream = true;
+    weft_cuda_lot_by_stream(d);
     memset(word, 0, sizeof(*word));
     word->operation =
         bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
@@ -138,7 +138,7 @@ weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream
     if (status == WEFT_OK)
         status = weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying");
     if (status == WEFT_OK && stream == WEFT_STREAM_RECEIVE)
-        d->filling.by_stream = false;
+        d->filling.by_stream = d->filling.unmarked = false;
     return status;
 }
 
@@ -183,6 +183,8 @@ weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream
     if (result == CUDA_SUCCESS)
         result =
             d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);
+    if (stream == WEFT_STREAM_RECEIVE)
+        d->filling.unmarked = false;
     return end(d, result, "marking a stream");
 }
 

@@ -106,8 +106,8 @@ WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, ui
         for (uint32_t i = 0; i < DEEP; i++) {
             const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, first + i);
             const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
-            word[i] = weft_load_relaxed_u64(
-                (const uint64_t *)(source + (8 * lane < some ? 8 * lane : 0)));
+            word[i] =
+                weft_load_relaxed_if_u64((const uint64_t *)(source + 8 * lane), 8 * lane < some);
         }
         WEFT_UNROLL
         for (uint32_t i = 0; i < DEEP; i++) {

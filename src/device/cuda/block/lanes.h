@@ -48,9 +48,8 @@ WEFT_INLINE void weft_block_move_words(uint32_t lane, uint32_t lanes, uint64_t *
     for (uint64_t at = lane; at < words; at += DEEP * lanes) {
         uint64_t word[DEEP];
         WEFT_UNROLL
-        for (uint32_t i = 0; i < DEEP; i++) /* beyond the end: the last one */
-            word[i] =
-                weft_load_relaxed_u64(&from[at + i * lanes < words ? at + i * lanes : words - 1]);
+        for (uint32_t i = 0; i < DEEP; i++)
+            word[i] = weft_load_relaxed_if_u64(&from[at + i * lanes], at + i * lanes < words);
         WEFT_UNROLL
         for (uint32_t i = 0; i < DEEP; i++)
             if (at + i * lanes < words)
