@@ -13,8 +13,8 @@ WEFT_INLINE void copy_words(void *to, const void *from, uint32_t bytes, uint32_t
 }
 
 /*
- * Whether the warp is to leave. One warp of a block looks, into a word of the block's own: reads of
- * one word of the host's wait for each other, a microsecond and more for each.
+ * Whether the warp is to leave. One warp of a block looks, at a word of the block's own: where each
+ * warp of 17 blocks read one word of the host's, and fenced, a request took ten times as long.
  */
 WEFT_INLINE bool told_to_leave(struct weft_beside_control *control, uint32_t turn,
                                volatile uint32_t *told)
