@@ -55,6 +55,8 @@ typedef enum weft_status {
 WEFT_API const char *weft_status_name(weft_status status);
 WEFT_API const char *weft_status_text(weft_status status);
 
+typedef struct weft_job weft_job; /* what weft_open opens */
+
 /*
  * A communicator. Handles are values, the same on all members, and carry a generation: a freed
  * handle is recognised as such. No rank, tag or window has the number of a communicator: one in the
