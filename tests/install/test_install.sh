@@ -70,6 +70,12 @@ cd "$prefix" || exit 1
 grep -rlF -e "$build" -e "$HOME/opt/weft" include "$libdir/cmake" "$libdir/pkgconfig" &&
     fail "these files name a folder that users do not have"
 
+# Into a folder whose name has spaces and letters that ASCII lacks.
+cd "$HOME" || exit 1
+DESTDIR="$HOME/a löwe" cmake --install "$build" --prefix /usr >install.log 2>&1 || fail "$(cat install.log)"
+printf '#include <mpi.h>\n#include <weft/device.h>\nint main(void) { return MPI_SUCCESS; }\n' >spaces.c
+"a löwe/usr/bin/weftmpicc" spaces.c -o spaces && ./spaces || fail "weftmpicc in a folder with spaces"
+
 # Not into the sources, where installed headers would be compiled in place of the tree's own.
 cmake --install "$build" --prefix "$(cached CMAKE_HOME_DIRECTORY)" >install.log 2>&1 && fail "installed into the sources"
 grep -q "cannot be installed into its own sources" install.log || fail "$(cat install.log)"
