@@ -5,6 +5,10 @@
 #ifndef WEFT_TYPES_H
 #define WEFT_TYPES_H
 
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+#error "weft's headers need C11 or later, or C++11"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
