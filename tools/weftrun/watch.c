@@ -368,6 +368,7 @@ static void wait_for_helpers(struct watch *watch)
 
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;
+    signal_all(watch, SIGTERM); /* to one that stays in place of process 0 */
     while (helpers_left(watch) && now_ns() < deadline && watch_round(watch))
         ;
 }
