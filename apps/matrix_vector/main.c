@@ -228,7 +228,11 @@ int main(int argc, char **argv)
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
     const bool help = argc > 1 && strcmp(argv[1], "--help") == 0;
-    if (help || !read_options(argc, argv, &options) || weft_numbers_of(job)->processes != 2) {
+    const int processes = weft_numbers_of(job)->processes;
+    const bool read = !help && read_options(argc, argv, &options);
+    if (!read || processes != 2) {
+        if (weft_numbers_of(job)->process == 0 && read)
+            fprintf(stderr, "matrix_vector: needs 2 processes, and has %d\n", processes);
         if (weft_numbers_of(job)->process == 0)
             fputs(usage_text, help ? stdout : stderr);
         status = help ? 0 : 2;

@@ -12,6 +12,10 @@
 #ifndef DCUDA_H
 #define DCUDA_H
 
+#ifndef __cplusplus
+#error "dcuda.h is for CUDA C++ and C++"
+#endif
+
 #include <weft/device.h>
 
 typedef weft_comm dcuda_comm;

@@ -5,6 +5,10 @@
 #ifndef WEFT_LOG_ARGS_H
 #define WEFT_LOG_ARGS_H
 
+#ifndef WEFT_DEVICE_H
+#error "weft/log_args.h is a part of weft/device.h: include that"
+#endif
+
 /* Never called: the compiler compares what stands there with the format, as it does for printf. */
 int weft_log_check(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

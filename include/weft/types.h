@@ -5,6 +5,10 @@
 #ifndef WEFT_TYPES_H
 #define WEFT_TYPES_H
 
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+#error "weft's headers need C11 or later, or C++11"
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +58,8 @@ typedef enum weft_status {
 /* "WEFT_ERR_BOUNDS" and "access outside the target's window". Any thread; never NULL. */
 WEFT_API const char *weft_status_name(weft_status status);
 WEFT_API const char *weft_status_text(weft_status status);
+
+typedef struct weft_job weft_job; /* what weft_open opens */
 
 /*
  * A communicator. Handles are values, the same on all members, and carry a generation: a freed

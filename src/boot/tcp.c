@@ -8,6 +8,7 @@
 #include "boot/back.h"
 #include "boot/hub.h"
 #include "boot/socket.h"
+#include "order/atomic.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +23,7 @@ static const uint64_t retry_pause = 20000000;    /* between attempts to reach th
 static const uint64_t attempt_wait = 2 * second; /* at one of several addresses of the root */
 static const uint64_t verdict_wait = 2 * second; /* the root names who is missing, if it can */
 static const uint64_t close_wait = 5 * second;
+static const uint64_t look_ns = second / 10; /* whether another job has lost a process */
 
 struct tcp {
     struct weft_control control;
@@ -31,10 +33,14 @@ struct tcp {
     bool broken;           /* sending has failed, and it was said */
     struct weft_stream stream;
     bool root_lost;       /* LOST(0) was delivered */
+    uint32_t losses;      /* when it began to join */
     struct weft_hub *hub; /* of process 0 */
 };
 
 static const struct weft_control_ops tcp_ops;
+
+/* How many processes the jobs of this process have lost: those come to none that it joins. */
+static uint32_t losses;
 
 /* ---- joining -------------------------------------------------------------------------------- */
 
@@ -55,6 +61,33 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
             return -1;
     }
+}
+
+static bool lost_meanwhile(const struct tcp *tcp)
+{
+    return weft_load_relaxed_u32(&losses) != tcp->losses;
+}
+
+static weft_status say_lost_meanwhile(void)
+{
+    return weft_err(WEFT_ERR_PEER_LOST,
+                    "a process was lost that this process has another job with");
+}
+
+/* next_packet while the job starts; also -3: a process was lost meanwhile, which was said. */
+static int join_packet(struct tcp *tcp, struct weft_header *header, const void **payload,
+                       uint64_t deadline)
+{
+    int got;
+
+    do {
+        const uint64_t soon = weft_now_ns() + look_ns;
+        got = next_packet(tcp, header, payload, soon < deadline ? soon : deadline);
+    } while (got == 0 && !lost_meanwhile(tcp) && weft_now_ns() < deadline);
+    if (got > 0 || got < -1 || !lost_meanwhile(tcp))
+        return got;
+    say_lost_meanwhile();
+    return -3;
 }
 
 /* It may be good to try again; nothing was said. */
@@ -78,7 +111,9 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     weft_hello_put(wire, &hello);
     if (!weft_socket_send(tcp->fd, wire, sizeof(wire)))
         return again;
-    const int got = next_packet(tcp, &header, &payload, patience);
+    const int got = join_packet(tcp, &header, &payload, patience);
+    if (got == -3)
+        return WEFT_ERR_PEER_LOST;
     if (got == -1 || (got == 0 && patience < deadline))
         return again;
     if (got == 0)
@@ -132,7 +167,9 @@ static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
         }
         const struct timespec pause = {0, (long)retry_pause};
         nanosleep(&pause, NULL);
-    } while (weft_now_ns() < deadline);
+    } while (weft_now_ns() < deadline && !lost_meanwhile(tcp));
+    if (lost_meanwhile(tcp))
+        return say_lost_meanwhile();
     return weft_err(
         WEFT_ERR_TIMEOUT,
         "process 0 was not found at WEFT_ROOT %s within %g s: %s (either it has ended, or "
@@ -145,8 +182,10 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
 {
     struct weft_header header;
     const void *payload;
-    const int got = next_packet(tcp, &header, &payload, deadline);
+    const int got = join_packet(tcp, &header, &payload, deadline);
 
+    if (got == -3)
+        return WEFT_ERR_PEER_LOST;
     if (got == 0)
         return weft_err(WEFT_ERR_TIMEOUT, "the job of %d processes was not complete within %g s",
                         (int)config->processes, config->connect_s);
@@ -209,6 +248,7 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
     tcp->control =
         (struct weft_control){&tcp_ops, (int)config->process, (int)config->processes, false};
     tcp->fd = -1;
+    tcp->losses = weft_load_relaxed_u32(&losses);
     tcp->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     weft_status status = tcp->wake >= 0 ? join(tcp, config)
                                         : weft_err(WEFT_ERR_SYSTEM, "eventfd: %s", strerror(errno));
@@ -273,11 +313,14 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
         weft_say(WEFT_SAY_WARN, "malformed data from process 0");
     if (got < 0) {
         tcp->root_lost = true;
+        weft_add_relaxed_u32(&losses, 1);
         *frame = (struct weft_frame){.kind = WEFT_FRAME_LOST, .source = 0};
         return WEFT_OK;
     }
     if (!weft_frame_fill(frame, header.kind, header.source, payload, header.bytes))
         return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", header.bytes);
+    if (header.kind == WEFT_FRAME_LOST)
+        weft_add_relaxed_u32(&losses, 1);
     if (header.kind == WEFT_FRAME_LOST && header.source == 0)
         tcp->root_lost = true;
     return WEFT_OK;

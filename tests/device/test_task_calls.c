@@ -10,16 +10,10 @@ struct cell {
     uint64_t count, value;
 };
 
-enum { CELLS = 256, BLOCK = 4096 };
+enum { CELLS = 256 };
 
-/* In the window of each process: cells of its own tasks, then a counter, a go-ahead, and a block.
- */
-enum {
-    COUNTER = CELLS * sizeof(struct cell),
-    GO = COUNTER + 8,
-    ROWS = COUNTER + 16,
-    BYTES = ROWS + 64 * BLOCK
-};
+/* In the window of each process: cells of its own tasks, then a counter and a go-ahead. */
+enum { COUNTER = CELLS * sizeof(struct cell), GO = COUNTER + 8, BYTES = GO + 8 };
 
 struct user {
     struct test_check check;
@@ -31,7 +25,7 @@ struct args {
     uint32_t index, depth, body;
 };
 
-#define BODIES(X) X(mark) X(leaf) X(stamp) X(tick) X(spin) X(rows) X(whose)
+#define BODIES(X) X(mark) X(leaf) X(stamp) X(tick) X(spin) X(whose)
 WEFT_TASK_IDS(BODIES)
 
 /* The cell is counted once, and gets its value. */
@@ -99,21 +93,6 @@ WEFT_TASK(spin, struct args, args)
                    cancelled ? 2 : 1);
 }
 
-/* Adds the rows of one place's block to those of another's. */
-WEFT_TASK(rows, struct args, args)
-{
-    const size_t from = weft_task_pitch(task, 0) / 8, to = weft_task_pitch(task, 1) / 8;
-    const uint64_t *const in = (const uint64_t *)weft_task_data(task, 0);
-    uint64_t *const out = (uint64_t *)weft_task_data(task, 1);
-
-    for (size_t row = 0; row < args->depth; row++) {
-        test_will_read(in + row * from, BLOCK / 2);
-        test_will_write(out + row * to, BLOCK / 2);
-        weft_for (i, BLOCK / 16)
-            out[row * to + i] += in[row * from + i] + args->index;
-    }
-}
-
 /* The cell is counted once, and says who has run it. */
 WEFT_TASK(whose, struct args, args)
 {
@@ -128,17 +107,7 @@ WEFT_TASK_KERNEL(tasks, BODIES, struct user)
 
 #ifndef __CUDACC__
 
-#include <stdlib.h>
-
 static const unsigned char zero[BYTES];
-
-static void *memory_of(struct test_env *env, weft_win *win)
-{
-    unsigned char *const memory = test_memory(env, TEST_MAPPED, BYTES);
-
-    TEST_EQ(env, weft_host_win_create(env->job, memory, BYTES, win), WEFT_OK);
-    return memory;
-}
 
 static bool begin(struct test_env *env, struct user *user, int ranks)
 {
@@ -165,7 +134,8 @@ static struct cell cell_at(struct test_env *env, const struct user *user, uint32
 static void clear(struct test_env *env, const struct user *user)
 {
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
-    TEST_EQ(env, weft_host_put(env->job, user->win, env->numbers->process, 0, zero, ROWS), WEFT_OK);
+    TEST_EQ(env, weft_host_put(env->job, user->win, env->numbers->process, 0, zero, BYTES),
+            WEFT_OK);
     TEST_EQ(env, weft_host_flush(env->job, user->win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
 }
@@ -278,11 +248,6 @@ static void indexed(struct test_env *env, const struct user *user)
         TEST_EQ(env, cell_at(env, user, i).count, env->numbers->process == 0 ? 2 : 0);
 }
 
-static void let_go(struct test_env *env, const struct user *user)
-{
-    TEST_EQ(env, weft_host_add(env->job, user->win, env->numbers->process, GO, 1), WEFT_OK);
-}
-
 /* Held, waiting, running here or away, and ended. */
 static void cancelled(struct test_env *env, const struct user *user)
 {
@@ -313,8 +278,7 @@ static void cancelled(struct test_env *env, const struct user *user)
     TEST_EQ(env, cell_at(env, user, 0).count, 0);
 }
 
-/* One rank is busy: of those that wait, the first priority comes first; one waits and is cancelled.
- */
+/* One rank is busy: those that wait go by priority; one waits and is cancelled. */
 static void priorities(struct test_env *env, const struct user *user)
 {
     enum { EACH = 4 };
@@ -332,7 +296,7 @@ static void priorities(struct test_env *env, const struct user *user)
             continue;
     }
     TEST_EQ(env, weft_task_cancel(env->job, last), WEFT_OK);
-    let_go(env, user);
+    TEST_EQ(env, weft_host_add(env->job, user->win, env->numbers->process, GO, 1), WEFT_OK);
     TEST_EQ(env, weft_task_wait(env->job, last, &status), WEFT_OK);
     TEST_EQ(env, status, WEFT_TASK_CANCELLED);
     TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
@@ -341,41 +305,6 @@ static void priorities(struct test_env *env, const struct user *user)
         const uint32_t priority = 3 - (i - 1) / EACH;
         TEST_EQ(env, cell_at(env, user, i).value / EACH, priority);
     }
-}
-
-/* Blocks of rows go from each place to the next, by ranks of any. */
-static void blocks(struct test_env *env, const struct user *user)
-{
-    const int me = env->numbers->process, n = env->numbers->processes;
-    const uint32_t height = env->random ? 2 : 8;
-    unsigned char *const seen = calloc(64, BLOCK);
-
-    clear(env, user);
-    for (uint32_t i = 0; i < 64 / height && i < (env->random ? 3u : 8u); i++) {
-        struct args args = {.index = i, .depth = height};
-        weft_task_desc desc = desc_of(env, user, rows_id, &args);
-        desc.datas = 2;
-        for (int d = 0; d < 2; d++)
-            desc.data[d] = (weft_task_data_desc){.win = user->win,
-                                                 .place = (me + d) % n,
-                                                 .offset = ROWS + (size_t)i * height * BLOCK +
-                                                           (size_t)d * BLOCK / 2,
-                                                 .bytes = BLOCK / 2,
-                                                 .pitch = BLOCK,
-                                                 .rows = height,
-                                                 .mode = d == 0 ? WEFT_TASK_IN : WEFT_TASK_INOUT};
-        TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_OK);
-    }
-    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
-    TEST_EQ(env, weft_host_get(env->job, user->win, me, ROWS, seen, 64 * BLOCK), WEFT_OK);
-    for (uint32_t i = 0; i < 64 / height && i < (env->random ? 3u : 8u); i++)
-        for (uint32_t row = i * height; row < (i + 1) * height; row++)
-            for (uint32_t k = 0; k < BLOCK / 16; k += 37) {
-                const uint64_t *const at = (const uint64_t *)(seen + (size_t)row * BLOCK);
-                TEST_EQ(env, at[k], 0);
-                TEST_EQ(env, at[BLOCK / 16 + k], i);
-            }
-    free(seen);
 }
 
 /* Tasks of one kind of device alone. */
@@ -440,12 +369,12 @@ static int body(struct test_env *env)
         const char *name;
         void (*run)(struct test_env *, const struct user *);
     } cases[] = {{"once", once},       {"trees", trees},         {"gates", gates},
-                 {"indexed", indexed}, {"cancelled", cancelled}, {"blocks", blocks},
-                 {"kinds", kinds}};
+                 {"indexed", indexed}, {"cancelled", cancelled}, {"kinds", kinds}};
     struct user user = {.processes = 0};
     weft_task_numbers numbers;
 
-    memory_of(env, &user.win);
+    void *const memory = test_memory(env, TEST_MAPPED, BYTES);
+    TEST_EQ(env, weft_host_win_create(env->job, memory, BYTES, &user.win), WEFT_OK);
     if (begin(env, &user, env->ranks)) {
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
             if (wanted(env, cases[i].name))

@@ -84,6 +84,7 @@ WEFT_KERNEL(failing, struct data, data)
 
 /* What the ranks do in the next job: body_kernel's. */
 static int ranks_do;
+static int victim; /* whom it kills, if anyone */
 
 /* A process that runs the kernel; its exit code is the status. */
 static int body_kernel(int process)
@@ -149,6 +150,22 @@ static int body_host_barrier(int process)
         sleep(30);
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
+    weft_close(job);
+    return (int)status;
+}
+
+/* Opens a second job, to which the process that is killed never comes. */
+static int body_second_job(int process)
+{
+    weft_job *job = NULL, *second = NULL;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    fault_add(FAULT_WORD_READY);
+    if (process == victim)
+        pause();
+    if (status == WEFT_OK)
+        status = weft_open(&second, NULL, NULL);
+    weft_close(second);
     weft_close(job);
     return (int)status;
 }
@@ -238,6 +255,18 @@ static const struct failure failures[] = {
      .status = WEFT_ERR_PEER_LOST,
      .says = "process 2 (pid ",
      .path = "proxy"},
+    {.name = "one is killed that does not come to a second job",
+     .body = body_second_job,
+     .kills = true,
+     .victim = 2,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 2 (pid "},
+    {.name = "process 0 is killed, and does not come to a second job",
+     .body = body_second_job,
+     .kills = true,
+     .victim = 0,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 0 (pid "},
     {.name = "a process leaves",
      .body = body_leave,
      .status = WEFT_ERR_PEER_LOST,
@@ -326,6 +355,7 @@ static void run_failure(const struct failure *f)
 
     setenv("WEFT_PATH", f->path != NULL ? f->path : "auto", 1);
     ranks_do = f->ranks_do;
+    victim = f->victim;
     if (f->environment[0] != NULL)
         setenv(f->environment[0], f->environment[1], 1);
     fault_start(&job, PROCESSES, f->body != NULL ? f->body : body_kernel);

@@ -2,6 +2,7 @@
  * fault/test_host_member.c - what host programs do wrong beside a running kernel, or do while it
  * fails: a reason, the same status on every process, and nobody waits for ever.
  */
+#include "support/cases.h"
 #include "support/expect.h"
 #include "weft/device.h"
 #include "weft/weft.h"
@@ -77,17 +78,6 @@ static int host_aborts(weft_job *job)
 }
 
 static int (*const cases[])(weft_job *job) = {close_before_finish, kernel_fails, host_aborts};
-
-static int process_main(void *argument)
-{
-    int (*const *body)(weft_job * job) = argument;
-    weft_job *job;
-
-    EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
-    const int wrong = (*body)(job);
-    weft_close(job);
-    return wrong;
-}
 
 /* ---- two threads ----------------------------------------------------------------------------- */
 
@@ -178,16 +168,14 @@ int main(void)
 
     for (size_t path = 0; path < 2; path++) {
         setenv("WEFT_PATH", paths[path], 1);
-        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-            for (int processes = 1; processes <= MOST; processes++)
-                wrong |= weft_local_job(processes, process_main, (void *)&cases[i]);
+        wrong |= run_cases(cases, sizeof(cases) / sizeof(cases[0]), MOST);
     }
     wrong |= weft_local_job(2, two_in_barriers, NULL);
     for (int i = 0; i < 20; i++) /* which call of the two is in the other's way is up to chance */
         wrong |= weft_local_job(1, two_in_runs, NULL);
     setenv("WEFT_CPU_SCHEDULE", "random:1", 1);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        wrong |= weft_local_job(2, process_main, (void *)&cases[i]);
+        wrong |= weft_local_job(2, run_case, (void *)&cases[i]);
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
     return wrong;
 }

@@ -3,6 +3,7 @@
  * reason and the same status on every process; nobody waits for ever.
  */
 #include "order/order.h"
+#include "support/cases.h"
 #include "support/expect.h"
 #include "weft/device.h"
 #include "weft/weft.h"
@@ -55,26 +56,6 @@ static int comm_before_window(weft_job *job)
     EXPECT(weft_prepare(job, &frees_comm_first, 1, RANKS) == WEFT_OK);
     EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_ERR_STATE);
     EXPECT(strstr(weft_error(job), "was not freed before") != NULL);
-    return 0;
-}
-
-/* All refuse, and can agree on one after that. */
-static int different_kernels(weft_job *job)
-{
-    const weft_numbers *numbers = weft_numbers_of(job);
-    const bool odd = numbers->processes > 1 && numbers->process == numbers->processes - 1;
-    struct user user = {0};
-
-    const weft_status status = weft_prepare(job, odd ? &frees_comm_first : &another, 1, RANKS);
-    EXPECT(status == (numbers->processes > 1 ? WEFT_ERR_MISMATCH : WEFT_OK));
-    if (status != WEFT_OK)
-        EXPECT(strstr(weft_error(job), "prepares kernel another, and") != NULL &&
-               strstr(weft_error(job), "kernel frees_comm_first") != NULL);
-    /* Who has none cannot, and that is what the others hear. */
-    const weft_status none = weft_prepare(job, odd ? NULL : &another, 1, RANKS);
-    EXPECT(none == (odd ? WEFT_ERR_ARGUMENT : numbers->processes > 1 ? WEFT_ERR_DEVICE : WEFT_OK));
-    EXPECT(weft_prepare(job, &another, 1, RANKS) == WEFT_OK);
-    EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_OK);
     return 0;
 }
 
@@ -139,92 +120,6 @@ static int abort_without_reason(weft_job *job)
         ;
     EXPECT(weft_host_barrier(job) == WEFT_ERR_USER);
     EXPECT(strstr(weft_error(job), "it gave no reason") != NULL);
-    return 0;
-}
-
-/* One process waits for the others, which have closed the job: of a notification by all of them,
- * of a barrier by any. */
-static int wait_for_closed(weft_job *job)
-{
-    const weft_numbers *numbers = weft_numbers_of(job);
-
-    if (numbers->process != numbers->processes - 1 || numbers->processes == 1)
-        return 0;
-    EXPECT(weft_host_wait(job, 3, 1) == WEFT_ERR_MISMATCH);
-    EXPECT(strstr(weft_error(job), "in weft_host_wait for tag 3") != NULL &&
-           strstr(weft_error(job), "others have called weft_close") != NULL);
-    return 0;
-}
-
-static int barrier_of_closed(weft_job *job)
-{
-    const weft_numbers *numbers = weft_numbers_of(job);
-
-    EXPECT(weft_host_barrier(job) == WEFT_OK); /* in which all have been */
-    if (numbers->process == 0 || numbers->processes == 1)
-        return 0;
-    EXPECT(weft_host_barrier(job) == WEFT_ERR_MISMATCH);
-    EXPECT(strstr(weft_error(job), "barrier of WEFT_COMM_HOST") != NULL);
-    return 0;
-}
-
-/*
- * The last process makes another call than the others, after a barrier of all: a barrier here, a
- * window there; a run; a group's window. All hear of both.
- */
-static int different_calls(weft_job *job, const char *one, const char *other, bool barrier,
-                           bool exchange)
-{
-    const weft_numbers *numbers = weft_numbers_of(job);
-    const bool last = numbers->process == numbers->processes - 1;
-    int word = 0;
-    weft_win win;
-    weft_status status;
-
-    EXPECT(weft_host_barrier(job) == WEFT_OK);
-    if (numbers->processes == 1)
-        return 0;
-    if (!last)
-        status = barrier ? weft_host_barrier(job) : weft_host_win_create(job, NULL, 0, &win);
-    else
-        status = exchange ? weft_host_gather(job, 0, &word, 0, NULL)
-                          : weft_host_win_create(job, NULL, 0, &win);
-    EXPECT(status == WEFT_ERR_MISMATCH);
-    EXPECT(strstr(weft_error(job), one) != NULL && strstr(weft_error(job), other) != NULL);
-    return 0;
-}
-
-static int barrier_and_window(weft_job *job)
-{
-    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_win_create", true,
-                           false);
-}
-
-static int barrier_and_gather(weft_job *job)
-{
-    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_host_gather", true,
-                           true);
-}
-
-static int window_and_gather(weft_job *job)
-{
-    return different_calls(job, "in weft_win_create of WEFT_COMM_HOST", "is in weft_host_gather",
-                           false, true);
-}
-
-/* Scatter where the others gather: each is named as what it is. */
-static int gather_and_scatter(weft_job *job)
-{
-    const weft_numbers *numbers = weft_numbers_of(job);
-    int word = 0;
-
-    if (numbers->processes == 1)
-        return 0;
-    EXPECT((numbers->process == 0
-                ? weft_host_gather(job, 0, &word, 0, NULL)
-                : weft_host_scatter(job, 0, NULL, &word, 0)) == WEFT_ERR_MISMATCH);
-    EXPECT(strstr(weft_error(job), "calls weft_host_gather") != NULL &&
-           strstr(weft_error(job), "calls weft_host_scatter") != NULL);
     return 0;
 }
 
@@ -317,10 +212,8 @@ static int bad_window_of_one(weft_job *job)
 
 /* Each in a job of its own, as every process of it. */
 static int (*const cases[])(weft_job *job) = {
-    comm_before_window, different_kernels,  gather_nothing,       bad_memory,
-    memory_not_there,   bad_window_of_one,  abort_without_reason, wait_for_closed,
-    barrier_of_closed,  barrier_and_window, barrier_and_gather,   window_and_gather,
-    gather_and_scatter, null_places,
+    comm_before_window, gather_nothing,       bad_memory,  memory_not_there,
+    bad_window_of_one,  abort_without_reason, null_places,
 };
 
 /* Random mode is one thread for all processes; these are threads already. */
@@ -335,17 +228,6 @@ static int random_by_option(void *unused)
     EXPECT(weft_open(&job, &argc, argv) == WEFT_ERR_CONFIG);
     EXPECT(strstr(weft_error(NULL), "WEFT_CPU_SCHEDULE") != NULL);
     return 0;
-}
-
-static int process_main(void *argument)
-{
-    int (*const run)(weft_job *) = *(int (*const *)(weft_job *))argument;
-    weft_job *job;
-
-    EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
-    const int wrong = run(job);
-    weft_close(job);
-    return wrong;
 }
 
 /* The ranks of the kernel before have gone when the timeline is closed. */
@@ -367,7 +249,7 @@ static int prepare_fails_traced(int processes)
 
     EXPECT(fd >= 0 && close(fd) == 0);
     setenv("WEFT_TRACE", name, 1);
-    const int wrong = weft_local_job(processes, process_main, (void *)&run);
+    const int wrong = weft_local_job(processes, run_case, (void *)&run);
     unsetenv("WEFT_TRACE");
     unlink(name);
     return wrong;
@@ -408,7 +290,7 @@ static int mutation_ends(void)
     EXPECT(weft_mutation == DRAIN_receive);
     EXPECT(weft_close(job) == WEFT_OK);
     EXPECT(weft_mutation == ORDER_none);
-    EXPECT(weft_local_job(2, process_main, (void *)&cases[0]) == 0);
+    EXPECT(weft_local_job(2, run_case, (void *)&cases[0]) == 0);
     EXPECT(weft_mutation == ORDER_none);
     unsetenv("WEFT_CPU_SCHEDULE");
     unsetenv("WEFT_MUTATE");
@@ -417,11 +299,8 @@ static int mutation_ends(void)
 
 int main(void)
 {
-    int wrong = 0;
+    int wrong = run_cases(cases, sizeof(cases) / sizeof(cases[0]), MOST);
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (int processes = 1; processes <= MOST; processes++)
-            wrong |= weft_local_job(processes, process_main, (void *)&cases[i]);
     for (int processes = 1; processes <= MOST; processes++)
         wrong |= prepare_fails_traced(processes);
     wrong |= weft_local_job(2, random_by_option, NULL);

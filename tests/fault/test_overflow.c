@@ -2,9 +2,9 @@
  * fault/test_overflow.c - a rank that runs over the end of its stack on the CPU device ends its
  * process by SIGSEGV, after a line that names the rank and the setting; an array of half a
  * megabyte does not reach over the guard into another rank's stack. Another bad address is named
- * with its rank, and both with the line of the program, also where a library's function was called;
- * a signal that somebody sends ends the process at once, without a word. (Not with sanitizers: they
- * take SIGSEGV for themselves.)
+ * with its rank, and both with the line of the program, also where a library's function was called,
+ * and where all ranks err at once; a signal that somebody sends ends the process at once, without a
+ * word. (Not with sanitizers: they take SIGSEGV for themselves.)
  */
 #include "support/fault_job.h"
 #include "weft/device.h"
@@ -18,7 +18,7 @@
 
 enum { PROCESSES = 2, RANKS = 3, VICTIM = 4, ARRAY = 512 * 1024 };
 
-enum { DEEP, NOWHERE, CALLED, SENT }; /* what happens */
+enum { DEEP, NOWHERE, CALLED, SENT, ALL }; /* what happens; ALL: NOWHERE, to all ranks */
 
 struct data {
     int what, bytes;
@@ -44,8 +44,8 @@ __attribute__((noinline)) static int attack(int what, const struct data *data)
     volatile int *nowhere = (volatile int *)bad;
 
     if (data == NULL)
-        return what == NOWHERE ? __LINE__ + 2 : __LINE__ + 4;
-    if (what == NOWHERE)
+        return what != CALLED ? __LINE__ + 2 : __LINE__ + 4;
+    if (what == NOWHERE || what == ALL)
         *nowhere = 1;
     else if (what == CALLED)
         memcpy((int *)nowhere, data, (size_t)data->bytes);
@@ -57,7 +57,7 @@ __attribute__((noinline)) static int attack(int what, const struct data *data)
 WEFT_KERNEL(overflow, struct data, data)
 {
     weft_enter(self);
-    if (weft_rank(self, WEFT_COMM_WORLD) == VICTIM) {
+    if (data->what == ALL || weft_rank(self, WEFT_COMM_WORLD) == VICTIM) {
         if (data->what == DEEP)
             weft_log(self, "not reached: %d", large(self));
         else
@@ -98,6 +98,13 @@ static int body_sent(int process)
     return run_kernel(SENT);
 }
 
+/* Processes with a worker for each rank; what the first says is not cut off by the others' end. */
+static int body_all(int process)
+{
+    setenv("WEFT_CPU_WORKERS", "3", 1);
+    return process == 1 ? run_kernel(ALL) : run_kernel(DEEP);
+}
+
 /* text: what process 1 writes, and then where: at that line of this file; NULL: nothing. */
 static int check(const char *name, int (*body)(int process), const char *text, int line)
 {
@@ -128,5 +135,7 @@ int main(void)
                  attack(NOWHERE, NULL)) +
            check("a bad address in a call", body_called,
                  "weft: rank 4: segmentation fault, address 0x40\n", attack(CALLED, NULL)) +
+           check("a bad address in all ranks", body_all, ": segmentation fault, address 0x40\n",
+                 attack(ALL, NULL)) +
            check("a signal from somebody", body_sent, NULL, 0);
 }

@@ -87,6 +87,8 @@ printf '# two\nlocalhost\n\nlocalhost\n' >machines
     "0 of 2,1 of 2," ] || fail "gaspi_run -m"
 [ "$(timeout 20 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
 timeout 20 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
+timeout 20 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
+grep -qx "gaspi_run: -n has no value" err || fail "gaspi_run -n: $(cat err)"
 timeout 20 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
 grep -q 'nothing cannot be read' err || fail "gaspi_run: $(cat err)"
 

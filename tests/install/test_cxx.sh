@@ -54,6 +54,9 @@ refused MANY "takes up to 8 arguments" "$compiler" -std=c17 "$here/log_faults.c"
 refused FORMAT "format '%d'\|format ‘%d’\|format specifies" "$compiler" -std=c17 -Wall -Werror "$here/log_faults.c"
 refused MANY "takes up to 8 arguments" "$cxx" -std=c++17 "$here/kernel.cpp"
 refused FORMAT "format '%d'\|format ‘%d’\|format specifies" "$cxx" -std=c++17 -Wall -Werror "$here/kernel.cpp"
+refused OLD "need C11 or later" "$compiler" -std=gnu99 "$here/log_faults.c"
+echo "#include <dcuda.h>" >dcuda.c
+refused C "is for CUDA C++ and C++" "$compiler" "-I$HOME/opt/weft/include/weft-dcuda" dcuda.c
 "$compiler" -std=c17 -pedantic-errors -Wall -Wextra -Werror "-I$HOME/opt/weft/include" -c "$here/log_faults.c" ||
     fail "the compiler refuses the right log"
 if command -v nvcc >/dev/null; then

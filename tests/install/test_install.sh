@@ -50,6 +50,13 @@ else
     fail "find_package: not built"
 fi
 
+if command -v c++ >/dev/null; then
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(user CXX)' 'find_package(weft REQUIRED)' \
+        'weft_add_program(hello hello.cu)' >project/CMakeLists.txt
+    cmake -S project -B project/cxx -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && fail "a kernel without C"
+    grep -q 'weft_add_program(hello): kernels are C' cmake.log || fail "$(cat cmake.log)"
+fi
+
 # ---- what is there -----------------------------------------------------------------------------------
 prints_42 "weftrun" "$prefix/bin/weftrun" -n 1 ./hello
 "$prefix/bin/weft-info" >/dev/null || fail "weft-info: status $?"
@@ -69,6 +76,12 @@ done
 cd "$prefix" || exit 1
 grep -rlF -e "$build" -e "$HOME/opt/weft" include "$libdir/cmake" "$libdir/pkgconfig" &&
     fail "these files name a folder that users do not have"
+
+# Into a folder whose name has spaces and letters that ASCII lacks.
+cd "$HOME" || exit 1
+DESTDIR="$HOME/a löwe" cmake --install "$build" --prefix /usr >install.log 2>&1 || fail "$(cat install.log)"
+printf '#include <mpi.h>\n#include <weft/device.h>\nint main(void) { return MPI_SUCCESS; }\n' >spaces.c
+"a löwe/usr/bin/weftmpicc" spaces.c -o spaces && ./spaces || fail "weftmpicc in a folder with spaces"
 
 # Not into the sources, where installed headers would be compiled in place of the tree's own.
 cmake --install "$build" --prefix "$(cached CMAKE_HOME_DIRECTORY)" >install.log 2>&1 && fail "installed into the sources"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# test_examples BIN - the examples print their usage, and refuse any argument, once for a job; a result
-# that cannot be written is an error. What they compute, matrix.txt lets them check.
+# test_examples BIN - the examples print their usage, and refuse any argument, once for a job, and too few
+# processes; a result that cannot be written is an error. What they compute, matrix.txt lets them check.
 set -u
 source "$(dirname "$0")/case_study.sh"
 
@@ -18,6 +18,10 @@ for example in collectives get halo host_window reduction reduction_two_level ri
     [ $? = 2 ] || fail "$example x: not status 2"
     [ ! -c /dev/full ] || cannot_write $example >/dev/full || fail "$example >/dev/full"
     cannot_write $example >&- || fail "$example >&-"
+done
+for example in messages matrix_vector; do
+    run $example
+    [ $? = 2 ] && grep -qE "^$example: needs (2|two) processes" "$work/err" || fail "$example alone"
 done
 for path in direct proxy; do
     timeout 120 "$bin/weftrun" -n 3 "$bin/get" --weft-PATH=$path >"$work/out" 2>&1

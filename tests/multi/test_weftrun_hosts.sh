@@ -100,6 +100,9 @@ check "nobody sees the secret" 0 "$weftrun" -H a,b sh -c \
 WEFT_CONNECT_S=300 check "one on another host never comes" 1 "$weftrun" -H a,b,c -- sh -c \
     '[ $WEFT_PROCESS = 1 ] && exit 0; exec "$0"' "$bin/ring"
 has err "process 1 was lost while the job started"
+WEFT_CONNECT_S=300 check "process 0, alone on its host, never comes" 1 "$weftrun" -H a,b,c -- sh -c \
+    '[ $WEFT_PROCESS = 0 ] && exit 0; sleep 0.5; exec "$0"' "$bin/ring"
+has err "refused this process: it came when process 0 had ended"
 check "one secret for all" 0 "$weftrun" -H a,b sh -c 'echo $WEFT_SECRET $WEFT_ROOT'
 [ "$(sort -u out | wc -l)" = 1 ] || fail "$(cat out)"
 check "loopback where all is on one host" 0 "$weftrun" -H a:2 sh -c 'echo $WEFT_ROOT'

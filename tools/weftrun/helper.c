@@ -80,8 +80,8 @@ static void note_end(struct helper *helper, int k, int status)
     drain(helper, &helper->job.processes[k]);
     link_put_number(wire, (uint32_t)status);
     (void)link_send(&helper->link, RECORD_END, k, wire, sizeof(wire));
-    if (helper->running == 0)
-        helper->over = true;
+    helper->stays |= k == 0 && status == 0;
+    helper->over |= helper->running == 0 && !helper->stays;
 }
 
 static void reap(struct helper *helper)

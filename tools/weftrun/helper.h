@@ -14,6 +14,7 @@ struct helper {
     int first, count, words;
     int running;
     bool over;    /* nothing runs here any more */
+    bool stays;   /* in place of process 0 (launch_miss), until the launcher sends a signal */
     bool quit;    /* do not even send what is left */
     int signals;  /* signalfd */
     int to_input; /* process 0's standard input; -1: ended, or elsewhere */

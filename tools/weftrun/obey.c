@@ -213,6 +213,7 @@ static bool take_signal(struct helper *helper, const unsigned char *payload, siz
         if (helper->job.processes[k].running)
             (void)kill(helper->job.processes[k].pid, payload[0]); /* may have ended just now */
     }
+    helper->over |= helper->stays && helper->running == 0;
     return true;
 }
 

@@ -58,8 +58,11 @@ static void signal_all(const struct watch *watch, int number)
 
 /* ---- the end of processes ------------------------------------------------------------------- */
 
-static void enter(struct watch *watch, enum stage stage)
+/* status: why; 0: no failure. The first failure's is weftrun's own. */
+static void enter(struct watch *watch, enum stage stage, int status)
 {
+    if (watch->status == 0)
+        watch->status = status;
     if (stage <= watch->stage)
         return;
     watch->stage = stage;
@@ -76,10 +79,8 @@ static void note_end(struct watch *watch, int k, int status)
     const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     watch->job->processes[k].running = false;
     watch->running--;
-    if (result != 0 && watch->status == 0) {
-        watch->status = result;
-        enter(watch, ENDING);
-    }
+    if (result != 0)
+        enter(watch, ENDING, result);
 }
 
 /* A helper says that a process has ended. */
@@ -101,10 +102,8 @@ static void failed_there(void *context, struct host *host, int exit_status, cons
             watch->running--;
         watch->job->processes[k].running = false;
     }
-    if (watch->status == 0)
-        watch->status = exit_status;
-    enter(watch,
-          host->greeted && watch->job->started && exit_status == EXIT_OWN_ERROR ? ENDING : KILLED);
+    const bool had_begun = host->greeted && watch->job->started && exit_status == EXIT_OWN_ERROR;
+    enter(watch, had_begun ? ENDING : KILLED, exit_status);
 }
 
 /* True if it was the command that reached a host. */
@@ -161,16 +160,14 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
     if (number != SIGUSR1 && number != SIGUSR2 && watch->asked == 0)
         watch->asked = now_ns();
     if (number == SIGINT && watch->interrupted) {
-        enter(watch, KILLED);
+        enter(watch, KILLED, 0);
         return;
     }
     if (number == SIGINT)
         watch->interrupted = true;
     if (watch->job->options->host_count > 0 && !watch->job->started && number != SIGUSR1 &&
         number != SIGUSR2) {
-        if (watch->status == 0)
-            watch->status = 128 + number;
-        enter(watch, KILLED); /* nobody has begun */
+        enter(watch, KILLED, 128 + number); /* nobody has begun */
         return;
     }
     if (signal->ssi_code != SI_KERNEL || number == SIGHUP || watch->job->options->host_count > 0)
@@ -197,12 +194,10 @@ static void look_at_clock(struct watch *watch)
         watch->time_over = UINT64_MAX;
         if (watch->asked == 0)
             watch->asked = now;
-        if (watch->status == 0)
-            watch->status = EXIT_TIME_OVER;
-        enter(watch, TERMINATED);
+        enter(watch, TERMINATED, EXIT_TIME_OVER);
         complain("the job is not over after %g s", watch->job->options->timeout_s);
     } else if (now >= watch->deadline) {
-        enter(watch, watch->stage == ENDING ? TERMINATED : KILLED);
+        enter(watch, watch->stage == ENDING ? TERMINATED : KILLED, 0);
     }
 }
 
@@ -373,6 +368,7 @@ static void wait_for_helpers(struct watch *watch)
 
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;
+    signal_all(watch, SIGTERM); /* to one that stays in place of process 0 */
     while (helpers_left(watch) && now_ns() < deadline && watch_round(watch))
         ;
 }

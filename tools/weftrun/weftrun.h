@@ -1,7 +1,7 @@
 /*
  * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c) and drives
  * what (units.c), starting a process of this host (launch.c), its output (output.c), watching over
- * all of them until the last has ended (watch.c, poll.c), and killing what they leave running
+ * all of them until the last has ended (watch.c), and killing what they leave running
  * (children.c). Processes of other hosts: reach.c starts a helper there, which is weftrun again
  * (helper.c, obey.c), and remote.c talks to it, by records (link.c).
  */

@@ -90,9 +90,9 @@ static int run_messages(weft_job *job)
     weft_status status = numbers != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
 
     if (weft_numbers_of(job)->processes == 1) {
-        printf("messages: needs two processes: weftrun -n 2\n");
+        fprintf(stderr, "messages: needs two processes: weftrun -n 2\n");
         free(numbers);
-        return 0;
+        return 2;
     }
     if (status == WEFT_OK)
         status =

@@ -2,14 +2,15 @@
  * device/cpu/overflow.c - a rank that touches the guard below its stack, or memory that is not
  * there, gets a line with its number, and the lines of the program where it was.
  *
- * The handler runs on a stack of its own, as the rank may have none left. It puts the default
- * action back, formats two numbers and writes one line; then the instruction runs again, and the
+ * The handler runs on a stack of its own, as the rank may have none left. It formats two numbers,
+ * writes one line, and puts the default action back; then the instruction runs again, and the
  * process ends by SIGSEGV, with the core that it would have left without this file. A signal that
- * somebody sent has no such instruction, and is sent again.
+ * somebody sent has no such instruction, and is sent again. Ranks often err alike: those that
+ * follow the first one wait here for the end, which would cut its lines off otherwise.
  *
  * Before that addr2line, in a process of its own, writes where it was. backtrace and dladdr take
  * the loader's lock, which a kernel does not hold, and allocate nothing once they were called; a
- * second fault, on a stack that is no stack any more, ends the process at once.
+ * fault of the handler itself, on a stack that is no stack any more, ends the process at once.
  */
 #include "device/cpu/overflow.h"
 
@@ -23,6 +24,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +40,7 @@ static _Thread_local const void *ranks;
 static _Thread_local const void *code; /* of the kernel */
 static _Thread_local void *handler_stack;
 static posix_spawn_file_actions_t on_stderr;
+static bool faulted; /* a thread is in the handler, or has been */
 
 /*
  * Has addr2line name instructions of a file. It gets some seconds: debug information can be large,
@@ -107,7 +110,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     const int rank = find != NULL ? find(ranks, info->si_addr, &bytes) : -1;
 
     (void)context;
-    signal(number, SIG_DFL);
+    while (__atomic_exchange_n(&faulted, true, __ATOMIC_RELAXED))
+        pause();
     if (info->si_code <= 0)
         raise(number);
     else if (bytes != 0)
@@ -118,6 +122,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
         weft_say(WEFT_SAY_ERROR, "rank %d: segmentation fault, address %p", rank, info->si_addr);
     if (info->si_code > 0 && rank >= 0)
         say_where(__builtin_return_address(0));
+    signal(number, SIG_DFL);
 }
 
 static void take_signal(void)

@@ -273,15 +273,16 @@ weft_status weft_close(weft_job *job)
     }
     weft_settle_ranks(job); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
+    weft_status agreed = WEFT_OK;
     if (weft_job_status(job) == WEFT_OK)
-        weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
+        agreed = weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     for (int i = 0; weft_modules[i] != NULL; i++)
         if (weft_modules[i]->leave != NULL)
             weft_modules[i]->leave(job);
     stop_together(job);
     weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)
-        status = written;
+        status = agreed != WEFT_OK ? agreed : written;
     const weft_status printed = release(job, true);
     return status == WEFT_OK ? printed : status;
 }

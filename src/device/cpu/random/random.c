@@ -8,12 +8,11 @@
 #include "device/cpu/random/random.h"
 
 #include "base/say.h"
+#include "device/cpu/random/race.h"
 #include "device/cpu/random/tasks.h"
 #include "order/update.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { IDLE_NS = 1000000 }; /* of virtual time, where all are idle */
 
@@ -23,9 +22,7 @@ struct machine {
     struct weft_holding holding;
     uint64_t calls;
     uint64_t arrived; /* stores that the tasks know of (weft_tasks_changed) */
-    bool raced;
-    void (*on_race)(const char *text, void *argument);
-    void *race_argument;
+    struct weft_races races;
 };
 
 static struct machine *m;
@@ -165,32 +162,9 @@ static void model_fence(void)
     task->fence = release(task);
 }
 
-static void say_race(const struct weft_conflict *conflict, enum weft_access_kind kind,
-                     const void *address, size_t bytes)
+static void access_bytes(const void *address, size_t bytes, enum weft_access_kind kind)
 {
-    static const char *const does[] = {"reads", "writes", "is about to reuse"};
-    char text[256];
-
-    snprintf(text, sizeof(text),
-             "race: %s %s %zu bytes at %p, not ordered after %s, which %s the byte at %p",
-             self()->name, does[kind], bytes, address, m->tasks->slot[conflict->task]->name,
-             conflict->wrote ? "wrote" : "read", (void *)conflict->address);
-    weft_err(WEFT_ERR_RACE, "%s", text);
-    if (m->on_race != NULL)
-        m->on_race(text, m->race_argument);
-}
-
-/* The race check; after the first race of a run there is none. */
-static void access_bytes(struct weft_model_task *task, const void *address, size_t bytes,
-                         enum weft_access_kind kind)
-{
-    struct weft_conflict conflict;
-
-    if (m->raced ||
-        weft_cells_access(&m->cells, address, bytes, kind, task->index, task->stamps, &conflict))
-        return;
-    m->raced = true;
-    say_race(&conflict, kind, address, bytes);
+    weft_races_check(&m->races, &m->cells, m->tasks, address, bytes, kind);
 }
 
 static void model_write(void *target, const void *source, size_t bytes, bool late)
@@ -199,7 +173,7 @@ static void model_write(void *target, const void *source, size_t bytes, bool lat
     const struct weft_store store = {
         .target = target, .source = source, .bytes = bytes, .late = late};
 
-    access_bytes(task, target, bytes, WEFT_ACCESS_WRITE);
+    access_bytes(target, bytes, WEFT_ACCESS_WRITE);
     make_store(task, &store, task->stamps[task->index]);
 }
 
@@ -218,12 +192,13 @@ static void model_read(const void *source, size_t bytes)
     struct weft_model_task *task = begin_call();
 
     weft_held_overlap(&m->holding, &task->held, source, bytes);
-    access_bytes(task, source, bytes, WEFT_ACCESS_READ);
+    access_bytes(source, bytes, WEFT_ACCESS_READ);
 }
 
 static void model_claim(const void *address, size_t bytes)
 {
-    access_bytes(begin_call(), address, bytes, WEFT_ACCESS_CLAIM);
+    begin_call();
+    access_bytes(address, bytes, WEFT_ACCESS_CLAIM);
 }
 
 static void model_forget(const void *address, size_t bytes)
@@ -387,9 +362,7 @@ static const struct weft_model model = {
 
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument)
 {
-    m->on_race = handler;
-    m->race_argument = argument;
-    m->raced = false;
+    m->races = (struct weft_races){.handler = handler, .argument = argument};
 }
 
 void weft_random_stack(size_t bytes)

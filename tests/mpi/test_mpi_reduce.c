@@ -1,0 +1,221 @@
+/*
+ * tests/mpi/test_mpi_reduce.c - every collective that computes, as mpi_coll.h says: operations that
+ * do not commute, in the order of the members; sums; places of the least and greatest.
+ */
+#include "mpi_coll.h"
+
+/* 2 x 2 matrices modulo a prime: associative, not commutative. */
+typedef struct matrix {
+    unsigned a, b, c, d;
+} matrix;
+
+static matrix times(matrix x, matrix y)
+{
+    const unsigned p = 9973;
+
+    return (matrix){(x.a * y.a + x.b * y.c) % p, (x.a * y.b + x.b * y.d) % p,
+                    (x.c * y.a + x.d * y.c) % p, (x.c * y.b + x.d * y.d) % p};
+}
+
+static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    MPI_Aint lower, extent;
+
+    MPI_Type_get_extent(*type, &lower, &extent);
+    for (int i = 0; i < *count; i++) {
+        matrix *x = (matrix *)((char *)in + i * extent),
+               *y = (matrix *)((char *)inout + i * extent);
+        *y = times(*x, *y);
+    }
+}
+
+static matrix matrix_of(int who, int i)
+{
+    return (matrix){
+        mix((uint32_t)who, (uint32_t)i, 1) % 9973, mix((uint32_t)who, (uint32_t)i, 2) % 9973,
+        mix((uint32_t)who, (uint32_t)i, 3) % 9973, mix((uint32_t)who, (uint32_t)i, 4) % 9973};
+}
+
+/* Elements i of members first to last, put together. */
+static matrix product(int first, int last, int i)
+{
+    matrix x = matrix_of(first, i);
+
+    for (int k = first + 1; k <= last; k++)
+        x = times(x, matrix_of(k, i));
+    return x;
+}
+
+static int same(matrix x, matrix y)
+{
+    return memcmp(&x, &y, sizeof(x)) == 0;
+}
+
+/* `gap` unused matrices behind each, in the datatype. */
+static void ordered(int count, int root, int gap)
+{
+    MPI_Datatype four, type;
+    MPI_Op op;
+    const int step = 1 + gap;
+    matrix *mine = memory((size_t)(count * n * step) * sizeof(matrix));
+    matrix *all = memory((size_t)(count * n * step) * sizeof(matrix));
+
+    MPI_Type_contiguous(4, MPI_UNSIGNED, &four);
+    MPI_Type_create_resized(four, 0, (MPI_Aint)sizeof(matrix) * step, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(multiply, 0, &op);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        for (int i = 0; i < count * n; i++)
+            mine[i * step] = matrix_of(me, i);
+#define RESET()                                                                                    \
+    memset(all, 0x11, (size_t)(count * n * step) * sizeof(matrix));                                \
+    if (in_place)                                                                                  \
+    memcpy(all, mine, (size_t)(count * n * step) * sizeof(matrix))
+        RESET();
+        CALL(Reduce, in_place && me == root ? MPI_IN_PLACE : mine, all, count, type, op, root);
+        for (int i = 0; me == root && i < count; i++)
+            CHECK(same(all[i * step], product(0, n - 1, i)));
+        RESET();
+        CALL(Allreduce, in_place ? MPI_IN_PLACE : mine, all, count, type, op);
+        for (int i = 0; i < count; i++)
+            CHECK(same(all[i * step], product(0, n - 1, i)));
+        RESET();
+        CALL(Scan, in_place ? MPI_IN_PLACE : mine, all, count, type, op);
+        for (int i = 0; i < count; i++)
+            CHECK(same(all[i * step], product(0, me, i)));
+        RESET();
+        CALL(Exscan, in_place ? MPI_IN_PLACE : mine, all, count, type, op);
+        for (int i = 0; me > 0 && i < count; i++)
+            CHECK(same(all[i * step], product(0, me - 1, i)));
+        RESET();
+        CALL(Reduce_scatter_block, in_place ? MPI_IN_PLACE : mine, all, count, type, op);
+        for (int i = 0; i < count; i++)
+            CHECK(same(all[i * step], product(0, n - 1, me * count + i)));
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    MPI_Type_free(&four);
+    free(mine);
+    free(all);
+}
+
+/* The standard's operations, on numbers whose sums are exact. */
+static void sums(int count, int root)
+{
+    int *mine = filled(count * n, me), *all = memory((size_t)(count * n) * sizeof(int));
+    int *counts = memory((size_t)n * sizeof(int)), before = 0;
+
+    for (int in_place = 0; in_place < 2; in_place++) {
+#define EXPECT_SUM(got, i)                                                                         \
+    do {                                                                                           \
+        int sum = 0;                                                                               \
+        for (int k = 0; k < n; k++)                                                                \
+            sum += value(k, i);                                                                    \
+        CHECK((got) == sum);                                                                       \
+    } while (0)
+        memcpy(all, mine, (size_t)(count * n) * sizeof(int));
+        CALL(Reduce, in_place && me == root ? MPI_IN_PLACE : mine, all, count, MPI_INT, MPI_SUM,
+             root);
+        for (int i = 0; me == root && i < count; i++)
+            EXPECT_SUM(all[i], i);
+        memcpy(all, mine, (size_t)(count * n) * sizeof(int));
+        CALL(Allreduce, in_place ? MPI_IN_PLACE : mine, all, count, MPI_INT, MPI_SUM);
+        for (int i = 0; i < count; i++)
+            EXPECT_SUM(all[i], i);
+        before = 0;
+        for (int k = 0, left = count * n; k < n; k++) {
+            counts[k] =
+                k == n - 1 ? left : (int)(mix((uint32_t)k, 3, 3) % (uint32_t)(left / 2 + 1));
+            left -= counts[k];
+            before += k < me ? counts[k] : 0;
+        }
+        memcpy(all, mine, (size_t)(count * n) * sizeof(int));
+        CALL(Reduce_scatter, in_place ? MPI_IN_PLACE : mine, all, counts, MPI_INT, MPI_SUM);
+        for (int i = 0; i < counts[me]; i++)
+            EXPECT_SUM(all[i], before + i);
+    }
+    free(mine);
+    free(all);
+    free(counts);
+}
+
+static void indexes(void)
+{
+    struct pair {
+        double value;
+        int index;
+    } mine = {me % 3 == 1 ? -5 : me, me}, all;
+
+    CALL(Allreduce, &mine, &all, 1, MPI_DOUBLE_INT, MPI_MINLOC);
+    CHECK(n > 1 ? all.value == -5 && all.index == 1 : all.index == 0);
+    CALL(Allreduce, &mine, &all, 1, MPI_DOUBLE_INT, MPI_MAXLOC);
+    int best = 0;
+    for (int k = 0; k < n; k++)
+        best = k % 3 != 1 && k > best ? k : best;
+    CHECK(all.index == best && all.value == best);
+}
+
+/* The operation and the datatype are freed while a reduction is under way that uses both. */
+static void freed(void)
+{
+    const matrix mine = matrix_of(me, 0);
+    matrix all;
+    MPI_Datatype four;
+    MPI_Op op;
+    MPI_Request request;
+
+    MPI_Type_contiguous(4, MPI_UNSIGNED, &four);
+    MPI_Type_commit(&four);
+    MPI_Op_create(multiply, 0, &op);
+    MPI_Iallreduce(&mine, &all, 1, four, op, comm, &request);
+    MPI_Op_free(&op);
+    MPI_Type_free(&four);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(same(all, product(0, n - 1, 0)));
+}
+
+/* A collective of several rounds goes on while its members compute and call nothing. */
+static void alone(int count)
+{
+    volatile double *out = memory((size_t)count * sizeof(double));
+    double *in = memory((size_t)count * sizeof(double));
+    MPI_Request request;
+
+    for (int i = 0; i < count; i++) {
+        in[i] = me + 1;
+        out[i] = -1;
+    }
+    MPI_Barrier(comm);
+    MPI_Iallreduce(in, (void *)(uintptr_t)out, count, MPI_DOUBLE, MPI_SUM, comm, &request);
+    const double end = MPI_Wtime() + 20;
+    while (out[0] != n * (n + 1) / 2 || out[count - 1] != n * (n + 1) / 2)
+        CHECK(MPI_Wtime() < end);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    free(in);
+    free((void *)(uintptr_t)out);
+}
+
+static void all_reductions(void)
+{
+    for (int c = 0; c < SIZES; c++) {
+        sums(sizes[c], c % n);
+        if (sizes[c] < 1000)
+            ordered(sizes[c], c % n, c % 2);
+    }
+    for (int root = 0; root < n; root++)
+        ordered(2, root, 0);
+    indexes();
+    if (nonblocking)
+        freed();
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    on_communicators(all_reductions);
+    use(MPI_COMM_WORLD);
+    alone(1);
+    alone(100000);
+    MPI_Finalize();
+    return 0;
+}
