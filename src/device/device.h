@@ -64,7 +64,10 @@ struct weft_launch {
     uint64_t *seen;
 };
 
-/* Copies of one stream take effect in order; each task of the host has a stream of its own. */
+/*
+ * Copies of one stream take effect in order; each task of the host has a stream of its own. What
+ * RECEIVE is given may be gathered until it is marked or waited for.
+ */
 enum weft_device_stream {
     WEFT_STREAM_CALLER,
     WEFT_STREAM_TABLES,

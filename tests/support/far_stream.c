@@ -44,9 +44,9 @@ static void *stream_main(void *argument)
 
     pthread_mutex_lock(&stream->lock);
     for (;;) {
-        while (stream->given == stream->done && !stream->stop)
+        while (stream->told == stream->done && !stream->stop)
             pthread_cond_wait(&stream->changed, &stream->lock);
-        if (stream->given == stream->done)
+        if (stream->told == stream->done)
             break;
         const struct far_work work = stream->queue[stream->done % FAR_WORK_MOST];
         pthread_mutex_unlock(&stream->lock);
@@ -74,11 +74,18 @@ void far_stream_open(struct far_stream *stream, enum weft_device_stream which,
         abort();
 }
 
+/* All that it was given is to be done. With the lock. */
+static void tell(struct far_stream *stream)
+{
+    stream->told = stream->given;
+    pthread_cond_broadcast(&stream->changed);
+}
+
 void far_stream_close(struct far_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     stream->stop = true;
-    pthread_cond_broadcast(&stream->changed);
+    tell(stream);
     pthread_mutex_unlock(&stream->lock);
     pthread_join(stream->thread, NULL);
 }
@@ -91,10 +98,13 @@ weft_status far_stream_give(struct far_stream *stream, const struct far_work *wo
     if (work->kind == FAR_COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
         return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");
     pthread_mutex_lock(&stream->lock);
-    while (stream->given - stream->done == FAR_WORK_MOST)
+    while (stream->given - stream->done == FAR_WORK_MOST) {
+        tell(stream);
         pthread_cond_wait(&stream->changed, &stream->lock);
+    }
     stream->queue[stream->given++ % FAR_WORK_MOST] = *work;
-    pthread_cond_broadcast(&stream->changed);
+    if (stream->which != WEFT_STREAM_RECEIVE) /* it gathers until a mark, as a GPU's does */
+        tell(stream);
     pthread_mutex_unlock(&stream->lock);
     return WEFT_OK;
 }
@@ -103,6 +113,7 @@ void far_stream_wait(struct far_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     const uint64_t given = stream->given;
+    tell(stream);
     while (stream->done < given)
         pthread_cond_wait(&stream->changed, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
@@ -112,6 +123,7 @@ uint64_t far_stream_given(struct far_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     const uint64_t given = stream->given;
+    tell(stream);
     pthread_mutex_unlock(&stream->lock);
     return given;
 }

@@ -27,7 +27,7 @@ struct far_stream {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct far_work queue[FAR_WORK_MOST];
-    uint64_t given, done;
+    uint64_t given, told, done; /* told: so much of it is to be done */
     bool stop;
 };
 
@@ -42,7 +42,7 @@ weft_status far_stream_give(struct far_stream *stream, const struct far_work *wo
 /* Until all that was given before is done. */
 void far_stream_wait(struct far_stream *stream);
 
-/* How much it was given so far, and whether so much is done. */
+/* A mark: how much it was given so far, all of which is to be done; and whether so much is. */
 uint64_t far_stream_given(struct far_stream *stream);
 bool far_stream_passed(struct far_stream *stream, uint64_t given);
 

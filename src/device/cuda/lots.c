@@ -70,7 +70,8 @@ static weft_status give(struct weft_device *d)
     weft_status status = weft_cuda_block_give(d, filling->pieces, filling->words, &given);
     if (status == WEFT_OK && !given)
         status = replay(d);
-    filling->pieces = filling->words = filling->bytes = 0;
+    if (status == WEFT_OK) /* else it is given again, or nothing more is */
+        filling->pieces = filling->words = filling->bytes = 0;
     return status;
 }
 

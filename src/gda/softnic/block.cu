@@ -20,12 +20,12 @@ WEFT_INLINE bool told_to_leave(struct weft_beside_control *control, uint32_t tur
                                volatile uint32_t *told)
 {
     if (threadIdx.x == 0 && weft_load_relaxed_u32(&control->leave[blockIdx.x].word) == turn) {
-        weft_polled();
+        weft_fence_release(ORDER_nic_rung); /* for the others, too */
         *told = 1;
     }
     if (weft_nic_first(*told) == 0)
         return false;
-    weft_polled(); /* what ranks rang for is visible in the last turn */
+    weft_fence_release(ORDER_nic_rung); /* what ranks rang for is visible in the last turn */
     __syncwarp();
     return true;
 }

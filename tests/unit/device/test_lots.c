@@ -23,6 +23,7 @@ static size_t sourced;
 static uint64_t landed; /* lots */
 static uint32_t lot_pieces[2], lot_words[2];
 static uint64_t launches_given, by_stream, by_lots;
+static bool refused; /* the next lot: the block cannot be launched */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -146,6 +147,10 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     *has = d->block.stays;
     if (!*has)
         return WEFT_OK;
+    if (refused) {
+        refused = false;
+        return WEFT_ERR_DEVICE;
+    }
     assert_true(landed + 2 > d->block.lots_given);
     lot_pieces[number % 2] = pieces;
     lot_words[number % 2] = words;
@@ -263,6 +268,29 @@ static void test_words(void **unused)
     pass(mark);
 }
 
+/* What is in a lot that could not be given is not lost in silence: it comes with what follows. */
+static void test_refused(void **unused)
+{
+    static const unsigned char late[40] = {1};
+    uint64_t mark;
+
+    (void)unused;
+    if (!device.block.stays)
+        other_kernel();
+    assert_int_equal(weft_cuda_wait(&device, WEFT_STREAM_RECEIVE), WEFT_OK);
+    memset(model + 8, 0x5a, 4);
+    assert_int_equal(
+        weft_cuda_store(&device, WEFT_STREAM_RECEIVE, (uint32_t *)(void *)(memory + 8), 0x5a5a5a5a),
+        WEFT_OK);
+    refused = true;
+    memcpy(model + 10, late, sizeof(late)); /* meets the word, which must go first */
+    assert_int_equal(weft_cuda_copy(&device, WEFT_STREAM_RECEIVE, memory + 10, late, sizeof(late)),
+                     WEFT_OK);
+    assert_false(refused);
+    assert_int_equal(weft_cuda_mark(&device, WEFT_STREAM_RECEIVE, &mark), WEFT_OK);
+    pass(mark);
+}
+
 int main(void)
 {
     static const struct weft_cuda_driver driver = {.context_use = use,
@@ -277,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_refused),
     };
 
     device.driver = &driver;

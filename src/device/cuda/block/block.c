@@ -76,10 +76,12 @@ void weft_cuda_block_close(struct weft_device *d)
         d->driver->module_unload(block->module);
 }
 
-/* Whether no block will take another errand. What it has answered is visible then. */
+/* Whether no block will take another errand. What it has answered is visible then. Without the
+ * block's lock a guess. */
 static bool is_gone(const struct weft_block *block)
 {
-    return weft_load_acquire_u64(&block->control->turn.word[1], ORDER_command_space) == block->turn;
+    const uint64_t left = weft_load_acquire_u64(&block->control->turn.word[1], ORDER_command_space);
+    return left == __atomic_load_n(&block->turn, __ATOMIC_RELAXED);
 }
 
 static uint64_t landed(const struct weft_block *block)
@@ -109,7 +111,7 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
                                          block->stream, arguments, NULL);
     weft_unlock(&d->giving);
     if (result == CUDA_SUCCESS)
-        block->turn = turn;
+        __atomic_store_n(&block->turn, turn, __ATOMIC_RELAXED); /* the receive task looks */
     return weft_cuda_error(result, "launching the service block");
 }
 
@@ -117,15 +119,18 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 static weft_status dismiss(struct weft_device *d)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
+    const struct weft_block *block = &d->block;
 
     weft_command_push(&d->block.errands, (const struct weft_command *)&leave, NULL, 0, true);
-    const weft_status status = is_gone(&d->block) && landed(&d->block) != d->block.lots_given
-                                   ? launch(d, 0, LEASE)
-                                   : WEFT_OK;
     d->driver->context_use(d->context);
-    return status != WEFT_OK
-               ? status
-               : weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
+    weft_status status =
+        weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
+    if (status == WEFT_OK && landed(block) != block->lots_given) { /* it had left before them */
+        status = launch(d, 0, LEASE);
+        if (status == WEFT_OK)
+            status = weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
+    }
+    return status;
 }
 
 weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)

@@ -1,0 +1,235 @@
+/*
+ * The host's side of a GPU's service block (device/cuda/block/block.c) without a GPU: lots and
+ * other errands at random, while kernels begin and end, and a block that leaves by its lease, which
+ * the host sees late. Each is done once and in order; with a kernel's end all lots have landed.
+ */
+#define WEFT_BLOCK_IMAGE __FILE__ /* any file: nobody loads it */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "device/cuda/block/block.c"
+
+enum { STEPS = 20000 };
+
+static struct weft_device device;
+static uint32_t launches;
+static uint64_t done, wanted; /* errands that are no lots */
+
+static uint32_t any_below(uint32_t end)
+{
+    static uint64_t state = 11;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % end;
+}
+
+/* ---- the block: it has seen that there is nothing, and says later that it has left ------------
+ */
+
+static struct {
+    uint32_t next;
+    uint64_t turn;
+    bool there, leaves;
+} gpu;
+
+static void go(void)
+{
+    device.block.control->turn.word[1] = gpu.turn;
+    gpu.there = gpu.leaves = false;
+}
+
+static void serve_one(struct weft_errand *errand)
+{
+    struct weft_command_producer answer = {
+        .lines = device.block.control->answer, .depth = WEFT_BLOCK_DEPTH, .head = gpu.next++};
+
+    if (errand->kind == WEFT_ERRAND_LAND) {
+        struct weft_lot *lot = (struct weft_lot *)(uintptr_t)errand->address;
+        const uint64_t last = errand->data[2] - 1;
+        assert_ptr_equal(lot, device.block.lots[(last + 1) % 2]);
+        assert_int_equal(device.block.lots[last % 2]->landed, last);
+        lot->landed = last + 1;
+    } else {
+        assert_int_equal(errand->data[0], done);
+        done++;
+    }
+    weft_command_push(&answer, (const struct weft_command *)errand, NULL, 0, true);
+}
+
+static void step(void)
+{
+    const struct weft_command_consumer errands = {.lines = device.block.control->errand,
+                                                  .depth = WEFT_BLOCK_DEPTH};
+    struct weft_errand errand;
+
+    if (!gpu.there)
+        return;
+    if (gpu.leaves)
+        go();
+    else if (!weft_line_read(&errands, gpu.next, (unsigned char *)&errand, true))
+        gpu.leaves = any_below(4) == 0;
+    else if (errand.kind == WEFT_ERRAND_LEAVE)
+        go();
+    else
+        serve_one(&errand);
+}
+
+/* ---- the driver ---------------------------------------------------------------------------------
+ */
+
+static CUresult use(CUcontext context)
+{
+    (void)context;
+    return CUDA_SUCCESS;
+}
+static CUresult query(CUstream stream)
+{
+    (void)stream;
+    step();
+    return CUDA_ERROR_NOT_READY;
+}
+static CUresult stream_wait(CUstream stream)
+{
+    (void)stream;
+    while (gpu.there)
+        step();
+    return CUDA_SUCCESS;
+}
+static CUresult launch_block(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                             unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                             CUstream stream, void **arguments, void **extra)
+{
+    (void)function, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+    (void)stream, (void)extra;
+    assert_false(gpu.there);
+    memcpy(&gpu.next, arguments[1], sizeof(gpu.next));
+    memcpy(&gpu.turn, arguments[3], sizeof(gpu.turn));
+    gpu.there = true;
+    device.block.control->turn.word[0] = gpu.turn;
+    launches++;
+    return CUDA_SUCCESS;
+}
+
+weft_status weft_cuda_error(CUresult result, const char *what)
+{
+    (void)what;
+    return result == CUDA_SUCCESS ? WEFT_OK : WEFT_ERR_DEVICE;
+}
+
+void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes)
+{
+    (void)d;
+    return calloc(1, bytes);
+}
+
+void weft_cuda_host_free(struct weft_device *d, void *memory)
+{
+    (void)d;
+    free(memory);
+}
+
+static CUresult load(CUmodule *module, const void *image)
+{
+    (void)module, (void)image;
+    return CUDA_SUCCESS;
+}
+static CUresult find(CUfunction *function, CUmodule module, const char *name)
+{
+    (void)function, (void)module, (void)name;
+    return CUDA_SUCCESS;
+}
+static CUresult create(CUstream *stream, unsigned flags, int priority)
+{
+    (void)stream, (void)flags, (void)priority;
+    return CUDA_SUCCESS;
+}
+
+/* ---- the test ----------------------------------------------------------------------------------
+ */
+
+/* As lots.c: at most two are open. */
+static void give_lot(void)
+{
+    bool given;
+    uint64_t there;
+
+    do {
+        assert_int_equal(weft_cuda_block_landed(&device, &there), WEFT_OK);
+        step();
+    } while (there + 1 < device.block.lots_given);
+    assert_int_equal(weft_cuda_block_give(&device, 1, 1, &given), WEFT_OK);
+    assert_true(given == device.block.stays);
+}
+
+static void serve_some(void)
+{
+    struct weft_errand errands[40] = {0};
+    const size_t count = 1 + any_below(40);
+
+    for (size_t i = 0; i < count; i++)
+        errands[i] = (struct weft_errand){.kind = WEFT_ERRAND_STORE, .data = {wanted++}};
+    assert_int_equal(weft_cuda_serve(&device, errands, count), WEFT_OK);
+    assert_int_equal(done, wanted);
+}
+
+static void serve_brief(void)
+{
+    struct weft_errand errand = {.kind = WEFT_ERRAND_STORE, .data = {wanted}};
+
+    wanted += weft_cuda_serve_now(&device, &errand);
+    assert_int_equal(done, wanted);
+}
+
+static void other_kernel(void)
+{
+    if (!device.block.stays) {
+        assert_int_equal(weft_cuda_block_stay(&device, true, any_below(2) == 0), WEFT_OK);
+        return;
+    }
+    assert_int_equal(weft_cuda_block_leave(&device), WEFT_OK);
+    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_false(gpu.there);
+}
+
+static void test_random(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_cuda_block_open(&device), WEFT_OK);
+    for (int i = 0; i < STEPS; i++) {
+        const uint32_t what = any_below(16);
+        if (what < 6)
+            give_lot();
+        else if (what < 7)
+            serve_some();
+        else if (what < 9)
+            serve_brief();
+        else if (what < 11)
+            other_kernel();
+        else
+            step();
+    }
+    if (device.block.stays)
+        other_kernel();
+    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_true(device.block.lots_given > STEPS / 10 && launches > STEPS / 20);
+    weft_cuda_block_close(&device);
+}
+
+int main(void)
+{
+    static const struct weft_cuda_driver driver = {.context_use = use,
+                                                   .stream_query = query,
+                                                   .stream_wait = stream_wait,
+                                                   .launch_plain = launch_block,
+                                                   .module_load = load,
+                                                   .module_function = find,
+                                                   .stream_create = create};
+    static const struct weft_config config;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+
+    device.driver = &driver;
+    device.config = &config;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
