@@ -209,9 +209,9 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
 /* All earlier puts and updates of the window are visible, their sources free, and fetches done. */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
 /*
- * Orders this rank's earlier stores and puts before its later puts and relaxed notifies. Puts are
- * ordered for each target by itself: what must be seen by one rank before another is told needs
- * weft_flush.
+ * Orders this rank's earlier stores and puts before its later relaxed notifies, and before its
+ * later puts of 4 or 8 aligned bytes, which a rank may wait for (weft_wait_until). Puts are ordered
+ * for each target by itself: what must be seen by one rank before another is told needs weft_flush.
  */
 WEFT_FN void weft_fence(weft_self *self);
 
