@@ -85,13 +85,13 @@ static int find_library(const struct weft_session *session, int device, uint64_t
         result = find(session, record->device, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
-#define GIVE_IN(name)
-#define GIVE_OUT(name) memcpy(&answer[given++], &call.name, sizeof(call.name));
-#define GIVE_STREAM(name)
-#define GIVE_EVENT(name)
-#define GIVE_FUNCTION(name)
-#define GIVE_LIBRARY(name)
-#define GIVE(kind, type, name) GIVE_##kind(name)
+#define GIVE_IN(type, name)
+#define GIVE_OUT(type, name) memcpy(&answer[given++], &call.name, sizeof(type));
+#define GIVE_STREAM(type, name)
+#define GIVE_EVENT(type, name)
+#define GIVE_FUNCTION(type, name)
+#define GIVE_LIBRARY(type, name)
+#define GIVE(kind, type, name) GIVE_##kind(type, name)
 
 #define WEFT_CALL(name, class, ...)                                                                \
     static int take_##name(struct weft_session *session, struct weft_record *record,               \
