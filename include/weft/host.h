@@ -63,8 +63,8 @@ WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int 
 WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 
 /*
- * As weft_fence: for each target by itself, earlier puts are seen before later ones, also by who
- * polls a word with acquire loads. Does not block.
+ * As weft_fence: for each target by itself, earlier puts are seen before later ones of 4 or 8
+ * aligned bytes, also by who polls such a word with acquire loads. Does not block.
  */
 WEFT_API weft_status weft_host_fence(weft_job *job);
 

@@ -10,6 +10,7 @@
 #ifndef WEFT_ABI_LOT_H
 #define WEFT_ABI_LOT_H
 
+#include <assert.h>
 #include <stdint.h>
 
 enum {
@@ -29,6 +30,9 @@ struct weft_lot_word {
     uint64_t to; /* aligned */
     uint64_t value;
 };
+
+static_assert(sizeof(struct weft_lot_piece) == 16 && sizeof(struct weft_lot_word) == 16,
+              "read by a lane each");
 
 struct weft_lot {
     uint64_t landed; /* the number of the lot, by the device, when all is there */

@@ -31,8 +31,8 @@ struct weft_block {
 /* What came by the receive stream and goes by the block (lots.c). The receive task's own. */
 struct weft_cuda_filling {
     uint32_t pieces, words, bytes; /* in the lot that is being filled */
-    bool by_stream;                /* the stream has something to do, as far as is known, */
-    bool unmarked;                 /* and was given it after the last mark */
+    bool by_stream;                /* the stream has something to do, as far as is known */
+    bool unmarked;                 /* the stream was given something after the last mark */
     struct {
         uint64_t lots; /* given when it was set */
         bool event;    /* it is the stream's, too */
