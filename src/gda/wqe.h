@@ -35,6 +35,16 @@ WEFT_INLINE void weft_wqe_control(struct weft_wqe *wqe, uint32_t opcode, uint64_
         wqe->word[i] = 0;
 }
 
+/* Of a request that was put together: another index, and a completion, if it has none. */
+WEFT_INLINE void weft_wqe_number(struct weft_wqe *wqe, uint64_t index, bool complete)
+{
+    const uint64_t mask = 0xffff00;
+
+    wqe->word[0] =
+        (wqe->word[0] & ~mask) | ((uint64_t)weft_be32((uint32_t)(index & 0xffff) << 8) & mask);
+    wqe->word[1] |= complete ? (uint64_t)WEFT_MLX5_COMPLETE << 24 : 0;
+}
+
 WEFT_INLINE void weft_wqe_remote(struct weft_wqe *wqe, struct weft_gda_remote to)
 {
     wqe->word[2] = weft_be64(to.address);

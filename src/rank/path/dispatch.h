@@ -136,20 +136,31 @@ WEFT_INLINE bool weft_path_stores(const weft_self *self, const struct weft_route
 }
 
 /*
- * To this process's host program, or from it to a rank, where the two have no counter in common:
- * this rank moves the data, and the host brings the notification behind them. All threads.
+ * To a rank or the host program of this process, where the two have no counter in common: by the
+ * queue; or this rank moves the data, and the notification comes behind them. All threads.
  */
 WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_route to, int target,
                                    size_t offset, const void *source, struct weft_shape shape,
                                    int tag)
 {
     const struct weft_shape nothing = {0, 1, 0, 0};
+    const bool queued = to.way == WEFT_WAY_QUEUE;
 
+    weft_join(self);
+    if (queued && weft_queue_put(self, win, to, target, offset, source, shape, tag))
+        return;
     weft_path_meet(self, to.process);
     weft_copy_direct(self, to.address + offset, source, &shape);
     weft_join(self);
-    if (tag >= 0 && weft_leads(self))
+    if (!weft_leads(self))
+        return;
+    if (tag < 0)
+        weft_count_nudge(self->state->exposed);
+    else if (queued)
+        weft_queue_notify(self, to.process, to.slot, (uint32_t)tag);
+    else
         weft_proxy_put(self, win, to, target, offset, NULL, nothing, tag);
+    weft_turn(self);
 }
 
 /* A put that has been checked, by its way. All threads. */
@@ -160,16 +171,13 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
     if (to->exposed == NULL && to->process == self->process) {
-        if (to->way == WEFT_WAY_QUEUE)
-            weft_queue_put_here(self, win, *to, target, offset, source, *shape, tag);
-        else
-            weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
+        weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
         if (WEFT_UNLIKELY(self->queues != NULL) &&
-            weft_queue_takes(self, win, *to, target, offset, source, *shape, tag))
+            weft_queue_put(self, win, *to, target, offset, source, *shape, tag))
             return;
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;

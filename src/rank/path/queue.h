@@ -41,48 +41,39 @@ WEFT_COLD struct weft_gda_remote weft_queue_remote(weft_self *self, weft_win win
     return remote;
 }
 
-/* What was fetched there, after its completion was seen. */
-WEFT_COLD void weft_queue_from_sink(unsigned char *to, const unsigned char *sink, size_t bytes)
+/* Bytes of a source, or what was fetched, after its completion was seen. */
+WEFT_COLD void weft_queue_read(unsigned char *to, const unsigned char *from, size_t bytes)
 {
 #ifdef __CUDACC__
     for (size_t i = 0; i < bytes; i++)
-        to[i] = ((const volatile unsigned char *)sink)[i];
+        to[i] = ((const volatile unsigned char *)from)[i];
 #else
-    weft_read_shared(to, sink, bytes);
+    weft_read_shared(to, from, bytes);
 #endif
 }
 
 /* ---- puts and notices ------------------------------------------------------------------------ */
 
-/* One row, or a piece of it, from its own bytes or by key. False: the rank is about to end. */
-WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_remote to,
-                                const unsigned char *source, uint64_t bytes, uint32_t lkey)
+/* One row, in pieces, from its own bytes or by key. False: the rank is about to end. */
+WEFT_INLINE bool weft_queue_write(weft_self *self, int process, struct weft_gda_remote to,
+                                  const unsigned char *source, uint64_t bytes, uint32_t lkey)
 {
-    struct weft_gda_queue *const queue = &self->queues[process];
+    const uint32_t qpn = self->queues[process].qpn;
+    const bool inside = bytes <= WEFT_MLX5_INLINE_MOST;
+    struct weft_wqe wqe;
 
     while (bytes != 0) {
         const uint32_t piece = bytes < WEFT_MLX5_BYTES ? (uint32_t)bytes : WEFT_MLX5_BYTES;
-        const bool inside = bytes <= WEFT_MLX5_INLINE_MOST;
-        const uint32_t slots = inside && bytes > WEFT_MLX5_INLINE_SLOT ? 2 : 1;
-        struct weft_wqe wqe;
-
-        if (!weft_queue_room(self, process, slots))
-            return false;
-        const bool complete = weft_queue_completes(queue, slots);
         if (inside) {
             unsigned char data[WEFT_MLX5_INLINE_MOST];
-#ifdef __CUDACC__
-            for (uint32_t i = 0; i < piece; i++)
-                data[i] = source[i];
-#else
-            weft_read_shared(data, source, piece);
-#endif
-            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, complete);
+            weft_queue_read(data, source, piece);
+            weft_wqe_inline(&wqe, 0, qpn, to, data, piece, false);
         } else {
             const struct weft_gda_local from = {(uint64_t)(uintptr_t)source, piece, lkey};
-            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, complete);
+            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, 0, qpn, to, from, false);
         }
-        weft_queue_post(self, process, &wqe, false);
+        if (!weft_queue_post(self, process, &wqe, false))
+            return false;
         to.address += piece;
         source += piece;
         bytes -= piece;
@@ -99,9 +90,7 @@ WEFT_COLD void weft_queue_count(weft_self *self, int process, uint32_t slot, uin
     const struct weft_gda_local old = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
     struct weft_wqe wqe;
 
-    if (!weft_queue_room(self, process, 1))
-        return;
-    weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, queue->posted, queue->qpn, word, 1, 0, old, true);
+    weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, 0, queue->qpn, word, 1, 0, old, true);
     weft_queue_post(self, process, &wqe, true);
 }
 
@@ -112,71 +101,41 @@ WEFT_COLD void weft_queue_notify(weft_self *self, int process, uint32_t slot, ui
     weft_queue_posted(self, process);
 }
 
-/* False: the NIC does not know the memory, and nothing has been done. All threads, which have met.
+/*
+ * False: the NIC does not know the memory; it goes another way, and the queue is empty. (By value,
+ * as in weft_proxy_put.) All threads, which have met.
  */
-WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_route *to,
-                              int target, size_t offset, const void *source,
-                              const struct weft_shape *shape, int tag)
+WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, struct weft_route to, int target,
+                              size_t offset, const void *source, struct weft_shape shape, int tag)
 {
-    const bool empty = shape->width == 0;
-    const bool inside = empty || shape->width <= WEFT_MLX5_INLINE_MOST;
+    const bool empty = shape.width == 0;
+    const bool inside = empty || shape.width <= WEFT_MLX5_INLINE_MOST;
     const uint32_t lkey =
-        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(shape, shape->source_pitch));
+        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(&shape, shape.source_pitch));
+    const unsigned char *from = (const unsigned char *)source;
     struct weft_gda_remote remote = {0, 1};
 
     if (!empty)
         remote =
-            weft_queue_remote(self, win, to, target, offset, weft_queue_span(shape, shape->pitch));
-    if (remote.rkey == 0 || (!inside && lkey == 0))
+            weft_queue_remote(self, win, &to, target, offset, weft_queue_span(&shape, shape.pitch));
+    if (!weft_is_queued(self, to.process, to.slot) || remote.rkey == 0 || (!inside && lkey == 0)) {
+        if (weft_leads(self))
+            weft_queue_settle(self, to.process);
         return false;
+    }
     if (!weft_leads(self))
         return true;
-    weft_queue_enter(self, to->process);
-    for (size_t row = 0; row < shape->height && !empty; row++) {
-        const unsigned char *const from = (const unsigned char *)source + row * shape->source_pitch;
-        if (!weft_queue_write(self, to->process, remote, from, shape->width, lkey))
+    weft_queue_enter(self, to.process);
+    for (size_t rows = empty ? 0 : shape.height; rows != 0; rows--) {
+        if (!weft_queue_write(self, to.process, remote, from, shape.width, lkey))
             return true;
-        remote.address += shape->pitch;
+        remote.address += shape.pitch;
+        from += shape.source_pitch;
     }
     if (tag >= 0)
-        weft_queue_count(self, to->process, to->slot, (uint32_t)tag);
-    weft_queue_posted(self, to->process);
+        weft_queue_count(self, to.process, to.slot, (uint32_t)tag);
+    weft_queue_posted(self, to.process);
     return true;
-}
-
-/* False: it goes through the host, and the queue is empty. (By value, as in weft_proxy_put.) All
- * threads, which have met. */
-WEFT_COLD bool weft_queue_takes(weft_self *self, weft_win win, struct weft_route to, int target,
-                                size_t offset, const void *source, struct weft_shape shape, int tag)
-{
-    if (weft_is_queued(self, to.process, to.slot) &&
-        weft_queue_put(self, win, &to, target, offset, source, &shape, tag))
-        return true;
-    if (weft_leads(self))
-        weft_queue_settle(self, to.process);
-    return false;
-}
-
-/* The same to a rank of this process, which is mapped. All threads. */
-WEFT_COLD void weft_queue_put_here(weft_self *self, weft_win win, struct weft_route to, int target,
-                                   size_t offset, const void *source, struct weft_shape shape,
-                                   int tag)
-{
-    weft_join(self);
-    if (weft_queue_put(self, win, &to, target, offset, source, &shape, tag))
-        return;
-    if (weft_leads(self))
-        weft_settle(self, to.process);
-    weft_join(self);
-    weft_copy_direct(self, to.address + offset, source, &shape);
-    weft_join(self);
-    if (!weft_leads(self))
-        return;
-    if (tag >= 0)
-        weft_queue_notify(self, to.process, to.slot, (uint32_t)tag);
-    else
-        weft_count_nudge(self->state->exposed);
-    weft_turn(self);
 }
 
 /* ---- gets and atomics ------------------------------------------------------------------------ */
@@ -216,10 +175,9 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
             here.address = queue->sink;
             here.lkey = queue->sink_lkey;
         }
-        if (!weft_queue_room(self, route->process, 1))
+        weft_wqe_move(&wqe, WEFT_MLX5_READ, 0, queue->qpn, remote, here, true);
+        if (!weft_queue_post(self, route->process, &wqe, true))
             return true;
-        weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, remote, here, true);
-        weft_queue_post(self, route->process, &wqe, true);
         remote.address += shape->source_pitch;
     }
     weft_queue_posted(self, route->process);
@@ -227,7 +185,7 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
         return true;
     weft_queue_await(self, route->process, queue->posted);
     if (by_sink)
-        weft_queue_from_sink(to, (const unsigned char *)(uintptr_t)queue->sink, shape->width);
+        weft_queue_read(to, (const unsigned char *)(uintptr_t)queue->sink, shape->width);
     return true;
 }
 
@@ -252,17 +210,16 @@ WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct wef
     if (!weft_leads(self))
         return true;
     weft_queue_enter(self, to->process);
-    if (!weft_queue_room(self, to->process, 1))
+    weft_wqe_atomic(&wqe, change->how == WEFT_SUM ? WEFT_MLX5_FETCH_ADD : WEFT_MLX5_COMPARE_SWAP, 0,
+                    queue->qpn, word, change->value, change->expected, back, true);
+    if (!weft_queue_post(self, to->process, &wqe, true))
         return true;
-    weft_wqe_atomic(&wqe, change->how == WEFT_SUM ? WEFT_MLX5_FETCH_ADD : WEFT_MLX5_COMPARE_SWAP,
-                    queue->posted, queue->qpn, word, change->value, change->expected, back, true);
-    weft_queue_post(self, to->process, &wqe, true);
     weft_queue_posted(self, to->process);
     if (!now)
         return true;
     weft_queue_await(self, to->process, queue->posted);
-    weft_queue_from_sink((unsigned char *)&self->fetched,
-                         (const unsigned char *)(uintptr_t)back.address, 8);
+    weft_queue_read((unsigned char *)&self->fetched, (const unsigned char *)(uintptr_t)back.address,
+                    8);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /*
- * rank/path/queue_post.h - a rank's end of its queues: room, posting, ringing, waiting. What goes
+ * rank/path/queue_post.h - a rank's end of its queues: posting, ringing, waiting. What goes
  * by them is rank/path/queue.h's. All of this is the leader's.
  */
 #ifndef WEFT_RANK_PATH_QUEUE_POST_H
@@ -58,79 +58,114 @@ WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, in
 }
 
 /* A round of waiting for a queue. False: the rank is about to end. */
-WEFT_COLD bool weft_queue_wait(weft_self *self, const struct weft_gda_queue *queue, int process,
-                               uint32_t *rounds, uint32_t slots)
+WEFT_INLINE bool weft_queue_wait(weft_self *self, const struct weft_gda_queue *queue, int process,
+                                 uint32_t *rounds, uint32_t slots)
 {
     return weft_wait_round(self, rounds, WEFT_WAIT_QUEUE, (uint64_t)process,
                            queue->posted - queue->done, slots);
 }
 
-/* Slots of a shared queue are this rank's, and free. False: the rank is about to end. */
-WEFT_COLD bool weft_queue_reserve(weft_self *self, struct weft_gda_queue *queue, int process,
-                                  uint32_t slots)
+/* ---- posting --------------------------------------------------------------------------------- */
+
+/* What was written into the next slots is posted. wanted: its completion says that all before it is
+ * visible. */
+WEFT_INLINE void weft_queue_wrote(weft_self *self, struct weft_gda_queue *queue, uint32_t slots,
+                                  bool wanted)
 {
-    uint32_t rounds = 0;
-    bool stays = true;
-
-    weft_gda_reserve(queue, slots);
-    while (stays && !weft_gda_is_free(queue, slots)) {
-        if (!weft_gda_is_told(queue)) {
-            weft_gda_shared_ring(queue);
-            weft_queue_bell(self);
-        }
-        weft_queue_poll(self, queue, process);
-        if (!weft_gda_is_free(queue, slots))
-            stays = weft_queue_wait(self, queue, process, &rounds, slots);
-    }
-    weft_wait_over(self, rounds);
-    return stays;
-}
-
-/* Whether a request in the next slots asks for a completion, if its caller does not want one. */
-WEFT_INLINE bool weft_queue_completes(const struct weft_gda_queue *queue, uint32_t slots)
-{
-    return queue->shared != NULL && weft_gda_crosses(queue, slots);
-}
-
-/*
- * Into the ring, where there is room. wanted: the request has a completion that says that all
- * before it is visible.
- */
-WEFT_COLD void weft_queue_post(weft_self *self, int process, const struct weft_wqe *wqe,
-                               bool wanted)
-{
-    struct weft_gda_queue *const queue = &self->queues[process];
-    uint32_t rounds = 0;
-
-    weft_gda_write(queue, wqe);
-    while (queue->shared != NULL && !weft_gda_is_turn(queue)) /* waiting rings what is posted */
-        if (!weft_queue_wait(self, queue, process, &rounds, 0))
-            return;
-    weft_wait_over(self, rounds);
     self->unrung += queue->rung == queue->posted;
     self->unsettled += queue->dirty == 0;
     queue->dirty = 1;
-    weft_gda_wrote(queue, wqe->slots, wanted);
-    if (queue->shared != NULL)
-        weft_gda_publish(queue);
+    weft_gda_wrote(queue, slots, wanted);
 }
 
 /*
- * Has all that was posted complete: by a READ behind it. Writes have no completion of their own,
- * which would say only that the NIC has them. One slot is always left for it in a queue of its own.
+ * A READ behind all that was posted, which says by its completion that all is visible. Writes have
+ * no completion of their own, which would say only that the NIC has them.
  */
-WEFT_COLD void weft_queue_ask(weft_self *self, int process)
+WEFT_INLINE void weft_queue_last(const struct weft_gda_queue *queue, struct weft_wqe *wqe)
 {
-    struct weft_gda_queue *const queue = &self->queues[process];
     const struct weft_gda_remote from = {queue->counts, queue->counts_rkey};
     const struct weft_gda_local to = {queue->sink + WEFT_SINK_LAST, 8, queue->sink_lkey};
+
+    weft_wqe_move(wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
+}
+
+/* Has all that was posted to a queue of this rank alone complete. One slot is always left for it.
+ */
+WEFT_INLINE void weft_queue_ask_own(weft_self *self, struct weft_gda_queue *queue)
+{
     struct weft_wqe wqe;
 
-    if (queue->asked == queue->posted ||
-        (queue->shared != NULL && !weft_queue_reserve(self, queue, process, 1)))
+    if (queue->asked == queue->posted)
         return;
-    weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
-    weft_queue_post(self, process, &wqe, true);
+    weft_queue_last(queue, &wqe);
+    weft_gda_write(queue, &wqe);
+    weft_queue_wrote(self, queue, wqe.slots, true);
+}
+
+/* Has slots become free. */
+WEFT_COLD void weft_queue_press(weft_self *self, struct weft_gda_queue *queue)
+{
+    if (queue->shared == NULL) {
+        weft_queue_ask_own(self, queue);
+        weft_queue_ring(self, queue);
+    } else if (!weft_gda_is_told(queue)) {
+        weft_gda_shared_ring(queue);
+        weft_queue_bell(self);
+    }
+}
+
+WEFT_INLINE bool weft_queue_has_room(const struct weft_gda_queue *queue, uint32_t slots)
+{
+    return queue->shared != NULL ? weft_gda_is_free(queue, slots) : weft_gda_has_room(queue, slots);
+}
+
+/*
+ * Posts a request, in slots that it waits for, and gives it its number. wanted: as in
+ * weft_queue_wrote; in a shared queue it may get a completion all the same. False: the rank is
+ * about to end. (One function: where calls are within calls, each kernel pays for all of them with
+ * registers.)
+ */
+WEFT_COLD bool weft_queue_post(weft_self *self, int process, struct weft_wqe *wqe, bool wanted)
+{
+    struct weft_gda_queue *const queue = &self->queues[process];
+    uint32_t rounds = 0;
+
+    if (queue->shared != NULL)
+        weft_gda_reserve(queue, wqe->slots);
+    while (!weft_queue_has_room(queue, wqe->slots)) {
+        weft_queue_press(self, queue);
+        weft_queue_poll(self, queue, process);
+        if (!weft_queue_has_room(queue, wqe->slots) &&
+            !weft_queue_wait(self, queue, process, &rounds, wqe->slots))
+            return false;
+    }
+    weft_polled();
+    weft_wqe_number(wqe, queue->posted,
+                    wanted || (queue->shared != NULL && weft_gda_crosses(queue, wqe->slots)));
+    weft_gda_write(queue, wqe);
+    while (queue->shared != NULL && !weft_gda_is_turn(queue)) /* waiting rings what is posted */
+        if (!weft_queue_wait(self, queue, process, &rounds, 0))
+            return false;
+    weft_wait_over(self, rounds);
+    weft_queue_wrote(self, queue, wqe->slots, wanted);
+    if (queue->shared != NULL)
+        weft_gda_publish(queue);
+    return true;
+}
+
+/* Has all that was posted complete. */
+WEFT_INLINE void weft_queue_ask(weft_self *self, int process)
+{
+    struct weft_gda_queue *const queue = &self->queues[process];
+    struct weft_wqe wqe;
+
+    if (queue->shared == NULL) {
+        weft_queue_ask_own(self, queue);
+    } else if (queue->asked != queue->posted) {
+        weft_queue_last(queue, &wqe);
+        weft_queue_post(self, process, &wqe, true);
+    }
 }
 
 /* Waits until all requests before slot `number` are complete. */
@@ -188,29 +223,8 @@ WEFT_COLD void weft_queue_enter(weft_self *self, int process)
         weft_settle(self, process);
 }
 
-/* Waits for room, for just so many slots. False: the rank is about to end. */
-WEFT_COLD bool weft_queue_room(weft_self *self, int process, uint32_t slots)
-{
-    struct weft_gda_queue *const queue = &self->queues[process];
-    uint32_t rounds = 0;
-
-    if (queue->shared != NULL)
-        return weft_queue_reserve(self, queue, process, slots);
-    while (!weft_gda_has_room(queue, slots)) {
-        weft_queue_ask(self, process);
-        weft_queue_ring(self, queue);
-        weft_queue_poll(self, queue, process);
-        if (!weft_gda_has_room(queue, slots) &&
-            !weft_queue_wait(self, queue, process, &rounds, slots))
-            break;
-    }
-    weft_polled();
-    weft_wait_over(self, rounds);
-    return weft_gda_has_room(queue, slots);
-}
-
 /* A call has posted all that it does: the NIC is told, at once or with others of a batch. */
-WEFT_COLD void weft_queue_posted(weft_self *self, int process)
+WEFT_INLINE void weft_queue_posted(weft_self *self, int process)
 {
     struct weft_gda_queue *const queue = &self->queues[process];
 
