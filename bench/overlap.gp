@@ -1,10 +1,15 @@
-# bench/overlap.gp OUT_DIR FORMAT - weft's time over that of the two-model form, and what of that is computing,
-# by study and delay, from summary.csv of overlap.sh; two processes. FORMAT: png, svg.
+# bench/overlap.gp OUT_DIR FORMAT - weft's time over that of the two-model form, what of that is computing, and
+# the two-model form over MPI itself, by study and delay, from summary.csv of overlap.sh: a row for each
+# number of processes, a column for each network. FORMAT: png, svg.
 load system("dirname '".ARG0."'")."/colours.gp"
+colours = colour("weft")." #7f8c8d ".colour("MPI")
+file = ARG1."/summary.csv"
+processes = system("cut -d , -f 1 '".file."' | sort -nu")
+networks = system("cut -d , -f 2 '".file."' | awk '!seen[$0]++'")
 if (ARG2 eq "png") {
-    set terminal pngcairo size 1100,560 font "sans,12" noenhanced
+    set terminal pngcairo size 850 * words(networks), 480 * words(processes) font "sans,12" noenhanced
 } else {
-    set terminal svg size 1100,560 font "sans,14" background "white" noenhanced
+    set terminal svg size 850 * words(networks), 480 * words(processes) font "sans,14" background "white" noenhanced
 }
 set output ARG1."/overlap.".ARG2
 set datafile separator ","
@@ -14,12 +19,17 @@ set style fill solid 0.9
 set border 3
 set tics nomirror
 set grid ytics lc rgb "#dddddd"
-set title "Two processes on hosts whose packets are later by so much, over TCP"
-set ylabel "time / time of the two-model form (less is better)"
-set xlabel "case study and delay"
+set ylabel "time / time of the two-model form"
 set xtics rotate by -35
 set yrange [0:*]
 set key top left
-plot "< grep '^2,' '".ARG1."/summary.csv'" using 3:xtic(2) title "weft" lc rgb colour("weft"), \
-    "" using 4 title "computing alone" lc rgb "#7f8c8d", \
-    1 notitle lc rgb "#000000" dt 2
+set multiplot layout words(processes), words(networks)
+do for [p in processes] {
+    do for [net in networks] {
+        set title p." processes, ".net.", by case study and by how many µs packets are late (less is better)"
+        plot for [k = 4 : net eq "mpi" ? 6 : 5] sprintf("< grep '^%s,%s,' '%s'", p, net, file) using k:xtic(3) \
+                title word("weft 'computing alone' 'over MPI itself'", k - 3) lc rgb word(colours, k - 3), \
+            1 notitle lc rgb "#000000" dt 2
+    }
+}
+unset multiplot
