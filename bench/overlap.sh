@@ -51,7 +51,7 @@ needs=(weftrun bench_delay "${apps[@]}" "${apps[@]/%/$suffix}")
 . "$here/support/begin.sh"
 [ ! $quick ] || rounds=1
 . "$here/support/far.sh"
-. "$here/support/mps.sh"
+. "$here/support/gpu.sh"
 
 iterations=$([ $quick ] && echo 10 || echo 100)
 # So that an iteration computes for some tenths of a millisecond.
@@ -116,7 +116,7 @@ echo "study,processes,network,delay_us,variant,round,total_ms,communication_ms" 
 : >"$out/commands.txt"
 if [ $gpu ]; then
     export WEFT_DEVICE=cuda how="processes of this machine, each on its GPU"
-    [ "$(nvidia-smi -L | grep -c '^GPU')" -gt 1 ] || { trap 'mps_down; rm -rf "$work"' EXIT && mps_up; }
+    [ "$(gpu_count)" -gt 1 ] || { trap 'mps_down; rm -rf "$work"' EXIT && mps_up; }
     [ -z "${CUDA_MPS_LOG_DIRECTORY:-}" ] || how="processes that share a GPU under MPS"
 fi
 status=0 was=

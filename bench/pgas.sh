@@ -17,7 +17,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || gpus=0
+. "$here/support/gpu.sh"
+gpus=$(gpu_count) || true
 device=$([ "$gpus" -gt 0 ] && echo cuda || echo cpu)
 if [ "${1:-}" = -d ]; then
     device=${2:-}
@@ -25,7 +26,6 @@ if [ "${1:-}" = -d ]; then
 fi
 [[ $device =~ ^(cpu|cuda|fake)$ ]] || { echo "bench/pgas.sh: -d $device is not cpu, cuda or fake" >&2; exit 2; }
 . "$here/support/page.sh"
-. "$here/support/mps.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
 needs=(weftrun bench_alloc bench_get bench_tasks stencil2d uts)
 [ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda)

@@ -12,7 +12,8 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../build
-gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || true
+. "$here/../support/gpu.sh"
+gpus=$(gpu_count) || true
 driver=$([ "$gpus" -gt 0 ] && echo cuda || echo fake)
 networks="shm ofi"
 quick=
@@ -28,7 +29,6 @@ done
 build=$(cd "$build" && pwd)
 work=$(mktemp -d)
 servers=()
-. "$here/../support/mps.sh"
 trap 'kill "${servers[@]}" 2>/dev/null || true; wait; mps_down; rm -rf "$work"' EXIT
 
 # Programs: PTX alone, which any newer GPU's driver compiles.
