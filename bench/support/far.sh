@@ -44,7 +44,7 @@ far_up() {
             kill -0 $relay 2>/dev/null || { how+=": $(cat "$work/why")" && return 0; }
             sleep 0.1
         done
-        how="bench_delay, as $refused"
+        how="bench_delay$(sed -n 's/^ready//p' "$work/ready"), as $refused"
     fi
     trip=$(far_trip)
     has_far=1
