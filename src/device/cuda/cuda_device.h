@@ -129,6 +129,9 @@ WEFT_CUDA_OP(serve_now);
 weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
                                  bool *given);
 weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *landed);
+/* In a loop that waits for the block; looks: rounds so far; *since: 0 at first. Says now and then
+ * what it waits for. Errors: DEVICE: the GPU has failed. */
+weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since);
 
 /*
  * lots.c: what the receive stream is given, while the block is beside a kernel. take: true: it is

@@ -21,17 +21,11 @@ static struct weft_lot *filled(const struct weft_device *d)
 /* Until so many have landed. */
 static weft_status await_lots(struct weft_device *d, uint64_t number)
 {
-    enum { LOOKS = 4096 }; /* some milliseconds */
-    uint64_t landed = 0;
+    uint64_t landed = 0, since = 0;
     weft_status status = weft_cuda_block_landed(d, &landed);
 
     for (uint32_t looks = 1; status == WEFT_OK && landed < number; looks++) {
-        if (looks % LOOKS == 0) { /* a GPU that has failed stores nothing */
-            d->driver->context_use(d->context);
-            const CUresult result = d->driver->stream_query(d->block.stream);
-            if (result != CUDA_ERROR_NOT_READY)
-                status = weft_cuda_error(result, "the service block");
-        }
+        status = weft_cuda_block_look(d, looks, &since);
         if (status == WEFT_OK)
             status = weft_cuda_block_landed(d, &landed);
     }

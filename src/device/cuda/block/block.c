@@ -19,6 +19,7 @@
 static const uint64_t LEASE = 40000, LONG_LEASE = 2000000000;
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
 static const uint64_t SOON_NS = 100000;      /* errands so close to each other are worth a launch */
+static const uint64_t LATE_NS = 5000000000;  /* a wait so long is said */
 
 /* The kernel's code for all GPUs: a fat binary, made by nvcc. */
 extern const char weft_block_image[] __attribute__((visibility("hidden")));
@@ -165,6 +166,34 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
     return status;
 }
 
+weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since)
+{
+    enum { LOOKS = 4096 }; /* some milliseconds */
+    const struct weft_block *block = &d->block;
+    const uint64_t now = looks % LOOKS == 0 ? weft_now_ns() : 0;
+
+    if (now == 0)
+        return WEFT_OK;
+    d->driver->context_use(d->context);
+    const CUresult result = d->driver->stream_query(block->stream);
+    if (result != CUDA_ERROR_NOT_READY)
+        return weft_cuda_error(result, "the service block");
+    *since = *since == 0 ? now : *since;
+    if (now - *since > LATE_NS) {
+        weft_say(WEFT_SAY_WARN,
+                 "GPU %d: the host has waited %d s for the service block, which %s; it was given "
+                 "errands up to %u and lots up to %llu, of which %llu have landed",
+                 d->index, (int)(LATE_NS / 1000000000),
+                 weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn
+                     ? "is there"
+                     : "has not begun: other kernels leave it no room",
+                 block->errands.head, (unsigned long long)block->lots_given,
+                 (unsigned long long)landed(block));
+        *since = now;
+    }
+    return WEFT_OK;
+}
+
 /*
  * The answer to errand `number`, by another block where the one that was there has left; or, brief:
  * UNSUPPORTED, unsaid, and the errand, which must be the last, is taken back. With the block's
@@ -173,11 +202,11 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
 static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand,
                          bool brief)
 {
-    enum { LOOKS = 4096 }; /* some milliseconds */
     struct weft_block *block = &d->block;
     const struct weft_command_consumer answers = {.lines = block->control->answer,
                                                   .depth = WEFT_BLOCK_DEPTH};
     weft_status status = WEFT_OK;
+    uint64_t since = 0;
 
     for (uint32_t looks = 1; status == WEFT_OK; looks++) {
         const bool gone = is_gone(block);
@@ -187,13 +216,8 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
             weft_command_retract(&block->errands);
             return WEFT_ERR_UNSUPPORTED;
         }
-        if (gone)
-            status = launch(d, number, block->stays ? LONG_LEASE : LEASE);
-        else if (looks % LOOKS == 0) { /* a GPU that has failed answers nothing */
-            const CUresult result = d->driver->stream_query(block->stream);
-            if (result != CUDA_ERROR_NOT_READY)
-                status = weft_cuda_error(result, "the service block");
-        }
+        status = gone ? launch(d, number, block->stays ? LONG_LEASE : LEASE)
+                      : weft_cuda_block_look(d, looks, &since);
     }
     return status;
 }
