@@ -66,13 +66,6 @@ CUresult client_library_load(CUlibrary *library, const void *code, CUjit_option 
     return CUDA_SUCCESS;
 }
 
-/* The servers keep it until the program ends. */
-CUresult client_library_unload(CUlibrary library)
-{
-    (void)library;
-    return CUDA_SUCCESS;
-}
-
 /* Sends it to a device's server, once. `loading` held. */
 static CUresult load(const struct client_device *device, struct client_library *library)
 {
@@ -200,18 +193,6 @@ CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
         return CUDA_ERROR_INVALID_CONTEXT;
     *function = (CUfunction)(void *)kernel;
     return client_function(client_now(), *function, &handle);
-}
-
-CUresult client_kernel_parameter(CUkernel handle, size_t index, size_t *offset, size_t *bytes)
-{
-    const struct client_kernel *kernel = kernel_of(handle);
-
-    if (kernel->parameters == NULL || index >= kernel->count)
-        return CUDA_ERROR_INVALID_VALUE;
-    *offset = kernel->parameters[index].offset;
-    if (bytes != NULL)
-        *bytes = kernel->parameters[index].bytes;
-    return CUDA_SUCCESS;
 }
 
 CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary handle,

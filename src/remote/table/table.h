@@ -40,11 +40,9 @@
     X(peer_disable, cuCtxDisablePeerAccess)                                                        \
     /* code */                                                                                     \
     X(library_load, cuLibraryLoadData)                                                             \
-    X(library_unload, cuLibraryUnload)                                                             \
     X(library_kernel, cuLibraryGetKernel)                                                          \
     X(library_global, cuLibraryGetGlobal)                                                          \
     X(kernel_function, cuKernelGetFunction)                                                        \
-    X(kernel_parameter, cuKernelGetParamInfo)                                                      \
     X(function_attribute, cuFuncGetAttribute)                                                      \
     X(function_set, cuFuncSetAttribute)                                                            \
     X(function_set_cache, cuFuncSetCacheConfig)                                                    \
@@ -89,6 +87,8 @@
 
 /* What sessions alone use, and a program's table of remote GPUs lacks. */
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
+    X(library_unload, cuLibraryUnload)                                                             \
+    X(kernel_parameter, cuKernelGetParamInfo)                                                      \
     X(stream_wait_value, cuStreamWaitValue32)                                                      \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
