@@ -5,20 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t image_most = 256u << 20;
-
 /* The next piece of an image. */
 SESSION_DO(image)
 {
     if (call->at == 0) {
-        if (call->bytes == 0 || call->bytes > image_most)
+        if (call->bytes == 0 || call->bytes > WEFT_IMAGE_MOST)
             return SESSION_WRONG;
         free(session->image);
         session->image_bytes = 0;
-        session->image = malloc(call->bytes + 16); /* whoever looks at its begin finds something */
+        session->image =
+            malloc(call->bytes + WEFT_IMAGE_HEADER); /* a short one, too, has a header */
         if (session->image == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        memset(session->image + call->bytes, 0, 16);
+        memset(session->image + call->bytes, 0, WEFT_IMAGE_HEADER);
     }
     if (session->image == NULL || call->at != session->image_bytes || record->extra == 0 ||
         record->extra > call->bytes - call->at)
@@ -28,24 +27,6 @@ SESSION_DO(image)
     return CUDA_SUCCESS;
 }
 
-/*
- * The header of a fat binary says how long it is; the driver reads so much. Other images say it in
- * more places, which the driver checks.
- */
-static bool is_whole(const unsigned char *image, uint64_t bytes)
-{
-    uint32_t magic;
-    uint16_t header;
-    uint64_t payload;
-
-    memcpy(&magic, image, sizeof(magic));
-    if (magic != 0xba55ed50)
-        return true;
-    memcpy(&header, image + 6, sizeof(header));
-    memcpy(&payload, image + 8, sizeof(payload));
-    return bytes >= 16 && header >= 16 && header <= bytes && payload <= bytes - header;
-}
-
 SESSION_DO(load)
 {
     CUlibrary library = NULL;
@@ -53,7 +34,8 @@ SESSION_DO(load)
 
     if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
-    if (is_whole(session->image, session->image_bytes))
+    const uint64_t bytes = weft_image_bytes(session->image);
+    if (bytes != 0 && bytes <= session->image_bytes)
         result =
             session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
     free(session->image);

@@ -221,6 +221,24 @@ CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
     return CUDA_SUCCESS;
 }
 
+/* ---- code ------------------------------------------------------------------------------------ */
+
+uint64_t weft_image_bytes(const void *image)
+{
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t payload;
+    } fat;
+
+    _Static_assert(sizeof(fat) == WEFT_IMAGE_HEADER, "as nvcc lays it out");
+    memcpy(&fat, image, sizeof(fat));
+    return fat.magic == 0xba55ed50 && fat.header >= sizeof(fat) &&
+                   fat.payload <= (uint64_t)WEFT_IMAGE_MOST - fat.header
+               ? fat.header + fat.payload
+               : 0;
+}
+
 bool weft_is_cooperative(const CUlaunchConfig *config)
 {
     for (unsigned i = 0; i < config->numAttrs; i++)

@@ -79,6 +79,12 @@ struct weft_rows {
 };
 /* Errors: NOT_SUPPORTED: of arrays; INVALID_VALUE: rows overlap, or are too many. */
 CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/*
+ * How long a fat binary is, by its header of WEFT_IMAGE_HEADER bytes; 0: it is none. A driver reads
+ * so much of it.
+ */
+enum { WEFT_IMAGE_HEADER = 16, WEFT_IMAGE_MOST = 256 << 20 };
+uint64_t weft_image_bytes(const void *image);
 /* Of a launch's attributes the one that counts. */
 bool weft_is_cooperative(const CUlaunchConfig *config);
 /* Whether kernels of one device reach the other's memory: only within a server. */
