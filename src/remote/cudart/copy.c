@@ -1,5 +1,6 @@
 /* remote/cudart/copy.c - copies: plain, of rows, of boxes, to and from symbols, between devices. */
 #include "remote/cudart/inside.h"
+#include "remote/table/known.h"
 
 #include <string.h>
 
@@ -32,28 +33,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static CUresult copy_rows(const struct weft_cuda_table *driver, void *to, size_t to_pitch,
-                          const void *from, size_t from_pitch, size_t width, size_t rows,
-                          enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice,
-               to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-    const CUmemorytype on_device =
-        kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_DEVICE;
-    const CUDA_MEMCPY2D copy = {.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : on_device,
-                                .srcHost = from,
-                                .srcDevice = (CUdeviceptr)from,
-                                .srcPitch = from_pitch,
-                                .dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : on_device,
-                                .dstHost = to,
-                                .dstDevice = (CUdeviceptr)to,
-                                .dstPitch = to_pitch,
-                                .WidthInBytes = width,
-                                .Height = rows};
-
-    return driver->copy_rows(&copy, stream);
-}
-
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t rows, enum cudaMemcpyKind kind,
                               cudaStream_t stream)
@@ -65,8 +44,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     ENTER(driver);
     if (width == 0 || rows == 0)
         return cudaSuccess;
-    return cudart_driver_done(
-        copy_rows(driver, to, to_pitch, from, from_pitch, width, rows, kind, stream));
+    const CUDA_MEMCPY2D copy = weft_rows_copy(
+        &(struct weft_rows){(CUdeviceptr)to, to_pitch, (CUdeviceptr)from, from_pitch, width, rows});
+    return cudart_driver_done(driver->copy_rows(&copy, stream));
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
