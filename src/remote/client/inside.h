@@ -176,8 +176,6 @@ struct weft_region *client_region_at(const void *memory, size_t bytes);
 /* Makes it known to the network. NULL: no memory for that. Takes the lock. */
 struct weft_region *client_region_add(struct weft_region region);
 void client_region_drop(struct weft_region *region); /* lock held */
-/* Says once why something is refused; its value is NOT_SUPPORTED. */
-CUresult client_refuse(unsigned *said, const char *why);
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */

@@ -31,8 +31,7 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD)
-        return client_refuse(&said, "cudaStreamPerThread is not supported on remote GPUs "
-                                    "(docs/remote.md#per-thread-default-stream)");
+        return weft_cuda_refuse("cudaStreamPerThread", "per-thread-default-stream", &said);
     return weft_is_default(handle) || take(route, handle, WEFT_STREAM) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_HANDLE;
 }

@@ -144,7 +144,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         else if (attribute->id != cudaLaunchAttributeIgnore &&
                  attribute->id != cudaLaunchAttributePriority &&
                  attribute->id != cudaLaunchAttributeProgrammaticStreamSerialization)
-            return (cudaError_t)cudart_refuse("an attribute of a launch", "what-is-refused", &said);
+            return cudart_driver_done(
+                weft_cuda_refuse("an attribute of a launch", "what-is-refused", &said));
     }
     return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
                   config->dynamicSmemBytes, config->stream, cooperative);

@@ -123,5 +123,8 @@ struct weft_cuda_error {
 };
 /* Never NULL. Needs no driver. */
 const struct weft_cuda_error *weft_cuda_error(CUresult result);
+/* Says once that something is refused, and under which heading of docs/remote.md it stands; its
+ * value is NOT_SUPPORTED. */
+CUresult weft_cuda_refuse(const char *what, const char *heading, unsigned *said);
 
 #endif
