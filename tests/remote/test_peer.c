@@ -162,8 +162,7 @@ static void test_returns(void)
     must(cudaStreamSynchronize(stream[0]), "synchronize");
 }
 
-/* ---- more gates than are closed at once -------------------------------------------------------
- */
+/* ---- many gates ------------------------------------------------------------------------------ */
 
 /* Streams that all wait for one of another server, which waits for the host. */
 static void test_many_gates(void)

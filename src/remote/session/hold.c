@@ -6,14 +6,11 @@
 
 /* ---- what comes after what ------------------------------------------------------------------- */
 
-static bool is_blocking(struct weft_session *session, int device, uint64_t handle)
+static bool is_blocking(const struct weft_session *session, uint64_t handle)
 {
-    CUstream stream;
-    unsigned flags = 0;
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, handle);
 
-    return session_stream(session, device, handle, &stream) != CUDA_SUCCESS || stream == NULL ||
-           session->table->stream_flags(stream, &flags) != CUDA_SUCCESS ||
-           (flags & CU_STREAM_NON_BLOCKING) == 0;
+    return place == NULL || (place->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
 /* False: its order depends on nothing. */
@@ -28,12 +25,12 @@ static bool touches(struct weft_session *session, struct weft_record *record,
     *touch = (struct session_touch){
         .asks = record->call == WEFT_CALL_stream_query || record->call == WEFT_CALL_event_query,
         .whole = record->call == WEFT_CALL_context_synchronize || record->call == WEFT_CALL_free ||
-                 record->call == WEFT_CALL_reset || record->call == WEFT_CALL_bye};
+                 record->call == WEFT_CALL_reset};
     for (; *argument != WEFT_HANDLE_NONE && class != WEFT_CLASS_FACT; argument++) {
         if (*argument == WEFT_STREAM) {
             touch->in_stream = true;
             touch->stream = *word;
-            touch->blocking = is_blocking(session, record->device, *word);
+            touch->blocking = is_blocking(session, *word);
         } else if (*argument == WEFT_EVENT) {
             touch->events[events++] = *word;
         }
@@ -84,8 +81,9 @@ static bool hold(struct weft_session *session, const struct weft_record *record,
                  const struct session_touch *touch, int gate)
 {
     const uint32_t bytes = gate >= 0 ? (uint32_t)sizeof(*record) : record->bytes;
-    struct session_held *held =
-        session->held_bytes + bytes > SESSION_HELD_MOST ? NULL : malloc(sizeof(*held) + bytes);
+    struct session_held *held = gate < 0 && session->held_bytes + bytes > SESSION_HELD_MOST
+                                    ? NULL
+                                    : malloc(sizeof(*held) + bytes);
 
     if (held == NULL)
         return false;
@@ -111,12 +109,12 @@ int session_take(struct weft_session *session, struct weft_record *record)
     if (held && touch.asks)
         return CUDA_ERROR_NOT_READY;
     const int result = held ? SESSION_AGAIN : session_execute(session, record);
-    if (result != SESSION_AGAIN && result != SESSION_SOFT)
+    if (result != SESSION_AGAIN && result != SESSION_GATE)
         return result;
     held = touches(session, record, &touch) &&
            hold(session, record, &touch,
-                result == SESSION_SOFT ? (int)weft_record_words(record)[0] : -1);
-    if (result == SESSION_SOFT)
+                result == SESSION_GATE ? (int)weft_record_words(record)[0] : -1);
+    if (result == SESSION_GATE)
         return held ? CUDA_SUCCESS : SESSION_WRONG;
     return held ? SESSION_LATER : SESSION_AGAIN;
 }
@@ -125,13 +123,13 @@ int session_take(struct weft_session *session, struct weft_record *record)
 static bool retry(struct weft_session *session, struct session_held *held, weft_status *status)
 {
     if (held->gate >= 0)
-        return !session->gates[held->gate].soft;
+        return !session->gates[held->gate].closed;
     if (waits(session, &held->touch, held->record.device, held))
         return false;
     const int result = session_execute(session, &held->record);
     if (result == SESSION_AGAIN)
         return false;
-    if (result == SESSION_SOFT) { /* from now on it is a gate */
+    if (result == SESSION_GATE) { /* from now on it is a gate */
         held->gate = (int)weft_record_words(&held->record)[0];
         return false;
     }

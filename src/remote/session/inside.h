@@ -9,13 +9,7 @@ enum {
     SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
     SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
     SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
-    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
-    /*
-     * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
-     * a stream of highest priority through, more do not.
-     */
-    SESSION_CLOSED = 24,
-    SESSION_GATES = SESSION_CLOSED * WEFT_LINK_DEVICES
+    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES
 };
 
 /* How a record was taken, beside CUDA's errors. */
@@ -23,7 +17,7 @@ enum {
     SESSION_LATER = -1, /* the answer comes later */
     SESSION_AGAIN = -2, /* no room: it stays in the ring */
     SESSION_WRONG = -3, /* no program of weft's sends this: the session ends */
-    SESSION_SOFT = -4   /* a gate that the stream does not see: what comes after it is held */
+    SESSION_GATE = -4   /* a closed gate: what comes after it is held */
 };
 
 struct weft_session;
@@ -41,9 +35,8 @@ struct session_device {
     struct weft_arena arena;
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
-    CUstream in, out;                /* of copies between processes: highest priority */
+    CUstream in, out;                /* of copies between processes */
     bool unmarked;                   /* something landed since the last mark */
-    uint32_t closed;                 /* gates */
     CUevent events[SESSION_PENDING]; /* free ones */
     uint32_t event_count;
 };
@@ -72,13 +65,11 @@ struct session_wait {
 
 /* A copy's gate in a stream, by the copy's number. */
 struct session_gate {
-    uint32_t *word;     /* NULL: no gate */
-    uint32_t value;     /* opens it */
-    int device, source; /* source: process; -1: a callback of the program's */
-    bool soft;          /* it is closed in the session alone, hold.c */
-    uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
-    bool done;          /* it is there, perhaps before the gate */
-    bool go, told;      /* GO has come; the program has told what to send */
+    bool closed;
+    int source;    /* process; -1: a callback of the program's */
+    uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
+    bool done;     /* it is there, perhaps before the gate */
+    bool go, told; /* GO has come; the program has told what to send */
     struct weft_send send;
 };
 
@@ -93,7 +84,7 @@ struct session_touch {
 struct session_held {
     struct session_held *next;
     struct session_touch touch;
-    int gate; /* number of the soft gate that it is; -1: a record, behind this */
+    int gate; /* number of the gate that it is; -1: a record, behind this */
     _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
@@ -119,12 +110,9 @@ struct weft_session {
     bool chunk_used[SESSION_CHUNKS]; /* by a wait */
     unsigned char *image;            /* that the program is sending */
     uint64_t image_bytes;
-    struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
+    struct session_share *shares;
     /* copies between processes */
-    struct session_gate *gates; /* by number */
-    uint32_t *words;            /* pinned, SESSION_GATES of them */
-    uint16_t free_words[SESSION_GATES];
-    uint32_t free_word_count;
+    struct session_gate *gates;    /* by number */
     uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
     uint32_t first_landing, last_landing;
     struct weft_sources sources;
@@ -153,7 +141,7 @@ int session_reply(struct weft_session *session, const struct weft_record *record
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
 /* A handle for what the program made; 0: no memory, and it is gone again. */
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object);
+                      void *object, uint32_t flags);
 /* What the program made goes, and its handle. Errors: the driver's. */
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
@@ -178,8 +166,8 @@ int session_stream(const struct weft_session *session, int device, uint64_t hand
 
 /*
  * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A
- * record is held behind a soft gate, which is one that the stream itself does not see, and where
- * there is no memory for its data. Others overtake it.
+ * record is held behind a closed gate, and where there is no memory for its data. Others overtake
+ * it.
  */
 /*
  * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
@@ -227,8 +215,6 @@ bool *session_chunk_used(struct weft_session *session, const unsigned char *chun
 CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
-/* When no gates are closed: what the driver may do only by waiting for its devices. */
-void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /*
@@ -257,8 +243,6 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 
 weft_status session_copies_open(struct weft_session *session);
 void session_copies_close(struct weft_session *session);
-/* All gates, for good: nobody will say DONE any more. */
-void session_gates_open(struct weft_session *session);
 weft_status session_copies_poll(struct weft_session *session, bool *did);
 weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
                                 uint32_t number);

@@ -48,8 +48,7 @@ SESSION_DO(alloc)
 /* The device is idle, or the stream has come so far. */
 static CUresult free_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    struct session_device *device = &session->device[wait->device];
-    const CUresult freed = weft_arena_free(&device->arena, wait->value, device->closed == 0);
+    const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);
 
     if (!wait->answers && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = freed;

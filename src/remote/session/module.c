@@ -42,7 +42,7 @@ SESSION_DO(load)
     session->image = NULL;
     if (result != CUDA_SUCCESS)
         return result;
-    call->library = session_name(session, WEFT_LIBRARY, 0, library);
+    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0);
     return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -90,7 +90,7 @@ SESSION_DO(kernel)
     if (result != CUDA_SUCCESS)
         return result;
     struct session_kernel *k = describe(session->table, kernel);
-    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k) : 0;
+    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k, 0) : 0;
     if (handle == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t answer[] = {handle, k->count};

@@ -169,7 +169,6 @@ static weft_status serve(struct weft_session *session)
         if (status == WEFT_OK)
             status = session_take_records(session, &did);
         session_waits_poll(session, &did);
-        session_quiet_poll(session, &did);
         if (status == WEFT_OK)
             status = session_copies_poll(session, &did);
         if (status == WEFT_OK)
@@ -197,7 +196,6 @@ static weft_status open_device(struct weft_session *session, CUdevice ordinal)
 {
     const int i = session->count;
     struct session_device *device = &session->device[i];
-    int least = 0, greatest = 0;
 
     device->ordinal = ordinal;
     CUresult result = session->table->context_retain(&device->context, ordinal);
@@ -206,11 +204,9 @@ static weft_status open_device(struct weft_session *session, CUdevice ordinal)
     session->count++;
     result = session_use(session, i);
     if (result == CUDA_SUCCESS)
-        result = session->table->context_priorities(&least, &greatest);
+        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
     if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, greatest);
-    if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, greatest);
+        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
     return driver_error(result, "streams of a session");
 }
 
@@ -255,9 +251,9 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
 }
 
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object)
+                      void *object, uint32_t flags)
 {
-    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object);
+    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object, flags);
 
     if (handle == 0)
         destroy(session, kind, object);
@@ -310,7 +306,6 @@ static void finish_devices(struct weft_session *session, weft_status status)
 void session_free(struct weft_session *session)
 {
     session_held_drop(session);
-    session_gates_open(session); /* or streams would never end */
     while (session->waits != NULL) {
         struct session_wait *wait = session->waits;
         session->waits = wait->next;
@@ -366,7 +361,6 @@ weft_status weft_session_serve(const struct weft_config *config,
             status = serve(session);
         if (status != WEFT_OK && limits->life_line >= 0)
             return status; /* the process ends: its driver cleans up, whatever still runs */
-        session_gates_open(session);
         finish_devices(session, status);
         weft_links_close(&session->links, status == WEFT_OK);
     }

@@ -89,7 +89,6 @@
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
     X(library_unload, cuLibraryUnload)                                                             \
     X(kernel_parameter, cuKernelGetParamInfo)                                                      \
-    X(stream_wait_value, cuStreamWaitValue32)                                                      \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
