@@ -49,18 +49,17 @@ typedef CUresult session_then(struct weft_session *session, struct session_wait 
 /* A call, or a callback, that waits for events. */
 struct session_wait {
     struct session_wait *next;
-    CUevent *events;
-    uint32_t count;
-    int device, lane;
+    int device;
+    int lane;           /* of who waits; -1: nobody */
     session_then *then; /* NULL: nothing */
     uint64_t value;     /* for then */
-    uint32_t size;
-    bool answers;  /* `then`'s value goes to the lane */
-    bool borrowed; /* its event is the program's: it does not go back */
-    bool orphan;   /* which the program has destroyed meanwhile */
+    bool borrowed;      /* its event is the program's: it does not go back */
+    bool orphan;        /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
     unsigned char *chunk; /* of its copy: its bytes go with the answer */
+    uint32_t count;
+    CUevent events[];
 };
 
 /* A copy's gate in a stream, by the copy's number. */
@@ -160,9 +159,6 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 int session_execute(struct weft_session *session, struct weft_record *record);
 /* The arguments' kinds and the class of a call of the list. */
 const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
-/* A stream of that device, or a default one. Errors: INVALID_HANDLE. */
-int session_stream(const struct weft_session *session, int device, uint64_t handle,
-                   CUstream *stream);
 
 /*
  * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A

@@ -50,7 +50,7 @@ static CUresult free_now(struct weft_session *session, struct session_wait *wait
 {
     const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);
 
-    if (!wait->answers && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
+    if (wait->lane < 0 && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = freed;
     return result != CUDA_SUCCESS ? result : freed;
 }

@@ -60,9 +60,6 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
         return CUDA_ERROR_OUT_OF_MEMORY;
     wait->device = device;
     wait->lane = lane;
-    wait->answers = lane >= 0;
-    wait->size = events;
-    wait->events = (CUevent *)(void *)(wait + 1);
     wait->then = then;
     wait->value = value;
     *made = wait;
@@ -72,8 +69,6 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream)
 {
-    if (wait->count == wait->size)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result =
         session_record(session, wait->device, stream, &wait->events[wait->count]);
     wait->count += result == CUDA_SUCCESS;
@@ -210,7 +205,7 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
         if (wait->then != NULL)
             wait->result = wait->then(session, wait, wait->result);
     }
-    if (!wait->answers)
+    if (wait->lane < 0)
         return true;
     const unsigned char *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
     return session_answer(session, wait->lane, wait->result, NULL, 0, chunk,
