@@ -97,24 +97,6 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     return status;
 }
 
-/* The tasks drive the network until all records are away, or two seconds have passed. */
-static void drain(void)
-{
-    const uint64_t deadline = weft_now_ns() + 2000000000;
-    bool busy = true;
-
-    while (busy && weft_now_ns() < deadline) {
-        busy = false;
-        weft_lock(&client.lock);
-        for (int p = 1; p < client.links.processes && client.links.status == WEFT_OK; p++)
-            busy |= client.links.link[p].out.put != client.links.link[p].out.head ||
-                    client.links.link[p].unsent != 0;
-        weft_unlock(&client.lock);
-        if (busy)
-            weft_task_yield(true);
-    }
-}
-
 /* ---- servers of weft-gpud -------------------------------------------------------------------- */
 
 static struct weft_servers servers;
@@ -207,9 +189,7 @@ static void leave(void)
     weft_lock(&client.lock);
     client.open = false;
     weft_unlock(&client.lock);
-    drain();
     client_stop_tasks();
-    client_leave();
     weft_sources_close(&client.sources);
     weft_links_close(&client.links, client.links.status == WEFT_OK);
     weft_lock(&client.lock);

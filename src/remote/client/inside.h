@@ -144,9 +144,9 @@ void client_fail_waiting(CUresult result);
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
+/* Once all records are away, or two seconds have passed. From then on nobody but the caller touches
+ * the network. */
 void client_stop_tasks(void);
-/* From now on nobody but the caller touches the network. */
-void client_leave(void);
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number);
 
