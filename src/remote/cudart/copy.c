@@ -9,6 +9,12 @@ static bool is_kind(enum cudaMemcpyKind kind)
     return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
 }
 
+/* A copy in the default stream, and its end. */
+static cudaError_t waited(cudaError_t error)
+{
+    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
+}
+
 /* ---- plain ----------------------------------------------------------------------------------- */
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
@@ -49,14 +55,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return cudart_driver_done(driver->copy_rows(&copy, stream));
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t rows, enum cudaMemcpyKind kind)
-{
-    const cudaError_t error =
-        cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, NULL);
-
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
-}
+ALIAS(cudaMemcpy2D,
+      (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
+       enum cudaMemcpyKind kind),
+      waited(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, NULL)))
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
@@ -80,12 +82,7 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
     return error;
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
-{
-    const cudaError_t error = cudaMemcpy3DAsync(p, NULL);
-
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
-}
+ALIAS(cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), waited(cudaMemcpy3DAsync(p, NULL)))
 
 /* ---- between devices ------------------------------------------------------------------------- */
 
