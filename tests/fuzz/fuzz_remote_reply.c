@@ -93,7 +93,7 @@ static void begin(void)
         (void)weft_err_level(WEFT_SAY_INFO);
         weft_say_level(WEFT_SAY_ERROR);
         MUST(client_library_kernel((CUkernel *)&kernel, (CUlibrary)&library, "k") == CUDA_SUCCESS);
-        client.server[1] = (struct client_server){"one", 0, 1, -1};
+        client.server[1] = (struct client_server){"one", 0, 1};
         client.device[0].known.process = 1;
         client.device[0].base = 0x200000000000;
         client.device[0].span = 1 << 30;

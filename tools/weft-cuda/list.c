@@ -43,15 +43,14 @@ int show_status(void)
     struct weft_config config;
     struct weft_key key = {.size = 0};
     struct weft_answer answer;
-    int line, failed = EXIT_SUCCESS;
+    int failed = EXIT_SUCCESS;
 
     if (!load(&config) || weft_servers_parse(&servers, config.remote_servers) != WEFT_OK ||
         (config.remote_secret_file[0] != 0 &&
          weft_key_read(&key, config.remote_secret_file) != WEFT_OK))
         return EXIT_FAILURE;
     for (int i = 0; i < servers.count; i++)
-        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &line, &answer) ==
-            WEFT_OK)
+        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &answer) == WEFT_OK)
             printf("%s  %u clients of %u\n", servers.name[i], answer.clients, answer.places);
         else
             failed = EXIT_FAILURE;

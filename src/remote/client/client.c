@@ -136,21 +136,11 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
 
     memcpy(request.root, config->root, sizeof(request.root));
     memcpy(request.secret, config->secret, sizeof(request.secret));
-    for (int p = 1; p <= servers.count; p++)
-        client.server[p].life_line = -1;
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
         request.process = (uint32_t)p;
-        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
-                                 &client.server[p].life_line, &answer);
+        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s, &answer);
     }
     return status;
-}
-
-static void hang_up(void)
-{
-    for (int p = 1; p <= servers.count; p++)
-        if (client.server[p].life_line >= 0)
-            close(client.server[p].life_line);
 }
 
 weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
@@ -177,8 +167,6 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
     close((int)config.root_fd);
     if (status == WEFT_OK)
         atexit(weft_client_close);
-    else
-        hang_up();
     return status;
 }
 

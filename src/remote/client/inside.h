@@ -26,7 +26,6 @@ struct client_device {
 struct client_server {
     const char *name;
     int first, devices; /* ordinals */
-    int life_line;      /* -1: none */
 };
 
 /* A call whose thread waits. */

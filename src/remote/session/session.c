@@ -4,15 +4,12 @@
 #include "base/say.h"
 #include "remote/session/inside.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 
 enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
 static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
-                      line_every_ns = 100000000;
+                      look_every_ns = 100000000;
 
 CUresult session_use(struct weft_session *session, int device)
 {
@@ -114,30 +111,26 @@ weft_status session_take_records(struct weft_session *session, bool *did)
 }
 
 /*
- * Whether the program is gone: its socket has ended. Or asks for nothing, and waits for nothing. A
- * session that was stopped has not looked meanwhile: such time is not the program's.
+ * Whether the program asks for nothing, and waits for nothing. A session that was stopped has not
+ * looked meanwhile: such time is not the program's.
  */
 static weft_status look_at_program(struct weft_session *session)
 {
     const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns,
                    passed = now - session->looked;
-    char byte;
 
-    if (session->limits->life_line < 0 || passed < line_every_ns)
+    if (idle_ns == 0 || passed < look_every_ns)
         return WEFT_OK;
     session->looked = now;
-    session->idle += passed < 5 * line_every_ns ? passed : line_every_ns;
+    session->idle += passed < 5 * look_every_ns ? passed : look_every_ns;
     if (session->asks || session->wait_count != 0 || session->sources.first != NULL)
         session->idle = 0;
     session->asks = false;
-    if (idle_ns != 0 && session->idle > idle_ns)
-        return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
-                               "the program has asked for nothing for %llu s",
-                               (unsigned long long)(session->idle / 1000000000));
-    const ssize_t got = recv(session->limits->life_line, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+    if (session->idle <= idle_ns)
         return WEFT_OK;
-    return weft_links_fail(&session->links, WEFT_ERR_PEER_LOST, "the program is gone");
+    return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
+                           "the program has asked for nothing for %llu s",
+                           (unsigned long long)(session->idle / 1000000000));
 }
 
 static void rest(struct weft_session *session, uint64_t idle_since)
@@ -359,7 +352,7 @@ weft_status weft_session_serve(const struct weft_config *config,
         status = session_copies_open(session);
         if (status == WEFT_OK)
             status = serve(session);
-        if (status != WEFT_OK && limits->life_line >= 0)
+        if (status != WEFT_OK && limits->ends_process)
             return status; /* the process ends: its driver cleans up, whatever still runs */
         finish_devices(session, status);
         weft_links_close(&session->links, status == WEFT_OK);

@@ -17,9 +17,9 @@
 struct weft_session_limits {
     uint64_t memory; /* bytes on each device; 0: all of it */
     const int *devices;
-    int device_count; /* 0: all of the driver's */
-    int life_line;    /* a socket whose end is the program's; -1: none */
-    uint64_t idle_ns; /* with it: how long the program may ask for nothing; 0: for ever */
+    int device_count;  /* 0: all of the driver's */
+    uint64_t idle_ns;  /* how long the program may ask for nothing; 0: for ever */
+    bool ends_process; /* what uses this process's driver ends with the session */
 };
 
 /*

@@ -3,8 +3,7 @@
  *
  * The server greets with a number that it uses once. The program answers with what it wants, and a
  * code over both that only who knows the secret can make: the secret itself never travels. Then the
- * server says yes, or why not. The connection stays: its end is the program's. All travel
- * as their bytes.
+ * server says yes, or why not, and the connection ends. All travel as their bytes.
  */
 #ifndef WEFT_REMOTE_WIRE_HELLO_H
 #define WEFT_REMOTE_WIRE_HELLO_H
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_GPUD_VERSION = 2, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
+enum { WEFT_GPUD_VERSION = 3, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
 
 struct weft_greeting {
     char magic[8];
