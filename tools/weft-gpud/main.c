@@ -44,8 +44,8 @@ void say(const char *format, ...)
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
-    {"listen", 'l', "HOST:PORT", 0, "where programs connect; port 0: one that the system chooses",
-     0},
+    {"listen", 'l', "HOST:PORT", 0,
+     "where programs connect (default 127.0.0.1:7070); port 0: the system chooses one", 0},
     {"secret-file", 's', "FILE", 0,
      "the secret that programs must know; a file that only its owner can read", 0},
     {"no-secret", OPTION_NO_SECRET, NULL, 0, "let in everybody; only at a loopback address", 0},
@@ -61,15 +61,16 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static long number(struct argp_state *state, const char *text, const char **end, long least,
-                   long most)
+static long number(struct argp_state *state, const char *option, const char *text, const char **end,
+                   long least, long most)
 {
     char *stop;
 
     errno = 0;
     const long value = strtol(text, &stop, 10);
     if (errno != 0 || stop == text || value < least || value > most || (end == NULL && *stop != 0))
-        argp_error(state, "\"%s\" is not a number from %ld to %ld", text, least, most);
+        argp_error(state, "--%s: \"%s\" is not a number from %ld to %ld", option, text, least,
+                   most);
     if (end != NULL)
         *end = stop;
     return value;
@@ -80,7 +81,7 @@ static void add_devices(struct argp_state *state, const char *text)
     do {
         if (gpud.device_count == WEFT_LINK_DEVICES)
             argp_error(state, "--devices: more than %d", WEFT_LINK_DEVICES);
-        gpud.devices[gpud.device_count++] = (int)number(state, text, &text, 0, 255);
+        gpud.devices[gpud.device_count++] = (int)number(state, "devices", text, &text, 0, 255);
         if (*text != 0 && *text != ',')
             argp_error(state, "--devices: \"%s\" is no list of numbers", text);
     } while (*text++ == ',');
@@ -128,17 +129,17 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         add_devices(state, text);
         return 0;
     case 'c':
-        gpud.places = (uint32_t)number(state, text, NULL, 1, MOST_CLIENTS);
+        gpud.places = (uint32_t)number(state, "clients", text, NULL, 1, MOST_CLIENTS);
         return 0;
     case 'm':
-        if (!weft_config_bytes(text, &gpud.memory))
+        if (!weft_config_bytes(text, &gpud.memory) || gpud.memory == 0)
             argp_error(state, "--memory: \"%s\" is not a number of bytes", text);
         return 0;
     case OPTION_IDLE:
-        gpud.idle_s = (uint32_t)number(state, text, NULL, 1, 10000000);
+        gpud.idle_s = (uint32_t)number(state, "idle-s", text, NULL, 1, 10000000);
         return 0;
     case OPTION_WARM:
-        gpud.warm = (uint32_t)number(state, text, NULL, 0, MOST_WARM);
+        gpud.warm = (uint32_t)number(state, "warm", text, NULL, 0, MOST_WARM);
         return 0;
     case OPTION_USER:
         set_user(state, text);
@@ -152,6 +153,23 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* Whether the driver has the devices that were asked for, each once. */
+static bool has_devices(int there)
+{
+    for (int i = 0; i < gpud.device_count; i++) {
+        for (int other = 0; other < i; other++)
+            if (gpud.devices[i] == gpud.devices[other]) {
+                say("--devices: %d is named twice", gpud.devices[i]);
+                return false;
+            }
+        if (gpud.devices[i] >= there) {
+            say("--devices: there is no device %d: the driver has %d", gpud.devices[i], there);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Whether who may come in is decided. */
@@ -232,7 +250,7 @@ int main(int argc, char **argv)
     int devices = 0;
 
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    if (!take_secret() || !child_count_devices(&gpud, &devices) ||
+    if (!take_secret() || !child_count_devices(&gpud, &devices) || !has_devices(devices) ||
         weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
         return EXIT_FAILURE;
     sigaction(SIGTERM, &action, NULL);

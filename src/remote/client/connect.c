@@ -37,6 +37,9 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
     weft_status status = WEFT_OK;
 
     servers->count = 0;
+    if (text[0] == 0)
+        return weft_err(WEFT_ERR_CONFIG, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda -s "
+                                         "HOST:PORT,... sets it)");
     while (status == WEFT_OK) {
         const size_t bytes = strcspn(text, ",");
         status = add(servers, text, bytes);

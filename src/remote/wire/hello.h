@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
 #define WEFT_NO_MAP(X)                                                                             \
     X(NONE, "")                                                                                    \
     X(VERSION, "it speaks another version of weft-gpud's protocol")                                \
-    X(SECRET, "the program has another secret")                                                    \
+    X(SECRET, "the program has another secret, or none (--secret-file)")                           \
     X(MALFORMED, "the request makes no sense")                                                     \
     X(FULL, "all places are taken")                                                                \
     X(SYSTEM, "it cannot start a session")
