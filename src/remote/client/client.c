@@ -129,8 +129,8 @@ static weft_status make_job(struct weft_config *config)
 
 static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
 {
-    struct weft_request request = {
-        .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
+    struct weft_request request = {.kind = WEFT_ASK_SESSION,
+                                   .processes = (uint32_t)config->processes};
     weft_status status = WEFT_OK;
     struct weft_answer answer;
 

@@ -323,10 +323,11 @@ weft_status session_copies_open(struct weft_session *session)
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s",
                         weft_cuda_error(result)->text);
-    session->fetch = (struct weft_fetch){session, fetch, fetched};
     session->sources = (struct weft_sources){
         .links = &session->links,
-        .fetch = &session->fetch,
+        .context = session,
+        .fetch = fetch,
+        .fetched = fetched,
         .stage = weft_stage_make(config, stage != NULL ? stage : session->stage_memory,
                                  session->links.processes)};
     return session->sources.stage != NULL ? WEFT_OK

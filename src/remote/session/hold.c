@@ -22,10 +22,8 @@ static bool touches(struct weft_session *session, struct weft_record *record,
     const uint8_t *argument = session_arguments(record->call, &class);
     uint32_t events = 0;
 
-    *touch = (struct session_touch){
-        .asks = record->call == WEFT_CALL_stream_query || record->call == WEFT_CALL_event_query,
-        .whole = record->call == WEFT_CALL_context_synchronize || record->call == WEFT_CALL_free ||
-                 record->call == WEFT_CALL_reset};
+    *touch =
+        (struct session_touch){.asks = class == WEFT_CLASS_ASK, .whole = class == WEFT_CLASS_ALL};
     for (; *argument != WEFT_HANDLE_NONE && class != WEFT_CLASS_FACT; argument++) {
         if (*argument == WEFT_STREAM) {
             touch->in_stream = true;

@@ -57,7 +57,7 @@ struct session_wait {
     bool orphan;        /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
-    unsigned char *chunk; /* of its copy: its bytes go with the answer */
+    int chunk; /* of its copy: its bytes go with the answer; -1: none */
     uint32_t count;
     CUevent events[];
 };
@@ -105,7 +105,7 @@ struct weft_session {
     struct session_held *held, **last_held; /* hold.c */
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
-    unsigned char *chunks;
+    unsigned char (*chunks)[WEFT_COPY_INSIDE];
     bool chunk_used[SESSION_CHUNKS]; /* by a wait */
     unsigned char *image;            /* that the program is sending */
     uint64_t image_bytes;
@@ -115,7 +115,6 @@ struct weft_session {
     uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
     uint32_t first_landing, last_landing;
     struct weft_sources sources;
-    struct weft_fetch fetch;
     struct {
         CUevent event[WEFT_LINK_DEVICES];
     } marks[SESSION_MARKS];
@@ -203,8 +202,6 @@ int session_wait_stream(struct weft_session *session, int device, int lane, CUst
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value);
 void session_waits_poll(struct weft_session *session, bool *did);
-/* Whether it is used, of a chunk. */
-bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
 /* Memory of this process, for all its devices; perhaps it is pinned already. */

@@ -137,13 +137,14 @@ static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft
                           : table->copy_async(rows->to, rows->from, rows->width, stream);
 }
 
-/* A chunk that is free; NULL: none is. */
-static unsigned char *find_chunk(struct weft_session *session)
+/* A chunk that is free; SESSION_CHUNKS: none is. */
+static int find_chunk(const struct weft_session *session)
 {
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        if (!session->chunk_used[i])
-            return session->chunks + (size_t)i * WEFT_COPY_INSIDE;
-    return NULL;
+    int i = 0;
+
+    while (i < SESSION_CHUNKS && session->chunk_used[i])
+        i++;
+    return i;
 }
 
 static int copy_inside(struct weft_session *session, const struct weft_record *record,
@@ -158,13 +159,14 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
         return SESSION_WRONG;
     if (rows_at(session, c->address, c->pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    unsigned char *chunk = find_chunk(session);
-    if (chunk == NULL)
+    const int i = find_chunk(session);
+    if (i == SESSION_CHUNKS)
         return SESSION_AGAIN; /* as a full queue of the driver's */
     const int made = session_wait_make(session, record->device, in != NULL ? -1 : record->lane, 1,
                                        NULL, width * rows, &wait);
     if (made != CUDA_SUCCESS)
         return made;
+    unsigned char *chunk = session->chunks[i];
     struct weft_rows copy = {(CUdeviceptr)chunk, width, c->address, c->pitch, width, rows};
     if (in != NULL) {
         memcpy(chunk, in, record->extra);
@@ -174,8 +176,8 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, c->stream);
     if (result == CUDA_SUCCESS) {
-        *session_chunk_used(session, chunk) = true;
-        wait->chunk = chunk;
+        session->chunk_used[i] = true;
+        wait->chunk = i;
     }
     return session_wait_begin(session, wait, result);
 }

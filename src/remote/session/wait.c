@@ -60,6 +60,7 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
         return CUDA_ERROR_OUT_OF_MEMORY;
     wait->device = device;
     wait->lane = lane;
+    wait->chunk = -1;
     wait->then = then;
     wait->value = value;
     *made = wait;
@@ -86,17 +87,12 @@ static void give_back(struct weft_session *session, struct session_wait *wait)
         session_event_destroy(session, event);
 }
 
-bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk)
-{
-    return &session->chunk_used[(chunk - session->chunks) / WEFT_COPY_INSIDE];
-}
-
 void session_wait_drop(struct weft_session *session, struct session_wait *wait)
 {
     while (wait->count > 0)
         give_back(session, wait);
-    if (wait->chunk != NULL)
-        *session_chunk_used(session, wait->chunk) = false;
+    if (wait->chunk >= 0)
+        session->chunk_used[wait->chunk] = false;
     session->retry = true;
     free(wait);
 }
@@ -207,9 +203,10 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
     }
     if (wait->lane < 0)
         return true;
-    const unsigned char *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
-    return session_answer(session, wait->lane, wait->result, NULL, 0, chunk,
-                          chunk != NULL ? (uint32_t)wait->value : 0);
+    const bool brings = wait->result == CUDA_SUCCESS && wait->chunk >= 0;
+    return session_answer(session, wait->lane, wait->result, NULL, 0,
+                          brings ? session->chunks[wait->chunk] : NULL,
+                          brings ? (uint32_t)wait->value : 0);
 }
 
 void session_waits_poll(struct weft_session *session, bool *did)

@@ -20,6 +20,8 @@ enum weft_call {
 
 enum weft_class {
     WEFT_CLASS_CALL,   /* the thread waits for the answer */
+    WEFT_CLASS_ASK,    /* a CALL that only asks whether something is done */
+    WEFT_CLASS_ALL,    /* a CALL that comes after all that its device was given */
     WEFT_CLASS_POST,   /* it does not; an error comes with a later answer */
     WEFT_CLASS_DATA,   /* either; bytes may follow the words */
     WEFT_CLASS_FACT,   /* a CALL that comes after nothing that its stream was given */

@@ -25,9 +25,9 @@ struct weft_greeting {
 enum weft_ask_kind { WEFT_ASK_SESSION = 1, WEFT_ASK_STATUS };
 
 struct weft_request {
-    uint32_t kind, process, processes, cuda; /* cuda: its version there */
-    char root[128];                          /* where the program listens, boot/control.h */
-    char secret[128];                        /* the job's, not the server's */
+    uint32_t kind, process, processes;
+    char root[128];   /* where the program listens, boot/control.h */
+    char secret[128]; /* the job's, not the server's */
 };
 
 struct weft_signed_request {
@@ -40,7 +40,7 @@ struct weft_answer {
     uint32_t clients, places; /* clients of places are served */
 };
 _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
-                   sizeof(struct weft_signed_request) == 32 + 4 * 4 + 2 * 128 &&
+                   sizeof(struct weft_signed_request) == 32 + 3 * 4 + 2 * 128 &&
                    sizeof(struct weft_answer) == 3 * 4,
                "they travel as their bytes: no padding");
 
