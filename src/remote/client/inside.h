@@ -117,6 +117,9 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
 CUresult client_query(const struct client_device *device, enum weft_call call,
                       const uint64_t *words, uint32_t count, struct client_call *answer);
 void client_forget_queries(void);
+/* The answer is known without asking. */
+void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, uint64_t answer);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);

@@ -85,6 +85,9 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
         client_forget_queries();
     if (result != CUDA_SUCCESS)
         return result;
+    if (call == WEFT_CALL_function_set) /* a launch looks at it, and does not wait for its turn */
+        client_remember(route.device, WEFT_CALL_function_attribute,
+                        (const uint64_t[]){words[1], words[0]}, 2, words[2]);
     if (answer.count < count - asked)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)

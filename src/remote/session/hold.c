@@ -18,23 +18,24 @@ static bool touches(struct weft_session *session, struct weft_record *record,
                     struct session_touch *touch)
 {
     const uint64_t *word = weft_record_words(record);
-    enum weft_class class;
-    const uint8_t *argument = session_arguments(record->call, &class);
+    const uint8_t *argument = session_arguments(record->call, &touch->class);
     uint32_t events = 0;
 
-    *touch =
-        (struct session_touch){.asks = class == WEFT_CLASS_ASK, .whole = class == WEFT_CLASS_ALL};
-    for (; *argument != WEFT_HANDLE_NONE && class != WEFT_CLASS_FACT; argument++) {
+    *touch = (struct session_touch){.class = touch->class};
+    for (; *argument != WEFT_HANDLE_NONE && touch->class != WEFT_CLASS_FACT; argument++) {
         if (*argument == WEFT_STREAM) {
             touch->in_stream = true;
             touch->stream = *word;
             touch->blocking = is_blocking(session, *word);
         } else if (*argument == WEFT_EVENT) {
             touch->events[events++] = *word;
+        } else if (*argument == WEFT_FUNCTION) {
+            touch->function = *word;
         }
         word += *argument < WEFT_OUT;
     }
-    return touch->whole || touch->in_stream || events != 0;
+    return touch->class == WEFT_CLASS_ALL || touch->in_stream || events != 0 ||
+           touch->function != 0;
 }
 
 static bool shares_event(const struct session_touch *a, const struct session_touch *b)
@@ -55,7 +56,10 @@ static bool comes_after(const struct session_touch *touch, int device,
         return true;
     if (device != held->record.device)
         return false;
-    if (touch->whole || before->whole)
+    if (touch->class == WEFT_CLASS_ALL || before->class == WEFT_CLASS_ALL)
+        return true;
+    if (touch->function != 0 && touch->function == before->function &&
+        (touch->class == WEFT_CLASS_CHANGE || before->class == WEFT_CLASS_CHANGE))
         return true;
     return touch->in_stream && before->in_stream &&
            (touch->stream == before->stream ||
@@ -75,6 +79,12 @@ static bool waits(const struct weft_session *session, const struct session_touch
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
+/* Whether a held call is answered at once, for its program goes on; an error comes later. */
+static bool is_answered(const struct session_touch *touch)
+{
+    return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE;
+}
+
 static bool hold(struct weft_session *session, const struct weft_record *record,
                  const struct session_touch *touch, int gate)
 {
@@ -90,6 +100,8 @@ static bool hold(struct weft_session *session, const struct weft_record *record,
     held->gate = gate;
     memcpy(&held->record, record, bytes);
     held->record.bytes = bytes;
+    if (is_answered(touch))
+        held->record.lane = 0;
     *session->last_held = held;
     session->last_held = &held->next;
     session->held_bytes += bytes;
@@ -104,7 +116,7 @@ int session_take(struct weft_session *session, struct weft_record *record)
         return SESSION_WRONG;
     bool held = session->held != NULL && touches(session, record, &touch) &&
                 waits(session, &touch, record->device, NULL);
-    if (held && touch.asks)
+    if (held && touch.class == WEFT_CLASS_ASK)
         return CUDA_ERROR_NOT_READY;
     const int result = held ? SESSION_AGAIN : session_execute(session, record);
     if (result != SESSION_AGAIN && result != SESSION_GATE)
@@ -114,6 +126,8 @@ int session_take(struct weft_session *session, struct weft_record *record)
                 result == SESSION_GATE ? (int)weft_record_words(record)[0] : -1);
     if (result == SESSION_GATE)
         return held ? CUDA_SUCCESS : SESSION_WRONG;
+    if (held && is_answered(&touch))
+        return CUDA_SUCCESS;
     return held ? SESSION_LATER : SESSION_AGAIN;
 }
 

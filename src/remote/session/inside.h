@@ -74,10 +74,9 @@ struct session_gate {
 
 /* What a record's order depends on. */
 struct session_touch {
-    uint64_t stream, events[2]; /* handles; 0: none, for a stream the default one */
-    bool in_stream, blocking;   /* blocking: with the default stream, or it is that */
-    bool whole;                 /* everything of its device */
-    bool asks;                  /* it only asks whether something is done */
+    uint64_t stream, events[2], function; /* handles; 0: none, for a stream the default one */
+    bool in_stream, blocking;             /* blocking: with the default stream, or it is that */
+    enum weft_class class;
 };
 
 struct session_held {
