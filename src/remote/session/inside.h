@@ -105,9 +105,9 @@ struct weft_session {
     uint64_t held_bytes;
     bool retry; /* something opened, or became free */
     unsigned char (*chunks)[WEFT_COPY_INSIDE];
-    bool chunk_used[SESSION_CHUNKS]; /* by a wait */
-    unsigned char *image;            /* that the program is sending */
-    uint64_t image_bytes;
+    bool chunk_used[SESSION_CHUNKS];   /* by a wait */
+    unsigned char *image;              /* that the program is sending */
+    uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
     struct session_share *shares;
     /* copies between processes */
     struct session_gate *gates;    /* by number */

@@ -13,13 +13,15 @@ SESSION_DO(image)
             return SESSION_WRONG;
         free(session->image);
         session->image_bytes = 0;
+        session->image_whole = call->bytes;
         session->image =
             malloc(call->bytes + WEFT_IMAGE_HEADER); /* a short one, too, has a header */
         if (session->image == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
         memset(session->image + call->bytes, 0, WEFT_IMAGE_HEADER);
     }
-    if (session->image == NULL || call->at != session->image_bytes || record->extra == 0 ||
+    if (session->image == NULL || call->bytes != session->image_whole ||
+        call->at != session->image_bytes || record->extra == 0 ||
         record->extra > call->bytes - call->at)
         return SESSION_WRONG;
     memcpy(session->image + call->at, weft_record_extra(record), record->extra);
