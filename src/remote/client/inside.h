@@ -41,6 +41,7 @@ struct client_call {
 /* Something with a number, until a session says FREE. */
 struct client_copy {
     bool used;
+    bool called, ran;      /* its turn has come; of a callback: and gone */
     struct weft_send send; /* bytes 0: not from here */
     CUhostFn run;
     void *argument;

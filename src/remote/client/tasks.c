@@ -45,6 +45,9 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
     (void)process;
     if (copy == NULL || !copy->used)
         return WEFT_ERR_PROTOCOL;
+    if (step != WEFT_COPY_FREE && copy->called)
+        return WEFT_ERR_PROTOCOL;
+    copy->called = true;
     if (step == WEFT_COPY_GO && copy->send.bytes != 0)
         return weft_sources_add(&client.sources, &copy->send);
     if (step == WEFT_COPY_CALL && copy->run != NULL) {
@@ -52,7 +55,7 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
         weft_bell_ring(&client.callbacks);
         return WEFT_OK;
     }
-    if (step != WEFT_COPY_FREE)
+    if (step != WEFT_COPY_FREE || (copy->run != NULL && !copy->ran))
         return WEFT_ERR_PROTOCOL;
     client.writers -= copy->run != NULL || copy->region != NULL;
     client.readers -= copy->send.bytes != 0;
@@ -85,6 +88,7 @@ static void run_callback(uint32_t number)
     copy.run(copy.argument);
     weft_lock(&client.lock);
     client.running = false;
+    client.copies[number].ran = true;
     if (client.left)
         return;
     const weft_status status =
