@@ -189,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct weft_record *record =
             (struct weft_record *)(void *)(in->memory + in->tail % WEFT_RING_BYTES);
         const bool malformed =
-            record->call != WEFT_RECORD_SKIP && session->held == NULL && is_malformed(record);
+            record->call != WEFT_RECORD_SKIP && TAILQ_EMPTY(&session->held) && is_malformed(record);
         status = session_take_records(session, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
         MUST(status != WEFT_OK || !malformed);

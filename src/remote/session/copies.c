@@ -21,7 +21,8 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
 
     if (!gate->closed)
         return WEFT_OK; /* its record comes yet */
-    session->retry = true;
+    if (gate->held != NULL)
+        session_release(session, gate->held);
     *gate = (struct session_gate){0};
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }

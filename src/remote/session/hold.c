@@ -67,14 +67,17 @@ static bool comes_after(const struct session_touch *touch, int device,
              (weft_is_default(touch->stream) || weft_is_default(before->stream))));
 }
 
-/* `end`: the first that is not looked at; NULL: all are. */
-static bool waits(const struct weft_session *session, const struct session_touch *touch, int device,
-                  const struct session_held *end)
+/* The last one held before `end` that a record comes after; NULL: none. end NULL: of all. */
+static struct session_held *find_before(const struct weft_session *session,
+                                        const struct session_touch *touch, int device,
+                                        const struct session_held *end)
 {
-    for (const struct session_held *h = session->held; h != end; h = h->next)
-        if (comes_after(touch, device, h))
-            return true;
-    return false;
+    struct session_held *h = end != NULL ? TAILQ_PREV(end, session_helds, order)
+                                         : TAILQ_LAST(&session->held, session_helds);
+
+    while (h != NULL && !comes_after(touch, device, h))
+        h = TAILQ_PREV(h, session_helds, order);
+    return h;
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
@@ -85,27 +88,47 @@ static bool is_answered(const struct session_touch *touch)
     return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE;
 }
 
-static bool hold(struct weft_session *session, const struct weft_record *record,
-                 const struct session_touch *touch, int gate)
+/* Of a closed gate only what it is. NULL: no memory for more. */
+static struct session_held *hold(struct weft_session *session, const struct weft_record *record,
+                                 const struct session_touch *touch, bool gate)
 {
-    const uint32_t bytes = gate >= 0 ? (uint32_t)sizeof(*record) : record->bytes;
-    struct session_held *held = gate < 0 && session->held_bytes + bytes > SESSION_HELD_MOST
+    const uint32_t bytes = gate ? (uint32_t)sizeof(*record) : record->bytes;
+    struct session_held *held = !gate && session->held_bytes + bytes > SESSION_HELD_MOST
                                     ? NULL
                                     : malloc(sizeof(*held) + bytes);
 
     if (held == NULL)
-        return false;
-    held->next = NULL;
+        return NULL;
+    TAILQ_INSERT_TAIL(&session->held, held, order);
+    TAILQ_INIT(&held->after);
     held->touch = *touch;
-    held->gate = gate;
     memcpy(&held->record, record, bytes);
     held->record.bytes = bytes;
     if (is_answered(touch))
         held->record.lane = 0;
-    *session->last_held = held;
-    session->last_held = &held->next;
     session->held_bytes += bytes;
-    return true;
+    return held;
+}
+
+/* Behind the last one that it comes after; where there is none its turn has come. */
+static void line_up(struct weft_session *session, struct session_held *held)
+{
+    struct session_held *before = find_before(session, &held->touch, held->record.device, held);
+
+    TAILQ_INSERT_TAIL(before != NULL ? &before->after : &session->ready, held, turn);
+}
+
+void session_release(struct weft_session *session, struct session_held *held)
+{
+    struct session_held *next;
+
+    TAILQ_REMOVE(&session->held, held, order);
+    while ((next = TAILQ_FIRST(&held->after)) != NULL) {
+        TAILQ_REMOVE(&held->after, next, turn);
+        line_up(session, next);
+    }
+    session->held_bytes -= held->record.bytes;
+    free(held);
 }
 
 int session_take(struct weft_session *session, struct weft_record *record)
@@ -114,74 +137,53 @@ int session_take(struct weft_session *session, struct weft_record *record)
 
     if (!session_is_formed(session, record))
         return SESSION_WRONG;
-    bool held = session->held != NULL && touches(session, record, &touch) &&
-                waits(session, &touch, record->device, NULL);
-    if (held && touch.class == WEFT_CLASS_ASK)
+    const bool ordered = touches(session, record, &touch),
+               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL;
+    if (waits && touch.class == WEFT_CLASS_ASK)
         return CUDA_ERROR_NOT_READY;
-    const int result = held ? SESSION_AGAIN : session_execute(session, record);
+    const int result = waits ? SESSION_AGAIN : session_execute(session, record);
     if (result != SESSION_AGAIN && result != SESSION_GATE)
         return result;
-    held = touches(session, record, &touch) &&
-           hold(session, record, &touch,
-                result == SESSION_GATE ? (int)weft_record_words(record)[0] : -1);
+    struct session_held *held =
+        ordered ? hold(session, record, &touch, result == SESSION_GATE) : NULL;
+    if (result == SESSION_GATE && held != NULL)
+        session->gates[weft_record_words(record)[0]].held = held;
     if (result == SESSION_GATE)
-        return held ? CUDA_SUCCESS : SESSION_WRONG;
-    if (held && is_answered(&touch))
-        return CUDA_SUCCESS;
-    return held ? SESSION_LATER : SESSION_AGAIN;
-}
-
-/* A held record's turn. Whether it is done with; *status: PROTOCOL if it made no sense. */
-static bool retry(struct weft_session *session, struct session_held *held, weft_status *status)
-{
-    if (held->gate >= 0)
-        return !session->gates[held->gate].closed;
-    if (waits(session, &held->touch, held->record.device, held))
-        return false;
-    const int result = session_execute(session, &held->record);
-    if (result == SESSION_AGAIN)
-        return false;
-    if (result == SESSION_GATE) { /* from now on it is a gate */
-        held->gate = (int)weft_record_words(&held->record)[0];
-        return false;
-    }
-    *status = session_done(session, &held->record, result);
-    return true;
+        return held != NULL ? CUDA_SUCCESS : SESSION_WRONG;
+    if (held == NULL)
+        return SESSION_AGAIN;
+    line_up(session, held);
+    return is_answered(&touch) ? CUDA_SUCCESS : SESSION_LATER;
 }
 
 weft_status session_held_poll(struct weft_session *session, bool *did)
 {
-    struct session_held **at = &session->held;
     weft_status status = WEFT_OK;
+    struct session_held *held;
 
-    if (!session->retry)
-        return WEFT_OK;
-    session->retry = false;
-    while (*at != NULL && status == WEFT_OK) {
-        struct session_held *held = *at;
-        if (!session_can_answer(session)) {
-            session->retry = true;
+    while ((held = TAILQ_FIRST(&session->ready)) != NULL && status == WEFT_OK &&
+           session_can_answer(session)) {
+        const int result = session_execute(session, &held->record);
+        if (result == SESSION_AGAIN)
             return WEFT_OK;
-        }
-        if (!retry(session, held, &status)) {
-            at = &held->next;
+        TAILQ_REMOVE(&session->ready, held, turn);
+        *did = true;
+        if (result == SESSION_GATE) {
+            session->gates[weft_record_words(&held->record)[0]].held = held;
             continue;
         }
-        *at = held->next;
-        if (*at == NULL)
-            session->last_held = at;
-        session->held_bytes -= held->record.bytes;
-        free(held);
-        *did = true;
+        status = session_done(session, &held->record, result);
+        session_release(session, held);
     }
     return status;
 }
 
 void session_held_drop(struct weft_session *session)
 {
-    while (session->held != NULL) {
-        struct session_held *held = session->held;
-        session->held = held->next;
+    struct session_held *held;
+
+    while ((held = TAILQ_FIRST(&session->held)) != NULL) {
+        TAILQ_REMOVE(&session->held, held, order);
         free(held);
     }
 }

@@ -5,6 +5,8 @@
 #include "base/share.h"
 #include "remote/session/session.h"
 
+#include <sys/queue.h>
+
 enum {
     SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
     SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
@@ -65,7 +67,8 @@ struct session_wait {
 /* A copy's gate in a stream, by the copy's number. */
 struct session_gate {
     bool closed;
-    int source;    /* process; -1: a callback of the program's */
+    struct session_held *held; /* it; NULL: not yet */
+    int source;                /* process; -1: a callback of the program's */
     uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
     bool done;     /* it is there, perhaps before the gate */
     bool go, told; /* GO has come; the program has told what to send */
@@ -79,10 +82,13 @@ struct session_touch {
     enum weft_class class;
 };
 
+/* A record that waits, or a closed gate. */
+TAILQ_HEAD(session_helds, session_held);
 struct session_held {
-    struct session_held *next;
+    TAILQ_ENTRY(session_held) order; /* of all */
+    TAILQ_ENTRY(session_held) turn;  /* in `after` of another, or in the session's `ready` */
+    struct session_helds after;      /* who waits for this to go */
     struct session_touch touch;
-    int gate; /* number of the gate that it is; -1: a record, behind this */
     _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
@@ -101,9 +107,8 @@ struct weft_session {
     bool asks;       /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
-    struct session_held *held, **last_held; /* hold.c */
+    struct session_helds held, ready; /* hold.c: all; those whose turn has come */
     uint64_t held_bytes;
-    bool retry; /* something opened, or became free */
     unsigned char (*chunks)[WEFT_COPY_INSIDE];
     bool chunk_used[SESSION_CHUNKS];   /* by a wait */
     unsigned char *image;              /* that the program is sending */
@@ -168,6 +173,8 @@ const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
  * executed nor held now.
  */
 int session_take(struct weft_session *session, struct weft_record *record);
+/* It is done with: those behind it line up anew. */
+void session_release(struct weft_session *session, struct session_held *held);
 /* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
 weft_status session_held_poll(struct weft_session *session, bool *did);
 void session_held_drop(struct weft_session *session);

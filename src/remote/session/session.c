@@ -326,7 +326,8 @@ struct weft_session *session_make(const struct weft_config *config,
     session->limits = limits;
     session->current = -1;
     session->last_wait = &session->waits;
-    session->last_held = &session->held;
+    TAILQ_INIT(&session->held);
+    TAILQ_INIT(&session->ready);
     session->handles.process = (int)config->process;
     session->links.config = *config;
     session->links.context = session;

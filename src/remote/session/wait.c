@@ -93,7 +93,6 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait)
         give_back(session, wait);
     if (wait->chunk >= 0)
         session->chunk_used[wait->chunk] = false;
-    session->retry = true;
     free(wait);
 }
 
