@@ -44,7 +44,8 @@ static const struct weft_net_ops ops = {.name = "nowhere", .put = put, .reg = re
 
 static unsigned char rings[2][WEFT_RING_BYTES] __attribute__((aligned(16)));
 static const struct weft_cuda_table *table;
-static const struct weft_session_limits limits = {.memory = 4 << 20};
+static const struct weft_session_limits limits = {
+    .memory = 4 << 20, .devices = (const int[]){0, 1}, .device_count = 2};
 
 static struct weft_session *begin(void)
 {

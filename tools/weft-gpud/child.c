@@ -43,7 +43,6 @@ static _Noreturn void serve(struct gpud *gpud, int line)
     struct weft_config config;
     struct weft_request request;
     const struct weft_cuda_table *table;
-    int there = 0;
     CUcontext context;
 
     if (!confine(gpud, line)) {
@@ -54,9 +53,8 @@ static _Noreturn void serve(struct gpud *gpud, int line)
         (table = weft_table_open(gpud->driver)) == NULL)
         _exit(EXIT_FAILURE);
     weft_say_level((enum weft_level)config.log);
-    (void)table->device_count(&there); /* what fails here fails again, and is said */
-    for (int i = 0; i < (gpud->device_count != 0 ? gpud->device_count : there); i++)
-        (void)table->context_retain(&context, gpud->device_count != 0 ? gpud->devices[i] : i);
+    for (int i = 0; i < gpud->device_count; i++) /* what fails here fails again, and is said */
+        (void)table->context_retain(&context, gpud->devices[i]);
     if (recv(line, &request, sizeof(request), 0) != (ssize_t)sizeof(request))
         _exit(EXIT_SUCCESS); /* the daemon is gone */
     const struct weft_session_limits limits = {.memory = gpud->memory,

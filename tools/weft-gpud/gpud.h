@@ -22,8 +22,8 @@ struct gpud {
     struct weft_root listen;
     const char *secret_file, *driver;
     bool no_secret;
-    int devices[WEFT_LINK_DEVICES], device_count; /* 0: all */
-    uint64_t memory;                              /* of one client on a device; 0: all */
+    int devices[WEFT_LINK_DEVICES], device_count;
+    uint64_t memory; /* of one client on a device; 0: all */
     uint32_t places;
     uint32_t idle_s; /* how long a program may ask for nothing; 0: for ever */
     uint32_t warm;   /* sessions that are ready before a program comes */

@@ -81,7 +81,11 @@ static void add_devices(struct argp_state *state, const char *text)
     do {
         if (gpud.device_count == WEFT_LINK_DEVICES)
             argp_error(state, "--devices: more than %d", WEFT_LINK_DEVICES);
-        gpud.devices[gpud.device_count++] = (int)number(state, "devices", text, &text, 0, 255);
+        const int device = (int)number(state, "devices", text, &text, 0, 255);
+        for (int i = 0; i < gpud.device_count; i++)
+            if (gpud.devices[i] == device)
+                argp_error(state, "--devices: %d is named twice", device);
+        gpud.devices[gpud.device_count++] = device;
         if (*text != 0 && *text != ',')
             argp_error(state, "--devices: \"%s\" is no list of numbers", text);
     } while (*text++ == ',');
@@ -155,20 +159,18 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     }
 }
 
-/* Whether the driver has the devices that were asked for, each once. */
-static bool has_devices(int there)
+/* Of so many devices all, or those that were asked for. False: some are not there, said. */
+static bool choose_devices(int there)
 {
-    for (int i = 0; i < gpud.device_count; i++) {
-        for (int other = 0; other < i; other++)
-            if (gpud.devices[i] == gpud.devices[other]) {
-                say("--devices: %d is named twice", gpud.devices[i]);
-                return false;
-            }
+    const bool all = gpud.device_count == 0;
+
+    for (int i = 0; all && i < there && i < WEFT_LINK_DEVICES; i++)
+        gpud.devices[gpud.device_count++] = i;
+    for (int i = 0; i < gpud.device_count; i++)
         if (gpud.devices[i] >= there) {
             say("--devices: there is no device %d: the driver has %d", gpud.devices[i], there);
             return false;
         }
-    }
     return true;
 }
 
@@ -209,10 +211,10 @@ static int port_of(int fd)
     return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
-static void announce(int devices)
+static void announce(void)
 {
     const bool v6 = strchr(gpud.listen.host, ':') != NULL;
-    const int count = gpud.device_count != 0 ? gpud.device_count : devices;
+    const int count = gpud.device_count;
 
     printf("weft-gpud: listening on %s%s%s:%d, %d device%s (%s), %u clients\n", v6 ? "[" : "",
            gpud.listen.host, v6 ? "]" : "", port_of(gpud.listener), count, count == 1 ? "" : "s",
@@ -250,7 +252,7 @@ int main(int argc, char **argv)
     int devices = 0;
 
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    if (!take_secret() || !child_count_devices(&gpud, &devices) || !has_devices(devices) ||
+    if (!take_secret() || !child_count_devices(&gpud, &devices) || !choose_devices(devices) ||
         weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
         return EXIT_FAILURE;
     sigaction(SIGTERM, &action, NULL);
@@ -260,7 +262,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     door_open(&gpud);
     child_warm(&gpud);
-    announce(devices);
+    announce();
     serve();
     close(gpud.listener);
     say("%u sessions ended", child_end_all(&gpud));
