@@ -98,14 +98,14 @@ weft_status weft_socket_listen(int *fd, const struct weft_root *root)
     int listener = -1;
 
     if (fault != 0)
-        return weft_err(WEFT_ERR_SYSTEM, "WEFT_ROOT: host %s: %s", root->host, gai_strerror(fault));
+        return weft_err(WEFT_ERR_SYSTEM, "host %s: %s", root->host, gai_strerror(fault));
     for (const struct addrinfo *a = list; a != NULL && listener < 0; a = a->ai_next)
         listener = listen_at(a);
     const int error = errno;
     freeaddrinfo(list);
     if (listener < 0)
-        return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot listen at WEFT_ROOT %s port %s: %s",
-                        root->host, root->port, strerror(error));
+        return weft_err(WEFT_ERR_SYSTEM, "cannot listen at %s port %s: %s", root->host, root->port,
+                        strerror(error));
     *fd = listener;
     return WEFT_OK;
 }

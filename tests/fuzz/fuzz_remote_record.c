@@ -44,7 +44,8 @@ static const struct weft_net_ops ops = {.name = "nowhere", .put = put, .reg = re
 
 static unsigned char rings[2][WEFT_RING_BYTES] __attribute__((aligned(16)));
 static const struct weft_cuda_table *table;
-static const struct weft_session_limits limits = {.memory = 4 << 20, .life_line = -1};
+static const struct weft_session_limits limits = {
+    .memory = 4 << 20, .devices = (const int[]){0, 1}, .device_count = 2};
 
 static struct weft_session *begin(void)
 {
@@ -189,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct weft_record *record =
             (struct weft_record *)(void *)(in->memory + in->tail % WEFT_RING_BYTES);
         const bool malformed =
-            record->call != WEFT_RECORD_SKIP && session->held == NULL && is_malformed(record);
+            record->call != WEFT_RECORD_SKIP && TAILQ_EMPTY(&session->held) && is_malformed(record);
         status = session_take_records(session, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
         MUST(status != WEFT_OK || !malformed);

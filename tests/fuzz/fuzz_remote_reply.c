@@ -55,7 +55,7 @@ static weft_status progress(struct weft_net *net, enum weft_net_side side, bool 
         return WEFT_OK;
     }
     const unsigned step = fuzz_byte(&input) % WEFT_COPY_STEPS;
-    return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input));
+    return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
 }
 
 static weft_status put(struct weft_net *net, const struct weft_net_put *what)
@@ -93,7 +93,7 @@ static void begin(void)
         (void)weft_err_level(WEFT_SAY_INFO);
         weft_say_level(WEFT_SAY_ERROR);
         MUST(client_library_kernel((CUkernel *)&kernel, (CUlibrary)&library, "k") == CUDA_SUCCESS);
-        client.server[1] = (struct client_server){"one", 0, 1, -1};
+        client.server[1] = (struct client_server){"one", 0, 1};
         client.device[0].known.process = 1;
         client.device[0].base = 0x200000000000;
         client.device[0].span = 1 << 30;
@@ -116,9 +116,13 @@ static void begin(void)
 
 static void end(void)
 {
+    MUST(client.last_calling - client.first_calling <= WEFT_COPIES);
+    for (uint32_t i = client.first_calling; i != client.last_calling; i++)
+        MUST(client.copies[client.calling[i % WEFT_COPIES]].run != NULL);
     memset(client.lanes, 0, sizeof(client.lanes));
     memset(client.copies, 0, sizeof(client.copies));
-    client.writers = client.readers = client.first_calling = client.last_calling = 0;
+    client.next_copy = client.writers = client.readers = client.first_calling =
+        client.last_calling = 0;
     weft_sources_close(&client.sources);
     while (client.regions != NULL)
         client_region_drop(client.regions);
@@ -128,6 +132,11 @@ static void end(void)
     kernel->parameters = NULL;
     kernel->handles[1] = library.handles[1] = 0;
     free(client.links.link[1].notices);
+}
+
+static void nothing(void *argument)
+{
+    (void)argument;
 }
 
 /* One call, whatever comes of it. */
@@ -192,7 +201,7 @@ static void call(unsigned which)
         (void)client_stream_wait_event(stream, event, 0);
         break;
     case 14:
-        (void)client_context_limit(&a, CU_LIMIT_STACK_SIZE);
+        (void)client_launch_host(NULL, nothing, NULL);
         break;
     default:
         (void)client_stream_synchronize(stream);

@@ -80,8 +80,8 @@ const struct weft_cuda_table *sessions_begin(int servers, int devices, const cha
         server[i].config.process = i + 1;
         for (int d = 0; d < devices; d++)
             server[i].devices[d] = i * devices + d;
-        server[i].limits = (struct weft_session_limits){
-            .devices = server[i].devices, .device_count = devices, .life_line = -1};
+        server[i].limits =
+            (struct weft_session_limits){.devices = server[i].devices, .device_count = devices};
         must(weft_task_start(&server[i].task, "server", serve, &server[i]));
     }
     weft_local_enter(group, 0);

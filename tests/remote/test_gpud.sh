@@ -51,6 +51,11 @@ expect 'too many servers' 1 'more than 32 servers' "$cuda" run -s "$many" -- "$p
 expect pipe 1 'WEFT_REMOTE_PIPE=9x: not auto, once:NxSIZE or each:NxSIZE' \
     env WEFT_REMOTE_PIPE=9x "$cuda" run -s "$a" -- "$program"
 expect unknown 1 'WEFT_REMOTE_PIPES' env WEFT_REMOTE_PIPES=1 "$cuda" run -s "$a" -- "$program"
+expect 'no program' 1 'run: no program is named' "$cuda" run -s "$a"
+expect 'no servers' 1 'no servers: WEFT_REMOTE_SERVERS is empty' "$cuda" run -- "$program"
+expect verb 1 'none of run, list, status and check' "$cuda" runs -s "$a" -- "$program"
+expect 'port taken' 1 'Address already in use' "$bin/weft-gpud" --driver fake: --secret-file "$here/secret" --listen "$a"
+expect 'no device' 1 'there is no device 3: the driver has 1' "$bin/weft-gpud" --driver fake: --secret-file "$here/secret" --devices 3
 expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver fake:
 chmod 644 "$here/other"
 expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver fake: --secret-file "$here/other"

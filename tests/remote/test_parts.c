@@ -113,8 +113,8 @@ static void test_arena(void)
         if (size[b] != 0) {
             MUST(*(unsigned char *)at[b] == b && *(unsigned char *)(at[b] + size[b] - 1) == b);
             MUST(weft_ranges_has(&arena.blocks, at[b], size[b]));
-            MUST(weft_arena_free(&arena, at[b], pick(2) == 0) == CUDA_SUCCESS);
-            MUST(weft_arena_free(&arena, at[b], true) == CUDA_ERROR_INVALID_VALUE);
+            MUST(weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
+            MUST(weft_arena_free(&arena, at[b]) == CUDA_ERROR_INVALID_VALUE);
             used -= (size[b] + 511) / 512 * 512;
             size[b] = 0;
             continue;
@@ -135,8 +135,7 @@ static void test_arena(void)
     }
     MUST(!weft_ranges_has(&arena.blocks, base + (63 << 20), 4096));
     for (int b = 0; b < BLOCKS; b++)
-        MUST(size[b] == 0 || weft_arena_free(&arena, at[b], false) == CUDA_SUCCESS);
-    weft_arena_trim(&arena);
+        MUST(size[b] == 0 || weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
     MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
     MUST(after == before);
     weft_arena_close(&arena);
@@ -185,12 +184,12 @@ static void test_handles(void)
     int object;
 
     for (int i = 0; i < WEFT_HANDLES_MOST; i++)
-        MUST((last = weft_handles_add(&handles, WEFT_EVENT, 0, &object)) != 0);
-    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+        MUST((last = weft_handles_add(&handles, WEFT_EVENT, 0, &object, 0)) != 0);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object, 0) == 0);
     weft_handles_remove(&handles, weft_handles_find(&handles, WEFT_EVENT, last));
-    const uint64_t next = weft_handles_add(&handles, WEFT_EVENT, 0, &object);
+    const uint64_t next = weft_handles_add(&handles, WEFT_EVENT, 0, &object, 0);
     MUST(next != 0 && next != last && weft_handles_find(&handles, WEFT_EVENT, last) == NULL);
-    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object) == 0);
+    MUST(weft_handles_add(&handles, WEFT_EVENT, 0, &object, 0) == 0);
     free(handles.places);
 }
 

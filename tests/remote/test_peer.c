@@ -162,8 +162,42 @@ static void test_returns(void)
     must(cudaStreamSynchronize(stream[0]), "synchronize");
 }
 
-/* ---- more gates than are closed at once -------------------------------------------------------
+/*
+ * What a call leaves for a stream's turn holds nobody up: an attribute of a kernel, which the
+ * launches before do not see, and the end of a stream and an event.
  */
+static void test_held_calls(void)
+{
+    const enum cudaFuncAttribute shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    int open = 0, factor = 1, shift = 0;
+    void *parameters[] = {&memory[0], &factor, &shift};
+    cudaEvent_t before, event;
+    cudaStream_t held;
+    float ms;
+
+    must(cudaSetDevice(0), "device");
+    must(cudaStreamCreateWithFlags(&held, cudaStreamNonBlocking), "stream");
+    must(cudaEventCreate(&before), "event");
+    must(cudaEventCreate(&event), "event");
+    must(cudaFuncSetAttribute(&suite_scale, shared, 60000), "attribute");
+    must(cudaEventRecord(before, held), "record");
+    must(cudaLaunchHostFunc(held, block, &open), "callback");
+    must(cudaLaunchKernel(&suite_scale, (dim3){1, 1, 1}, (dim3){1, 1, 1}, parameters, 60000, held),
+         "launch");
+    must(cudaFuncSetAttribute(&suite_scale, shared, 50000), "attribute");
+    must(cudaLaunchKernel(&suite_scale, (dim3){1, 1, 1}, (dim3){1, 1, 1}, parameters, 50000, held),
+         "launch");
+    must(cudaEventRecord(event, held), "record");
+    wrong += cudaEventElapsedTime(&ms, before, event) != cudaErrorNotReady;
+    (void)cudaGetLastError();
+    must(cudaEventDestroy(event), "event");
+    must(cudaStreamDestroy(held), "stream");
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    must(cudaDeviceSynchronize(), "synchronize");
+    must(cudaEventDestroy(before), "event");
+}
+
+/* ---- many gates ------------------------------------------------------------------------------ */
 
 /* Streams that all wait for one of another server, which waits for the host. */
 static void test_many_gates(void)
@@ -275,6 +309,7 @@ int main(int argc, char **argv)
     room = most + 64;
     snprintf(options, sizeof(options), "memory=256M,seed=%d", (int)random_state);
     weft_cudart_use(sessions_begin(servers, 1, options));
+    suite_register(NULL);
     there = malloc(room);
     back = malloc(room);
     for (int d = 0; d < servers; d++) {
@@ -284,6 +319,7 @@ int main(int argc, char **argv)
         fill(d, (unsigned)d + 1);
     }
     test_returns();
+    test_held_calls();
     for (int d = 0; d < servers; d++)
         fill(d, (unsigned)d + 1);
     test_many_gates();

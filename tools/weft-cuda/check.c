@@ -67,8 +67,9 @@ static int tell_all(const struct weft_elf *elf, const char *file)
     }
 }
 
-int check_program(const char *file)
+int check_program(char **argv)
 {
+    const char *file = argv[0];
     struct weft_elf elf;
     struct stat info;
     const int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -77,14 +78,15 @@ int check_program(const char *file)
         fprintf(stderr, "weft-cuda: %s: %s\n", file, strerror(errno));
         return EXIT_FAILURE;
     }
-    void *bytes = info.st_size > 0 ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-                                   : MAP_FAILED;
+    void *bytes = NULL;
+    if (S_ISREG(info.st_mode) && info.st_size > 0)
+        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (bytes == MAP_FAILED) {
-        fprintf(stderr, "weft-cuda: %s cannot be read\n", file);
+        fprintf(stderr, "weft-cuda: %s: %s\n", file, strerror(errno));
         return EXIT_FAILURE;
     }
-    weft_elf_read(&elf, bytes, (size_t)info.st_size);
+    weft_elf_read(&elf, bytes, bytes != NULL ? (size_t)info.st_size : 0);
     const int status = tell_all(&elf, file);
     munmap(bytes, (size_t)info.st_size);
     return status;

@@ -16,12 +16,13 @@ static bool load(struct weft_config *config)
     return true;
 }
 
-int list_devices(void)
+int list_devices(char **argv)
 {
     const struct weft_cuda_table *table;
     struct weft_config config;
     int count = 0, number = 0;
 
+    (void)argv;
     if (!load(&config) || weft_client_open(&table, &config) != WEFT_OK ||
         table->device_count(&count) != CUDA_SUCCESS)
         return EXIT_FAILURE;
@@ -36,22 +37,22 @@ int list_devices(void)
     return EXIT_SUCCESS;
 }
 
-int show_status(void)
+int show_status(char **argv)
 {
     const struct weft_request request = {.kind = WEFT_ASK_STATUS};
     struct weft_servers servers;
     struct weft_config config;
     struct weft_key key = {.size = 0};
     struct weft_answer answer;
-    int line, failed = EXIT_SUCCESS;
+    int failed = EXIT_SUCCESS;
 
+    (void)argv;
     if (!load(&config) || weft_servers_parse(&servers, config.remote_servers) != WEFT_OK ||
         (config.remote_secret_file[0] != 0 &&
          weft_key_read(&key, config.remote_secret_file) != WEFT_OK))
         return EXIT_FAILURE;
     for (int i = 0; i < servers.count; i++)
-        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &line, &answer) ==
-            WEFT_OK)
+        if (weft_server_ask(&servers, i, &request, &key, config.connect_s, &answer) == WEFT_OK)
             printf("%s  %u clients of %u\n", servers.name[i], answer.clients, answer.places);
         else
             failed = EXIT_FAILURE;

@@ -10,6 +10,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,15 @@ static struct {
     const char *verb;
     char **rest;
 } asked;
+
+static const struct {
+    const char *name;
+    int (*run)(char **program);
+    bool takes_program;
+} verbs[] = {{"run", run_program, true},
+             {"list", list_devices, false},
+             {"status", show_status, false},
+             {"check", check_program, true}};
 
 static void set(struct argp_state *state, const char *name, const char *value)
 {
@@ -84,15 +94,17 @@ int main(int argc, char **argv)
         NULL};
 
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
-    const char *verb = asked.verb;
-    if (strcmp(verb, "list") == 0 && asked.rest == NULL)
-        return list_devices();
-    if (strcmp(verb, "status") == 0 && asked.rest == NULL)
-        return show_status();
-    if (strcmp(verb, "run") == 0 && asked.rest != NULL)
-        return run_program(asked.rest);
-    if (strcmp(verb, "check") == 0 && asked.rest != NULL)
-        return check_program(asked.rest[0]);
-    fprintf(stderr, "weft-cuda: \"%s\": see weft-cuda --help\n", verb);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(verbs[i].name, asked.verb) != 0)
+            continue;
+        if (verbs[i].takes_program == (asked.rest != NULL))
+            return verbs[i].run(asked.rest);
+        fprintf(stderr, "weft-cuda: %s: %s; see weft-cuda --help\n", asked.verb,
+                verbs[i].takes_program ? "no program is named" : "it takes options alone");
+        return EXIT_FAILURE;
+    }
+    fprintf(stderr,
+            "weft-cuda: \"%s\" is none of run, list, status and check; see weft-cuda --help\n",
+            asked.verb);
     return EXIT_FAILURE;
 }

@@ -3,12 +3,12 @@
 
 #include "base/config.h"
 #include "base/say.h"
-#include "boot/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,17 +21,12 @@
 enum { JOIN_S = 10, FILES = 256 };
 
 /* What a session needs no more: other connections, privileges, core files. */
-static bool confine(struct gpud *gpud)
+static bool confine(struct gpud *gpud, int line)
 {
     const struct rlimit none = {0, 0}, files = {FILES, FILES};
 
-    for (int i = 0; i < STRANGERS; i++)
-        if (gpud->strangers[i].fd >= 0)
-            close(gpud->strangers[i].fd);
-    for (int i = 0; i < MOST_CHILDREN; i++)
-        if (gpud->children[i].pid != 0 && gpud->children[i].line >= 0)
-            close(gpud->children[i].line);
-    close(gpud->listener);
+    close_range(STDERR_FILENO + 1, (unsigned)line - 1, 0);
+    close_range((unsigned)line + 1, ~0u, 0);
     explicit_bzero(&gpud->key, sizeof(gpud->key));
     umask(077);
     signal(SIGTERM, SIG_DFL);
@@ -42,57 +37,15 @@ static bool confine(struct gpud *gpud)
                                         setgid(gpud->group) == 0 && setuid(gpud->user) == 0));
 }
 
-/* ---- a session waits for its program, and serves it ------------------------------------------ */
-
-/* What it is told: the request, and with it the program's connection. */
-union passed {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
-
-static bool pass(int line, const struct weft_request *request, int fd)
-{
-    struct iovec data = {(void *)(uintptr_t)request, sizeof(*request)};
-    union passed passed = {0};
-    const struct msghdr message = {.msg_iov = &data,
-                                   .msg_iovlen = 1,
-                                   .msg_control = passed.bytes,
-                                   .msg_controllen = sizeof(passed.bytes)};
-
-    passed.header = (struct cmsghdr){
-        .cmsg_len = CMSG_LEN(sizeof(fd)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&passed.header), &fd, sizeof(fd));
-    return sendmsg(line, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*request);
-}
-
-/* Blocking; ends the process if the daemon is gone. */
-static int await(int line, struct weft_request *request)
-{
-    struct iovec data = {request, sizeof(*request)};
-    union passed passed = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = passed.bytes,
-                             .msg_controllen = sizeof(passed.bytes)};
-    int fd = -1;
-
-    if (recvmsg(line, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*request) ||
-        CMSG_FIRSTHDR(&message) == NULL || passed.header.cmsg_type != SCM_RIGHTS)
-        _exit(EXIT_SUCCESS);
-    memcpy(&fd, CMSG_DATA(&passed.header), sizeof(fd));
-    return fd;
-}
-
-/* Its driver is open, and its devices have contexts, before a program comes. */
+/* Its driver is open, and its devices have contexts, before it is told of its program. */
 static _Noreturn void serve(struct gpud *gpud, int line)
 {
     struct weft_config config;
     struct weft_request request;
     const struct weft_cuda_table *table;
-    int there = 0;
     CUcontext context;
 
-    if (!confine(gpud)) {
+    if (!confine(gpud, line)) {
         say("a session cannot be confined: %s", strerror(errno));
         _exit(EXIT_FAILURE);
     }
@@ -100,14 +53,15 @@ static _Noreturn void serve(struct gpud *gpud, int line)
         (table = weft_table_open(gpud->driver)) == NULL)
         _exit(EXIT_FAILURE);
     weft_say_level((enum weft_level)config.log);
-    (void)table->device_count(&there); /* what fails here fails again, and is said */
-    for (int i = 0; i < (gpud->device_count != 0 ? gpud->device_count : there); i++)
-        (void)table->context_retain(&context, gpud->device_count != 0 ? gpud->devices[i] : i);
+    for (int i = 0; i < gpud->device_count; i++) /* what fails here fails again, and is said */
+        (void)table->context_retain(&context, gpud->devices[i]);
+    if (recv(line, &request, sizeof(request), 0) != (ssize_t)sizeof(request))
+        _exit(EXIT_SUCCESS); /* the daemon is gone */
     const struct weft_session_limits limits = {.memory = gpud->memory,
                                                .devices = gpud->devices,
                                                .device_count = gpud->device_count,
-                                               .life_line = await(line, &request),
-                                               .idle_ns = gpud->idle_s * 1000000000ull};
+                                               .idle_ns = gpud->idle_s * 1000000000ull,
+                                               .ends_process = true};
     close(line);
     config.process = (int64_t)request.process;
     config.processes = (int64_t)request.processes;
@@ -152,22 +106,26 @@ void child_warm(struct gpud *gpud)
         continue;
 }
 
-bool child_start(struct gpud *gpud, const struct weft_request *request, int fd)
+static bool tell(const struct child *child, const struct weft_request *request)
 {
-    char peer[WEFT_SOCKET_NAME];
+    return send(child->line, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           (ssize_t)sizeof(*request);
+}
+
+bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer)
+{
     struct child *child = NULL;
 
-    weft_socket_peer(fd, peer);
     for (struct child *c = gpud->children; c < gpud->children + MOST_CHILDREN && child == NULL; c++)
-        if (c->pid != 0 && c->line >= 0 && pass(c->line, request, fd))
+        if (c->pid != 0 && c->line >= 0 && tell(c, request))
             child = c;
-    if (child == NULL && ((child = start(gpud)) == NULL || !pass(child->line, request, fd))) {
+    if (child == NULL && ((child = start(gpud)) == NULL || !tell(child, request))) {
         say("a session for %s: %s", peer, strerror(errno));
         return false;
     }
     close(child->line);
     child->line = -1;
-    memcpy(child->peer, peer, sizeof(child->peer));
+    snprintf(child->peer, sizeof(child->peer), "%s", peer);
     gpud->idle--;
     gpud->client_count++;
     return true;

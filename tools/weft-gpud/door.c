@@ -22,24 +22,23 @@ static void drop(struct stranger *stranger)
 /* The whole request is there. */
 static void hear_out(struct gpud *gpud, struct stranger *stranger)
 {
-    char peer[WEFT_SOCKET_NAME];
     const struct weft_request *request = &stranger->request.request;
     enum weft_no no = weft_request_check(&stranger->request, &gpud->key, stranger->greeting.nonce);
+    char peer[WEFT_SOCKET_NAME];
 
+    weft_socket_peer(stranger->fd, peer);
     if (no == WEFT_NO_NONE && request->kind == WEFT_ASK_SESSION) {
         if (gpud->client_count >= gpud->places)
             no = WEFT_NO_FULL;
-        else if (!child_start(gpud, request, stranger->fd))
+        else if (!child_start(gpud, request, peer))
             no = WEFT_NO_SYSTEM;
     }
     explicit_bzero(&stranger->request, sizeof(stranger->request));
     const struct weft_answer answer = {no, gpud->client_count, gpud->places};
     (void)!send(stranger->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (no != WEFT_NO_NONE) {
-        weft_socket_peer(stranger->fd, peer);
+    if (no != WEFT_NO_NONE)
         say("refused %s: %s", peer, weft_no_text(no));
-    }
-    drop(stranger); /* a session has the connection as its own */
+    drop(stranger);
 }
 
 static void hear(struct gpud *gpud, struct stranger *stranger)

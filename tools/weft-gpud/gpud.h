@@ -3,7 +3,7 @@
  *
  * The daemon itself never touches a GPU and has one thread. It greets who connects, checks who
  * knows the secret, and forks: the child is the program's session (remote/session) and ends with
- * the connection, however that ends.
+ * the program.
  */
 #ifndef WEFT_GPUD_H
 #define WEFT_GPUD_H
@@ -22,8 +22,8 @@ struct gpud {
     struct weft_root listen;
     const char *secret_file, *driver;
     bool no_secret;
-    int devices[WEFT_LINK_DEVICES], device_count; /* 0: all */
-    uint64_t memory;                              /* of one client on a device; 0: all */
+    int devices[WEFT_LINK_DEVICES], device_count;
+    uint64_t memory; /* of one client on a device; 0: all */
     uint32_t places;
     uint32_t idle_s; /* how long a program may ask for nothing; 0: for ever */
     uint32_t warm;   /* sessions that are ready before a program comes */
@@ -62,7 +62,7 @@ bool child_count_devices(const struct gpud *gpud, int *devices);
 void child_warm(struct gpud *gpud);
 /* Starts a session, or takes one that waits, for who has said the right hello. False: the system
  * has no room. */
-bool child_start(struct gpud *gpud, const struct weft_request *request, int fd);
+bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer);
 /* Forgets the sessions that have ended. */
 void child_reap(struct gpud *gpud);
 /* Ends all; returns how many there were. */

@@ -44,8 +44,8 @@ void say(const char *format, ...)
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
-    {"listen", 'l', "HOST:PORT", 0, "where programs connect; port 0: one that the system chooses",
-     0},
+    {"listen", 'l', "HOST:PORT", 0,
+     "where programs connect (default 127.0.0.1:7070); port 0: the system chooses one", 0},
     {"secret-file", 's', "FILE", 0,
      "the secret that programs must know; a file that only its owner can read", 0},
     {"no-secret", OPTION_NO_SECRET, NULL, 0, "let in everybody; only at a loopback address", 0},
@@ -61,15 +61,16 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
-static long number(struct argp_state *state, const char *text, const char **end, long least,
-                   long most)
+static long number(struct argp_state *state, const char *option, const char *text, const char **end,
+                   long least, long most)
 {
     char *stop;
 
     errno = 0;
     const long value = strtol(text, &stop, 10);
     if (errno != 0 || stop == text || value < least || value > most || (end == NULL && *stop != 0))
-        argp_error(state, "\"%s\" is not a number from %ld to %ld", text, least, most);
+        argp_error(state, "--%s: \"%s\" is not a number from %ld to %ld", option, text, least,
+                   most);
     if (end != NULL)
         *end = stop;
     return value;
@@ -80,7 +81,11 @@ static void add_devices(struct argp_state *state, const char *text)
     do {
         if (gpud.device_count == WEFT_LINK_DEVICES)
             argp_error(state, "--devices: more than %d", WEFT_LINK_DEVICES);
-        gpud.devices[gpud.device_count++] = (int)number(state, text, &text, 0, 255);
+        const int device = (int)number(state, "devices", text, &text, 0, 255);
+        for (int i = 0; i < gpud.device_count; i++)
+            if (gpud.devices[i] == device)
+                argp_error(state, "--devices: %d is named twice", device);
+        gpud.devices[gpud.device_count++] = device;
         if (*text != 0 && *text != ',')
             argp_error(state, "--devices: \"%s\" is no list of numbers", text);
     } while (*text++ == ',');
@@ -128,17 +133,17 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         add_devices(state, text);
         return 0;
     case 'c':
-        gpud.places = (uint32_t)number(state, text, NULL, 1, MOST_CLIENTS);
+        gpud.places = (uint32_t)number(state, "clients", text, NULL, 1, MOST_CLIENTS);
         return 0;
     case 'm':
-        if (!weft_config_bytes(text, &gpud.memory))
+        if (!weft_config_bytes(text, &gpud.memory) || gpud.memory == 0)
             argp_error(state, "--memory: \"%s\" is not a number of bytes", text);
         return 0;
     case OPTION_IDLE:
-        gpud.idle_s = (uint32_t)number(state, text, NULL, 1, 10000000);
+        gpud.idle_s = (uint32_t)number(state, "idle-s", text, NULL, 1, 10000000);
         return 0;
     case OPTION_WARM:
-        gpud.warm = (uint32_t)number(state, text, NULL, 0, MOST_WARM);
+        gpud.warm = (uint32_t)number(state, "warm", text, NULL, 0, MOST_WARM);
         return 0;
     case OPTION_USER:
         set_user(state, text);
@@ -152,6 +157,21 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+/* Of so many devices all, or those that were asked for. False: some are not there, said. */
+static bool choose_devices(int there)
+{
+    const bool all = gpud.device_count == 0;
+
+    for (int i = 0; all && i < there && i < WEFT_LINK_DEVICES; i++)
+        gpud.devices[gpud.device_count++] = i;
+    for (int i = 0; i < gpud.device_count; i++)
+        if (gpud.devices[i] >= there) {
+            say("--devices: there is no device %d: the driver has %d", gpud.devices[i], there);
+            return false;
+        }
+    return true;
 }
 
 /* Whether who may come in is decided. */
@@ -191,10 +211,10 @@ static int port_of(int fd)
     return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
 }
 
-static void announce(int devices)
+static void announce(void)
 {
     const bool v6 = strchr(gpud.listen.host, ':') != NULL;
-    const int count = gpud.device_count != 0 ? gpud.device_count : devices;
+    const int count = gpud.device_count;
 
     printf("weft-gpud: listening on %s%s%s:%d, %d device%s (%s), %u clients\n", v6 ? "[" : "",
            gpud.listen.host, v6 ? "]" : "", port_of(gpud.listener), count, count == 1 ? "" : "s",
@@ -232,7 +252,7 @@ int main(int argc, char **argv)
     int devices = 0;
 
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    if (!take_secret() || !child_count_devices(&gpud, &devices) ||
+    if (!take_secret() || !child_count_devices(&gpud, &devices) || !choose_devices(devices) ||
         weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
         return EXIT_FAILURE;
     sigaction(SIGTERM, &action, NULL);
@@ -242,7 +262,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     door_open(&gpud);
     child_warm(&gpud);
-    announce(devices);
+    announce();
     serve();
     close(gpud.listener);
     say("%u sessions ended", child_end_all(&gpud));

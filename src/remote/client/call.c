@@ -239,7 +239,30 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     return answer->result;
 }
 
+CUresult client_synchronize(const struct client_device *device, CUstream stream)
+{
+    return CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
+}
+
 /* ---- answers that are remembered ------------------------------------------------------------- */
+
+static struct client_query query_of(const struct client_device *device, enum weft_call call,
+                                    const uint64_t *words, uint32_t count)
+{
+    struct client_query query = {.device = device, .call = call};
+
+    memcpy(query.words, words, count * sizeof(*words));
+    return query;
+}
+
+static struct client_query *place_of(const struct client_query *query)
+{
+    uint64_t hash = (uint64_t)query->call * 31 + (uint64_t)(query->device - client.device);
+
+    for (int i = 0; i < WEFT_WORDS_MOST; i++)
+        hash = (hash ^ query->words[i]) * 0x9e3779b97f4a7c15u;
+    return &client.queries[hash >> 32 & (CLIENT_QUERIES - 1)];
+}
 
 void client_forget_queries(void)
 {
@@ -248,23 +271,25 @@ void client_forget_queries(void)
     weft_unlock(&client.lock);
 }
 
-CUresult client_synchronize(const struct client_device *device, CUstream stream)
+void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, uint64_t answer)
 {
-    return CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
+    struct client_query query = query_of(device, call, words, count);
+
+    query.answer = answer;
+    weft_lock(&client.lock);
+    query.age = client.age;
+    *place_of(&query) = query;
+    weft_unlock(&client.lock);
 }
 
 /* An answer of one word. */
 CUresult client_query(const struct client_device *device, enum weft_call call,
                       const uint64_t *words, uint32_t count, struct client_call *answer)
 {
-    struct client_query asked = {.device = device, .call = call};
-    uint64_t hash = (uint64_t)call * 31 + (uint64_t)(device - client.device);
+    struct client_query asked = query_of(device, call, words, count);
+    struct client_query *place = place_of(&asked);
 
-    for (uint32_t i = 0; i < count; i++) {
-        asked.words[i] = words[i];
-        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-    }
-    struct client_query *place = &client.queries[hash >> 32 & (CLIENT_QUERIES - 1)];
     weft_lock(&client.lock);
     asked.age = client.age;
     const bool known = client.open && place->device == device && place->call == call &&

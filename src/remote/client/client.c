@@ -97,24 +97,6 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     return status;
 }
 
-/* The tasks drive the network until all records are away, or two seconds have passed. */
-static void drain(void)
-{
-    const uint64_t deadline = weft_now_ns() + 2000000000;
-    bool busy = true;
-
-    while (busy && weft_now_ns() < deadline) {
-        busy = false;
-        weft_lock(&client.lock);
-        for (int p = 1; p < client.links.processes && client.links.status == WEFT_OK; p++)
-            busy |= client.links.link[p].out.put != client.links.link[p].out.head ||
-                    client.links.link[p].unsent != 0;
-        weft_unlock(&client.lock);
-        if (busy)
-            weft_task_yield(true);
-    }
-}
-
 /* ---- servers of weft-gpud -------------------------------------------------------------------- */
 
 static struct weft_servers servers;
@@ -147,28 +129,18 @@ static weft_status make_job(struct weft_config *config)
 
 static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
 {
-    struct weft_request request = {
-        .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
+    struct weft_request request = {.kind = WEFT_ASK_SESSION,
+                                   .processes = (uint32_t)config->processes};
     weft_status status = WEFT_OK;
     struct weft_answer answer;
 
     memcpy(request.root, config->root, sizeof(request.root));
     memcpy(request.secret, config->secret, sizeof(request.secret));
-    for (int p = 1; p <= servers.count; p++)
-        client.server[p].life_line = -1;
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
         request.process = (uint32_t)p;
-        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
-                                 &client.server[p].life_line, &answer);
+        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s, &answer);
     }
     return status;
-}
-
-static void hang_up(void)
-{
-    for (int p = 1; p <= servers.count; p++)
-        if (client.server[p].life_line >= 0)
-            close(client.server[p].life_line);
 }
 
 weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
@@ -195,8 +167,6 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
     close((int)config.root_fd);
     if (status == WEFT_OK)
         atexit(weft_client_close);
-    else
-        hang_up();
     return status;
 }
 
@@ -207,9 +177,7 @@ static void leave(void)
     weft_lock(&client.lock);
     client.open = false;
     weft_unlock(&client.lock);
-    drain();
     client_stop_tasks();
-    client_leave();
     weft_sources_close(&client.sources);
     weft_links_close(&client.links, client.links.status == WEFT_OK);
     weft_lock(&client.lock);

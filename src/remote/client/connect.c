@@ -37,6 +37,9 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
     weft_status status = WEFT_OK;
 
     servers->count = 0;
+    if (text[0] == 0)
+        return weft_err(WEFT_ERR_CONFIG, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda -s "
+                                         "HOST:PORT,... sets it)");
     while (status == WEFT_OK) {
         const size_t bytes = strcspn(text, ",");
         status = add(servers, text, bytes);
@@ -97,7 +100,7 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
 
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_request *request, const struct weft_key *key,
-                            double seconds, int *line, struct weft_answer *answer)
+                            double seconds, struct weft_answer *answer)
 {
     const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
     const char *name = servers->name[server], *reason = "no time";
@@ -107,8 +110,6 @@ weft_status weft_server_ask(const struct weft_servers *servers, int server,
         return weft_err(WEFT_ERR_TIMEOUT, "server %s: %s", name, reason);
     weft_socket_tune(fd);
     const weft_status status = talk(fd, name, request, key, deadline, answer);
-    if (status != WEFT_OK || request->kind == WEFT_ASK_STATUS)
-        close(fd);
-    *line = status == WEFT_OK && request->kind != WEFT_ASK_STATUS ? fd : -1;
+    close(fd);
     return status;
 }

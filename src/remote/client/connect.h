@@ -17,13 +17,10 @@ struct weft_servers {
 /* HOST:PORT,... Errors: CONFIG, said: malformed, one twice, too many, none. */
 weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
 
-/*
- * Asks one. Blocking, at most seconds. *line: the connection, whose end ends the session; -1 after
- * WEFT_ASK_STATUS. Errors: TIMEOUT, PROTOCOL, CONFIG (refused),
- * said.
- */
+/* Asks one. Blocking, at most seconds. Errors: TIMEOUT, PEER_LOST, PROTOCOL, CONFIG (refused),
+ * said. */
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_request *request, const struct weft_key *key,
-                            double seconds, int *line, struct weft_answer *answer);
+                            double seconds, struct weft_answer *answer);
 
 #endif

@@ -1,6 +1,5 @@
 /* remote/client/host.c - pinned memory of the program, into which sessions may put; what an address
  * is. */
-#include "base/say.h"
 #include "base/share.h"
 #include "remote/client/inside.h"
 
@@ -52,19 +51,11 @@ void client_region_drop(struct weft_region *region)
     free(region);
 }
 
-CUresult client_refuse(unsigned *said, const char *why)
-{
-    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0)
-        weft_say(WEFT_SAY_ERROR, "%s", why);
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 static CUresult refuse_mapped(void)
 {
     static unsigned said;
 
-    return client_refuse(
-        &said, "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
+    return weft_cuda_refuse("mapped host memory", "mapped-memory", &said);
 }
 
 /* Sessions that have mapped it forget it; what their devices do with it comes first. */

@@ -26,7 +26,6 @@ struct client_device {
 struct client_server {
     const char *name;
     int first, devices; /* ordinals */
-    int life_line;      /* -1: none */
 };
 
 /* A call whose thread waits. */
@@ -42,6 +41,7 @@ struct client_call {
 /* Something with a number, until a session says FREE. */
 struct client_copy {
     bool used;
+    bool called, ran;      /* its turn has come; of a callback: and gone */
     struct weft_send send; /* bytes 0: not from here */
     CUhostFn run;
     void *argument;
@@ -118,6 +118,9 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
 CUresult client_query(const struct client_device *device, enum weft_call call,
                       const uint64_t *words, uint32_t count, struct client_call *answer);
 void client_forget_queries(void);
+/* The answer is known without asking. */
+void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, uint64_t answer);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);
@@ -144,9 +147,9 @@ void client_fail_waiting(CUresult result);
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
+/* Once all records are away, or two seconds have passed. From then on nobody but the caller touches
+ * the network. */
 void client_stop_tasks(void);
-/* From now on nobody but the caller touches the network. */
-void client_leave(void);
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number);
 
@@ -176,8 +179,6 @@ struct weft_region *client_region_at(const void *memory, size_t bytes);
 /* Makes it known to the network. NULL: no memory for that. Takes the lock. */
 struct weft_region *client_region_add(struct weft_region region);
 void client_region_drop(struct weft_region *region); /* lock held */
-/* Says once why something is refused; its value is NOT_SUPPORTED. */
-CUresult client_refuse(unsigned *said, const char *why);
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */

@@ -5,7 +5,6 @@
 #include "base/say.h"
 #include "remote/client/inside.h"
 
-#include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,61 +14,21 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- images ---------------------------------------------------------------------------------- */
 
-/* Where an ELF image ends: behind its last section, segment or table. */
-static uint64_t elf_bytes(const unsigned char *image)
-{
-    Elf64_Ehdr h;
-    uint64_t end;
-
-    memcpy(&h, image, sizeof(h));
-    end = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
-    for (unsigned i = 0; i < h.e_shnum; i++) {
-        Elf64_Shdr s;
-        memcpy(&s, image + h.e_shoff + (uint64_t)i * h.e_shentsize, sizeof(s));
-        if (s.sh_type != SHT_NOBITS && s.sh_offset + s.sh_size > end)
-            end = s.sh_offset + s.sh_size;
-    }
-    return end;
-}
-
-/* How long an image of the program's own is: a fat binary, an ELF image, or PTX, which is text. */
-static uint64_t image_bytes(const void *image)
-{
-    struct {
-        uint32_t magic;
-        uint16_t version, header;
-        uint64_t payload;
-    } fat;
-
-    memcpy(&fat.magic, image, sizeof(fat.magic));
-    if (fat.magic == 0xba55ed50) {
-        memcpy(&fat, image, sizeof(fat));
-        return fat.header + fat.payload;
-    }
-    return memcmp(image, ELFMAG, SELFMAG) == 0 ? elf_bytes(image) : strlen(image) + 1;
-}
-
 CUresult client_library_load(CUlibrary *library, const void *code, CUjit_option *jit,
                              void **jit_values, unsigned jit_count, CUlibraryOption *options,
                              void **values, unsigned count)
 {
-    struct client_library *l = calloc(1, sizeof(*l));
+    const uint64_t bytes = weft_image_bytes(code);
 
     (void)jit, (void)jit_values, (void)options, (void)values;
-    if (l == NULL || jit_count != 0 || count != 0) {
-        free(l);
-        return l == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_SUPPORTED;
-    }
+    if (bytes == 0 || jit_count != 0 || count != 0)
+        return bytes == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_NOT_SUPPORTED;
+    struct client_library *l = calloc(1, sizeof(*l));
+    if (l == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     l->image = code;
-    l->bytes = image_bytes(code);
+    l->bytes = bytes;
     *library = (CUlibrary)(void *)l;
-    return CUDA_SUCCESS;
-}
-
-/* The servers keep it until the program ends. */
-CUresult client_library_unload(CUlibrary library)
-{
-    (void)library;
     return CUDA_SUCCESS;
 }
 
@@ -200,18 +159,6 @@ CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
         return CUDA_ERROR_INVALID_CONTEXT;
     *function = (CUfunction)(void *)kernel;
     return client_function(client_now(), *function, &handle);
-}
-
-CUresult client_kernel_parameter(CUkernel handle, size_t index, size_t *offset, size_t *bytes)
-{
-    const struct client_kernel *kernel = kernel_of(handle);
-
-    if (kernel->parameters == NULL || index >= kernel->count)
-        return CUDA_ERROR_INVALID_VALUE;
-    *offset = kernel->parameters[index].offset;
-    if (bytes != NULL)
-        *bytes = kernel->parameters[index].bytes;
-    return CUDA_SUCCESS;
 }
 
 CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary handle,

@@ -31,8 +31,7 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD)
-        return client_refuse(&said, "cudaStreamPerThread is not supported on remote GPUs "
-                                    "(docs/remote.md#per-thread-default-stream)");
+        return weft_cuda_refuse("cudaStreamPerThread", "per-thread-default-stream", &said);
     return weft_is_default(handle) || take(route, handle, WEFT_STREAM) ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -86,6 +85,9 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
         client_forget_queries();
     if (result != CUDA_SUCCESS)
         return result;
+    if (call == WEFT_CALL_function_set) /* a launch looks at it, and does not wait for its turn */
+        client_remember(route.device, WEFT_CALL_function_attribute,
+                        (const uint64_t[]){words[1], words[0]}, 2, words[2]);
     if (answer.count < count - asked)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)

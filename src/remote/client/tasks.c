@@ -45,6 +45,9 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
     (void)process;
     if (copy == NULL || !copy->used)
         return WEFT_ERR_PROTOCOL;
+    if (step != WEFT_COPY_FREE && copy->called)
+        return WEFT_ERR_PROTOCOL;
+    copy->called = true;
     if (step == WEFT_COPY_GO && copy->send.bytes != 0)
         return weft_sources_add(&client.sources, &copy->send);
     if (step == WEFT_COPY_CALL && copy->run != NULL) {
@@ -52,7 +55,7 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
         weft_bell_ring(&client.callbacks);
         return WEFT_OK;
     }
-    if (step != WEFT_COPY_FREE)
+    if (step != WEFT_COPY_FREE || (copy->run != NULL && !copy->ran))
         return WEFT_ERR_PROTOCOL;
     client.writers -= copy->run != NULL || copy->region != NULL;
     client.readers -= copy->send.bytes != 0;
@@ -85,6 +88,7 @@ static void run_callback(uint32_t number)
     copy.run(copy.argument);
     weft_lock(&client.lock);
     client.running = false;
+    client.copies[number].ran = true;
     if (client.left)
         return;
     const weft_status status =
@@ -116,41 +120,50 @@ void client_start_tasks(void)
     weft_task_start(&client.caller, "weft-callbacks", run_callbacks, NULL);
 }
 
-/* Until no callback runs; false: one does not return, perhaps as it has called exit. */
-static bool await_callback(void)
+/* Waits until that is so, which is asked under the lock; false: not within so many ns. */
+static bool until(bool (*so)(void), uint64_t longest)
 {
-    const uint64_t deadline = weft_now_ns() + patience_ns;
-    bool running = true;
+    const uint64_t start = weft_now_ns();
 
-    while (running && weft_now_ns() < deadline) {
+    for (;;) {
         weft_lock(&client.lock);
-        running = client.running;
+        const bool is = so();
         weft_unlock(&client.lock);
-        if (running)
-            weft_task_yield(true);
+        if (is || weft_now_ns() - start >= longest)
+            return is;
+        weft_task_yield(true);
     }
-    return !running;
+}
+
+static bool is_sent(void)
+{
+    bool sent = true;
+
+    for (int p = 1; p < client.links.processes && client.links.status == WEFT_OK; p++) {
+        const struct weft_link *link = &client.links.link[p];
+        sent = sent && link->out.put == link->out.head && link->unsent == 0;
+    }
+    return sent;
+}
+
+static bool calls_nobody(void)
+{
+    return !client.running;
+}
+
+static bool is_alone(void)
+{
+    client.left = true;
+    return client.napping == 0;
 }
 
 void client_stop_tasks(void)
 {
+    until(is_sent, patience_ns);
     __atomic_store_n(&client.closing, true, __ATOMIC_RELEASE);
     weft_bell_ring(&client.callbacks);
     weft_task_join(&client.service);
-    if (await_callback())
+    if (until(calls_nobody, patience_ns)) /* one may not return, perhaps as it has called exit */
         weft_task_join(&client.caller);
-}
-
-void client_leave(void)
-{
-    bool napping = true;
-
-    while (napping) {
-        weft_lock(&client.lock);
-        client.left = true;
-        napping = client.napping != 0;
-        weft_unlock(&client.lock);
-        if (napping)
-            weft_task_yield(true);
-    }
+    until(is_alone, UINT64_MAX);
 }

@@ -102,8 +102,8 @@ static weft_status begin(struct weft_sources *sources, struct weft_sending *send
     } else {
         if (!take(piece, wanted))
             return WEFT_OK;
-        if (!sources->fetch->fetch(sources->fetch->context, send->device, piece->memory,
-                                   send->from + sending->begun, piece->bytes, &piece->ticket)) {
+        if (!sources->fetch(sources->context, send->device, piece->memory,
+                            send->from + sending->begun, piece->bytes, &piece->ticket)) {
             give(piece);
             return WEFT_ERR_DEVICE;
         }
@@ -122,7 +122,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     bool there = true;
 
     if (piece->state == WEFT_PIECE_FETCHED) {
-        if (!sources->fetch->fetched(sources->fetch->context, send->device, piece->ticket, &there))
+        if (!sources->fetched(sources->context, send->device, piece->ticket, &there))
             return WEFT_ERR_DEVICE;
         if (there)
             piece->state = WEFT_PIECE_READY;

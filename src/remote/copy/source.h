@@ -53,20 +53,17 @@ struct weft_sending {
     struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
-/* How a session fetches device memory. */
-struct weft_fetch {
-    void *context;
-    /* Begins a copy to memory; *ticket is for `fetched`. False: the device failed. */
-    bool (*fetch)(void *context, int device, void *memory, uint64_t from, size_t bytes,
-                  void **ticket);
-    /* Whether it is there; then the ticket is gone. False: the device failed. */
-    bool (*fetched)(void *context, int device, void *ticket, bool *there);
-};
-
 struct weft_sources {
     struct weft_links *links;
-    const struct weft_fetch *fetch; /* NULL: host memory alone */
-    struct weft_stage *stage;       /* of staging memory; NULL: host memory alone */
+    struct weft_stage *stage; /* of staging memory; NULL: host memory alone */
+    /*
+     * How a session fetches device memory. fetch: begins a copy to memory; *ticket is for fetched:
+     * whether it is there; then the ticket is gone. False: the device failed.
+     */
+    void *context;
+    bool (*fetch)(void *context, int device, void *memory, uint64_t from, size_t bytes,
+                  void **ticket);
+    bool (*fetched)(void *context, int device, void *ticket, bool *there);
     struct weft_sending *first;
     uint64_t sent; /* bytes put so far */
     uint64_t own;  /* bytes of memory of pieces' own */

@@ -1,11 +1,18 @@
 /* remote/cudart/copy.c - copies: plain, of rows, of boxes, to and from symbols, between devices. */
 #include "remote/cudart/inside.h"
+#include "remote/table/known.h"
 
 #include <string.h>
 
 static bool is_kind(enum cudaMemcpyKind kind)
 {
     return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
+}
+
+/* A copy in the default stream, and its end. */
+static cudaError_t waited(cudaError_t error)
+{
+    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
 /* ---- plain ----------------------------------------------------------------------------------- */
@@ -32,28 +39,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static CUresult copy_rows(const struct weft_cuda_table *driver, void *to, size_t to_pitch,
-                          const void *from, size_t from_pitch, size_t width, size_t rows,
-                          enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice,
-               to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-    const CUmemorytype on_device =
-        kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_DEVICE;
-    const CUDA_MEMCPY2D copy = {.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : on_device,
-                                .srcHost = from,
-                                .srcDevice = (CUdeviceptr)from,
-                                .srcPitch = from_pitch,
-                                .dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : on_device,
-                                .dstHost = to,
-                                .dstDevice = (CUdeviceptr)to,
-                                .dstPitch = to_pitch,
-                                .WidthInBytes = width,
-                                .Height = rows};
-
-    return driver->copy_rows(&copy, stream);
-}
-
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t rows, enum cudaMemcpyKind kind,
                               cudaStream_t stream)
@@ -65,18 +50,15 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     ENTER(driver);
     if (width == 0 || rows == 0)
         return cudaSuccess;
-    return cudart_driver_done(
-        copy_rows(driver, to, to_pitch, from, from_pitch, width, rows, kind, stream));
+    const CUDA_MEMCPY2D copy = weft_rows_copy(
+        &(struct weft_rows){(CUdeviceptr)to, to_pitch, (CUdeviceptr)from, from_pitch, width, rows});
+    return cudart_driver_done(driver->copy_rows(&copy, stream));
 }
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t rows, enum cudaMemcpyKind kind)
-{
-    const cudaError_t error =
-        cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, NULL);
-
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
-}
+ALIAS(cudaMemcpy2D,
+      (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
+       enum cudaMemcpyKind kind),
+      waited(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, NULL)))
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
@@ -100,12 +82,7 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
     return error;
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
-{
-    const cudaError_t error = cudaMemcpy3DAsync(p, NULL);
-
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
-}
+ALIAS(cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), waited(cudaMemcpy3DAsync(p, NULL)))
 
 /* ---- between devices ------------------------------------------------------------------------- */
 

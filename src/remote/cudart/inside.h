@@ -122,8 +122,4 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes);
 
-/* ---- absent.c */
-/* Says once that the function is refused, and where to read why; its value is 801. */
-int cudart_refuse(const char *function, const char *why, unsigned *said);
-
 #endif

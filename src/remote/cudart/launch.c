@@ -144,7 +144,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         else if (attribute->id != cudaLaunchAttributeIgnore &&
                  attribute->id != cudaLaunchAttributePriority &&
                  attribute->id != cudaLaunchAttributeProgrammaticStreamSerialization)
-            return (cudaError_t)cudart_refuse("an attribute of a launch", "what-is-refused", &said);
+            return cudart_driver_done(
+                weft_cuda_refuse("an attribute of a launch", "what-is-refused", &said));
     }
     return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
                   config->dynamicSmemBytes, config->stream, cooperative);
@@ -193,7 +194,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     return cudart_done(error);
 }
 
-/* A function of the driver's for the kernel `function`, found as `found`. */
+/* A call for the kernel `function`, found as `found`. */
 #define ON_KERNEL(name, parameters, wrong, call)                                                   \
     cudaError_t name parameters                                                                    \
     {                                                                                              \
@@ -202,13 +203,16 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
             return cudart_done(cudaErrorInvalidValue);                                             \
         ENTER(driver);                                                                             \
         const cudaError_t error = find(driver, function, &found);                                  \
-        return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(driver->call);       \
+        return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
     }
 
 ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
-          false, function_set(found, (CUfunction_attribute)attribute, value))
+          false, driver->function_set(found, (CUfunction_attribute)attribute, value))
 ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
-          function_set_cache(found, (CUfunc_cache)config))
+          driver->function_set_cache(found, (CUfunc_cache)config))
+
+ON_KERNEL(cudaGetFuncBySymbol, (cudaFunction_t * result, const void *function), result == NULL,
+          (*result = found, CUDA_SUCCESS))
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
@@ -220,24 +224,11 @@ cudaError_t cudaFuncGetName(const char **name, const void *function)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *result, const void *function)
-{
-    CUfunction found = NULL;
-
-    if (result == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const cudaError_t error = find(driver, function, &found);
-    if (error == cudaSuccess)
-        *result = found;
-    return cudart_done(error);
-}
-
 /* ---- occupancy ------------------------------------------------------------------------------- */
 
 ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
           (int *blocks, const void *function, int threads, size_t shared, unsigned flags),
-          blocks == NULL, occupancy_blocks(blocks, found, threads, shared, flags))
+          blocks == NULL, driver->occupancy_blocks(blocks, found, threads, shared, flags))
 
 ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
       (int *blocks, const void *function, int threads, size_t shared),
@@ -245,4 +236,4 @@ ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
 
 ON_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
           (size_t * bytes, const void *function, int blocks, int threads), bytes == NULL,
-          occupancy_shared(bytes, found, blocks, threads))
+          driver->occupancy_shared(bytes, found, blocks, threads))

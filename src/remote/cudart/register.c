@@ -107,8 +107,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *address, const c
 {
     static unsigned said;
 
-    cudart_refuse(name, "unified-memory", &said);
-    (void)cudaGetLastError(); /* of no call */
+    weft_cuda_refuse(name, "unified-memory", &said);
     *host = calloc(1, bytes);
     if (handle != NULL)
         ((struct library *)handle)->managed = true;

@@ -54,12 +54,8 @@ static const struct weft_cuda_table *choose(const struct weft_config *config)
 
     if (config->remote_driver[0] != 0) {
         chosen = weft_table_open(config->remote_driver);
-    } else if (config->remote_servers[0] == 0) {
-        weft_say(WEFT_SAY_ERROR, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda run -s "
-                                 "HOST:PORT,... sets it)");
-        why_not = cudaErrorNoDevice;
-    } else if (weft_client_open(&chosen, config) != WEFT_OK) {
-        why_not = cudaErrorDevicesUnavailable; /* the client has said why */
+    } else if (weft_client_open(&chosen, config) != WEFT_OK) { /* which has said why */
+        why_not = config->remote_servers[0] == 0 ? cudaErrorNoDevice : cudaErrorDevicesUnavailable;
     }
     return chosen;
 }

@@ -90,7 +90,6 @@ static bool together(const struct site *a, const struct site *b)
  */
 static weft_status choose_net(struct weft_links *links, bool *one_host)
 {
-    static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"};
     struct site mine, all[WEFT_LINK_PROCESSES] = {0};
 
     own_site(&mine, links->config.net);
@@ -100,18 +99,18 @@ static weft_status choose_net(struct weft_links *links, bool *one_host)
         *one_host = *one_host && together(&all[p], &all[0]);
     if (status != WEFT_OK)
         return status;
-    const int wanted = all[0].net;
-    if (wanted < 0 || wanted >= (int)(sizeof(names) / sizeof(names[0])))
-        return weft_err(WEFT_ERR_PROTOCOL, "the program wants network %d", wanted);
-    const char *name = names[wanted] != NULL ? names[wanted] : *one_host ? "shm" : "ofi";
-    if (mine.net != 0 && strcmp(names[mine.net], name) != 0)
+    const int chosen = all[0].net != WEFT_NET_AUTO ? all[0].net
+                       : *one_host                 ? WEFT_NET_SHM
+                                                   : WEFT_NET_OFI;
+    const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, chosen);
+    if (mine.net != WEFT_NET_AUTO && mine.net != chosen)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s here, but the program and its servers use %s",
-                        names[mine.net], name);
-    links->shares_memory = *one_host && strcmp(name, "shm") == 0;
-    links->ops = weft_net_find(name);
+                        weft_config_word(WEFT_CONFIG_AT_NET, mine.net).text, name.text);
+    links->shares_memory = *one_host && chosen == WEFT_NET_SHM;
+    links->ops = weft_net_find(name.text);
     if (links->ops == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "this weft was built without the network %s", name);
-    weft_say(WEFT_SAY_INFO, "program and servers are joined by %s", name);
+        return weft_err(WEFT_ERR_CONFIG, "this weft was built without the network %s", name.text);
+    weft_say(WEFT_SAY_INFO, "program and servers are joined by %s", name.text);
     return WEFT_OK;
 }
 

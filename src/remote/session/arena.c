@@ -172,11 +172,11 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
     if (result == CUDA_SUCCESS)
         *address = at;
     else
-        weft_arena_free(arena, at, true);
+        weft_arena_free(arena, at);
     return result;
 }
 
-CUresult weft_arena_free(struct weft_arena *arena, uint64_t address, bool trim)
+CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
 {
     const uint32_t i = weft_ranges_at(&arena->blocks, address);
 
@@ -185,15 +185,6 @@ CUresult weft_arena_free(struct weft_arena *arena, uint64_t address, bool trim)
     const struct weft_range block = arena->blocks.list[i];
     arena->used -= block.bytes;
     weft_ranges_drop(&arena->blocks, i);
-    if (trim)
-        unback(arena, block.at, block.bytes);
-    arena->untrimmed |= !trim;
+    unback(arena, block.at, block.bytes);
     return CUDA_SUCCESS;
-}
-
-void weft_arena_trim(struct weft_arena *arena)
-{
-    if (arena->untrimmed)
-        unback(arena, arena->base, arena->span);
-    arena->untrimmed = false;
 }

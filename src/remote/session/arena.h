@@ -18,7 +18,6 @@ struct weft_arena {
     size_t granule;            /* of backing */
     struct weft_ranges blocks; /* what is allocated */
     struct weft_ranges slabs;  /* what is backed */
-    bool untrimmed;            /* perhaps with nothing on it */
 };
 
 /* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
@@ -34,12 +33,7 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
  * nothing for memory that was mapped. Errors: the driver's.
  */
 CUresult weft_arena_let(struct weft_arena *arena, int device, bool on);
-/*
- * What uses it has ended. `trim`: what backs it goes, too, if nothing else lies there; a driver may
- * wait for all that the device does before. Errors: INVALID_VALUE: nothing begins there.
- */
-CUresult weft_arena_free(struct weft_arena *arena, uint64_t address, bool trim);
-/* What backs nothing goes. */
-void weft_arena_trim(struct weft_arena *arena);
+/* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
+CUresult weft_arena_free(struct weft_arena *arena, uint64_t address);
 
 #endif

@@ -2,13 +2,10 @@
  * remote/session/copies.c - copies between processes, as a session sees them.
  *
  * The owner of a copy is the session whose stream orders it. It records an event in the stream and
- * closes a gate behind it: the stream waits for a word of pinned memory. When the event has passed
- * the source is told GO, and puts the pieces. When they are there the owner opens the gate: as the
+ * closes a gate behind it: what comes after that is held (hold.c). When the event has passed the
+ * source is told GO, and puts the pieces. When they are there the owner opens the gate: as the
  * target it finds that out itself, else the source tells it DONE. An event of another server, and a
  * callback of the program's, are gates, too.
- *
- * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed in streams
- * at once; the others are soft: the session holds what comes after them (hold.c).
  */
 #include "base/say.h"
 #include "order/order.h"
@@ -22,14 +19,10 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
 {
     struct session_gate *gate = &session->gates[number];
 
-    if (gate->word == NULL && !gate->soft)
+    if (!gate->closed)
         return WEFT_OK; /* its record comes yet */
-    if (gate->word != NULL) {
-        __atomic_store_n(gate->word, gate->value, __ATOMIC_RELEASE);
-        session->free_words[session->free_word_count++] = (uint16_t)(gate->word - session->words);
-        session->device[gate->device].closed--;
-    }
-    session->retry = true;
+    if (gate->held != NULL)
+        session_release(session, gate->held);
     *gate = (struct session_gate){0};
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
@@ -62,20 +55,6 @@ static bool is_idle(struct weft_session *session, CUstream stream)
            session->table->stream_query(stream) == CUDA_SUCCESS;
 }
 
-/* The stream waits for a word. */
-static CUresult close_in_stream(struct weft_session *session, struct session_gate *gate,
-                                CUstream stream)
-{
-    uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
-
-    gate->word = word;
-    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + (weft_mutation != COPY_gate);
-    session->device[gate->device].closed++;
-    session_use(session, gate->device);
-    return session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
-                                             CU_STREAM_WAIT_VALUE_GEQ);
-}
-
 /* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
 static int close_gate(struct weft_session *session, int device, uint64_t number, CUstream stream,
                       int source, bool reached)
@@ -83,28 +62,21 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
     struct session_gate *gate = number < WEFT_COPIES ? &session->gates[number] : NULL;
     int result = CUDA_SUCCESS;
 
-    if (gate == NULL || gate->word != NULL || gate->soft)
+    if (gate == NULL || gate->closed)
         return SESSION_WRONG;
     if (session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
-    gate->device = device;
     gate->source = source;
     if (reached && (is_idle(session, stream) || weft_mutation == COPY_go))
         tell_reached(session, (uint32_t)number);
     else if (reached)
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
-    if (result == SESSION_LATER)
-        result = CUDA_SUCCESS;
-    if (session->device[device].closed < SESSION_CLOSED && session->unshared == NULL &&
-        result == CUDA_SUCCESS)
-        result = (int)close_in_stream(session, gate, stream);
-    else if (result == CUDA_SUCCESS)
-        gate->soft = true;
-    if (result != CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS && result != SESSION_LATER)
         return result;
+    gate->closed = true;
     if (gate->done) /* before the gate's record */
         return open_gate(session, (uint32_t)number) == WEFT_OK ? CUDA_SUCCESS : SESSION_WRONG;
-    return gate->soft ? SESSION_SOFT : CUDA_SUCCESS;
+    return weft_mutation == COPY_gate ? CUDA_SUCCESS : SESSION_GATE;
 }
 
 SESSION_DO(gate)
@@ -347,33 +319,20 @@ weft_status session_copies_open(struct weft_session *session)
     if (session->gates == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d copies", WEFT_COPIES);
     CUresult result = session_use(session, 0);
-    if (result == CUDA_SUCCESS)
-        result = session->table->host_alloc((void **)&session->words,
-                                            SESSION_GATES * sizeof(uint32_t), 0);
     if (result == CUDA_SUCCESS && stage == NULL)
         result = session->table->host_alloc(&session->stage_memory, config->stage_memory, 0);
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s",
                         weft_cuda_error(result)->text);
-    for (int i = 0; i < SESSION_GATES; i++) {
-        session->words[i] = 0;
-        session->free_words[session->free_word_count++] = (uint16_t)i;
-    }
-    session->fetch = (struct weft_fetch){session, fetch, fetched};
     session->sources = (struct weft_sources){
         .links = &session->links,
-        .fetch = &session->fetch,
+        .context = session,
+        .fetch = fetch,
+        .fetched = fetched,
         .stage = weft_stage_make(config, stage != NULL ? stage : session->stage_memory,
                                  session->links.processes)};
     return session->sources.stage != NULL ? WEFT_OK
                                           : weft_err(WEFT_ERR_MEMORY, "no memory for staging");
-}
-
-void session_gates_open(struct weft_session *session)
-{
-    for (int i = 0; i < WEFT_COPIES && session->gates != NULL; i++)
-        if (session->gates[i].word != NULL)
-            __atomic_store_n(session->gates[i].word, session->gates[i].value, __ATOMIC_RELEASE);
 }
 
 /* After the network, whose memory the stage may be. */
@@ -382,8 +341,6 @@ void session_copies_close(struct weft_session *session)
     weft_sources_close(&session->sources);
     if (session->stage_memory != NULL)
         session->table->host_free(session->stage_memory);
-    if (session->words != NULL)
-        session->table->host_free(session->words);
     free(session->gates);
 }
 

@@ -100,7 +100,7 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
             session_drop(session, place);
     }
     while (arena->blocks.count > 0 &&
-           weft_arena_free(arena, arena->blocks.list[0].at, false) == CUDA_SUCCESS)
+           weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
         continue;
     return result;
 }
@@ -135,7 +135,7 @@ SESSION_DO(stream_create)
     const CUresult result = session->table->stream_create(&made, call->flags, call->priority);
     if (result != CUDA_SUCCESS)
         return result;
-    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made);
+    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made, call->flags);
     return call->stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -146,12 +146,8 @@ SESSION_DO(event_create)
     const CUresult result = session->table->event_create(&made, call->flags);
     if (result != CUDA_SUCCESS)
         return result;
-    const uint64_t handle = session_name(session, WEFT_EVENT, record->device, made);
-    if (handle == 0)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = call->flags;
-    call->event = (CUevent)handle;
-    return CUDA_SUCCESS;
+    call->event = (CUevent)session_name(session, WEFT_EVENT, record->device, made, call->flags);
+    return call->event != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /*

@@ -9,8 +9,9 @@
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-int session_stream(const struct weft_session *session, int device, uint64_t handle,
-                   CUstream *stream)
+/* A stream of that device, or a default one. */
+static int find_stream(const struct weft_session *session, int device, uint64_t handle,
+                       CUstream *stream)
 {
     *stream = NULL;
     if (weft_is_default(handle))
@@ -76,7 +77,7 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 
 #define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
 #define TAKE_OUT(name)
-#define TAKE_STREAM(name)   TAKE_HANDLE(session_stream, name)
+#define TAKE_STREAM(name)   TAKE_HANDLE(find_stream, name)
 #define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
 #define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
 #define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)

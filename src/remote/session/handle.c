@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind, int device,
-                          void *object)
+                          void *object, uint32_t flags)
 {
     uint32_t at = handles->hint;
 
@@ -33,7 +33,7 @@ uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind,
     place->object = object;
     place->kind = (uint16_t)kind;
     place->device = (uint16_t)device;
-    place->flags = 0;
+    place->flags = flags;
     handles->hint = at + 1;
     return weft_handle(handles->process, device, kind, place->generation, at);
 }

@@ -15,14 +15,14 @@ struct weft_handles {
         void *object; /* the driver's */
         uint32_t generation;
         uint16_t kind, device;
-        uint32_t flags; /* of an event */
+        uint32_t flags; /* of a stream, of an event */
     } * places;
     uint32_t count, capacity, hint;
 };
 
 /* 0: no memory, or too many. */
 uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind, int device,
-                          void *object);
+                          void *object, uint32_t flags);
 /* NULL: it names nothing of that kind. */
 struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_argument kind,
                                      uint64_t handle);

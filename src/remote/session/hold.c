@@ -6,14 +6,11 @@
 
 /* ---- what comes after what ------------------------------------------------------------------- */
 
-static bool is_blocking(struct weft_session *session, int device, uint64_t handle)
+static bool is_blocking(const struct weft_session *session, uint64_t handle)
 {
-    CUstream stream;
-    unsigned flags = 0;
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, handle);
 
-    return session_stream(session, device, handle, &stream) != CUDA_SUCCESS || stream == NULL ||
-           session->table->stream_flags(stream, &flags) != CUDA_SUCCESS ||
-           (flags & CU_STREAM_NON_BLOCKING) == 0;
+    return place == NULL || (place->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
 /* False: its order depends on nothing. */
@@ -21,25 +18,24 @@ static bool touches(struct weft_session *session, struct weft_record *record,
                     struct session_touch *touch)
 {
     const uint64_t *word = weft_record_words(record);
-    enum weft_class class;
-    const uint8_t *argument = session_arguments(record->call, &class);
+    const uint8_t *argument = session_arguments(record->call, &touch->class);
     uint32_t events = 0;
 
-    *touch = (struct session_touch){
-        .asks = record->call == WEFT_CALL_stream_query || record->call == WEFT_CALL_event_query,
-        .whole = record->call == WEFT_CALL_context_synchronize || record->call == WEFT_CALL_free ||
-                 record->call == WEFT_CALL_reset || record->call == WEFT_CALL_bye};
-    for (; *argument != WEFT_HANDLE_NONE && class != WEFT_CLASS_FACT; argument++) {
+    *touch = (struct session_touch){.class = touch->class};
+    for (; *argument != WEFT_HANDLE_NONE && touch->class != WEFT_CLASS_FACT; argument++) {
         if (*argument == WEFT_STREAM) {
             touch->in_stream = true;
             touch->stream = *word;
-            touch->blocking = is_blocking(session, record->device, *word);
+            touch->blocking = is_blocking(session, *word);
         } else if (*argument == WEFT_EVENT) {
             touch->events[events++] = *word;
+        } else if (*argument == WEFT_FUNCTION) {
+            touch->function = *word;
         }
         word += *argument < WEFT_OUT;
     }
-    return touch->whole || touch->in_stream || events != 0;
+    return touch->class == WEFT_CLASS_ALL || touch->in_stream || events != 0 ||
+           touch->function != 0;
 }
 
 static bool shares_event(const struct session_touch *a, const struct session_touch *b)
@@ -60,7 +56,10 @@ static bool comes_after(const struct session_touch *touch, int device,
         return true;
     if (device != held->record.device)
         return false;
-    if (touch->whole || before->whole)
+    if (touch->class == WEFT_CLASS_ALL || before->class == WEFT_CLASS_ALL)
+        return true;
+    if (touch->function != 0 && touch->function == before->function &&
+        (touch->class == WEFT_CLASS_CHANGE || before->class == WEFT_CLASS_CHANGE))
         return true;
     return touch->in_stream && before->in_stream &&
            (touch->stream == before->stream ||
@@ -68,36 +67,68 @@ static bool comes_after(const struct session_touch *touch, int device,
              (weft_is_default(touch->stream) || weft_is_default(before->stream))));
 }
 
-/* `end`: the first that is not looked at; NULL: all are. */
-static bool waits(const struct weft_session *session, const struct session_touch *touch, int device,
-                  const struct session_held *end)
+/* The last one held before `end` that a record comes after; NULL: none. end NULL: of all. */
+static struct session_held *find_before(const struct weft_session *session,
+                                        const struct session_touch *touch, int device,
+                                        const struct session_held *end)
 {
-    for (const struct session_held *h = session->held; h != end; h = h->next)
-        if (comes_after(touch, device, h))
-            return true;
-    return false;
+    struct session_held *h = end != NULL ? TAILQ_PREV(end, session_helds, order)
+                                         : TAILQ_LAST(&session->held, session_helds);
+
+    while (h != NULL && !comes_after(touch, device, h))
+        h = TAILQ_PREV(h, session_helds, order);
+    return h;
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static bool hold(struct weft_session *session, const struct weft_record *record,
-                 const struct session_touch *touch, int gate)
+/* Whether a held call is answered at once, for its program goes on; an error comes later. */
+static bool is_answered(const struct session_touch *touch)
 {
-    const uint32_t bytes = gate >= 0 ? (uint32_t)sizeof(*record) : record->bytes;
-    struct session_held *held =
-        session->held_bytes + bytes > SESSION_HELD_MOST ? NULL : malloc(sizeof(*held) + bytes);
+    return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE;
+}
+
+/* Of a closed gate only what it is. NULL: no memory for more. */
+static struct session_held *hold(struct weft_session *session, const struct weft_record *record,
+                                 const struct session_touch *touch, bool gate)
+{
+    const uint32_t bytes = gate ? (uint32_t)sizeof(*record) : record->bytes;
+    struct session_held *held = !gate && session->held_bytes + bytes > SESSION_HELD_MOST
+                                    ? NULL
+                                    : malloc(sizeof(*held) + bytes);
 
     if (held == NULL)
-        return false;
-    held->next = NULL;
+        return NULL;
+    TAILQ_INSERT_TAIL(&session->held, held, order);
+    TAILQ_INIT(&held->after);
     held->touch = *touch;
-    held->gate = gate;
     memcpy(&held->record, record, bytes);
     held->record.bytes = bytes;
-    *session->last_held = held;
-    session->last_held = &held->next;
+    if (is_answered(touch))
+        held->record.lane = 0;
     session->held_bytes += bytes;
-    return true;
+    return held;
+}
+
+/* Behind the last one that it comes after; where there is none its turn has come. */
+static void line_up(struct weft_session *session, struct session_held *held)
+{
+    struct session_held *before = find_before(session, &held->touch, held->record.device, held);
+
+    TAILQ_INSERT_TAIL(before != NULL ? &before->after : &session->ready, held, turn);
+}
+
+void session_release(struct weft_session *session, struct session_held *held)
+{
+    struct session_held *next;
+
+    TAILQ_REMOVE(&session->held, held, order);
+    while ((next = TAILQ_FIRST(&held->after)) != NULL) {
+        TAILQ_REMOVE(&held->after, next, turn);
+        line_up(session, next);
+    }
+    session->held_bytes -= held->record.bytes;
+    free(held);
 }
 
 int session_take(struct weft_session *session, struct weft_record *record)
@@ -106,72 +137,53 @@ int session_take(struct weft_session *session, struct weft_record *record)
 
     if (!session_is_formed(session, record))
         return SESSION_WRONG;
-    bool held = session->held != NULL && touches(session, record, &touch) &&
-                waits(session, &touch, record->device, NULL);
-    if (held && touch.asks)
+    const bool ordered = touches(session, record, &touch),
+               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL;
+    if (waits && touch.class == WEFT_CLASS_ASK)
         return CUDA_ERROR_NOT_READY;
-    const int result = held ? SESSION_AGAIN : session_execute(session, record);
-    if (result != SESSION_AGAIN && result != SESSION_SOFT)
+    const int result = waits ? SESSION_AGAIN : session_execute(session, record);
+    if (result != SESSION_AGAIN && result != SESSION_GATE)
         return result;
-    held = touches(session, record, &touch) &&
-           hold(session, record, &touch,
-                result == SESSION_SOFT ? (int)weft_record_words(record)[0] : -1);
-    if (result == SESSION_SOFT)
-        return held ? CUDA_SUCCESS : SESSION_WRONG;
-    return held ? SESSION_LATER : SESSION_AGAIN;
-}
-
-/* A held record's turn. Whether it is done with; *status: PROTOCOL if it made no sense. */
-static bool retry(struct weft_session *session, struct session_held *held, weft_status *status)
-{
-    if (held->gate >= 0)
-        return !session->gates[held->gate].soft;
-    if (waits(session, &held->touch, held->record.device, held))
-        return false;
-    const int result = session_execute(session, &held->record);
-    if (result == SESSION_AGAIN)
-        return false;
-    if (result == SESSION_SOFT) { /* from now on it is a gate */
-        held->gate = (int)weft_record_words(&held->record)[0];
-        return false;
-    }
-    *status = session_done(session, &held->record, result);
-    return true;
+    struct session_held *held =
+        ordered ? hold(session, record, &touch, result == SESSION_GATE) : NULL;
+    if (result == SESSION_GATE && held != NULL)
+        session->gates[weft_record_words(record)[0]].held = held;
+    if (result == SESSION_GATE)
+        return held != NULL ? CUDA_SUCCESS : SESSION_WRONG;
+    if (held == NULL)
+        return SESSION_AGAIN;
+    line_up(session, held);
+    return is_answered(&touch) ? CUDA_SUCCESS : SESSION_LATER;
 }
 
 weft_status session_held_poll(struct weft_session *session, bool *did)
 {
-    struct session_held **at = &session->held;
     weft_status status = WEFT_OK;
+    struct session_held *held;
 
-    if (!session->retry)
-        return WEFT_OK;
-    session->retry = false;
-    while (*at != NULL && status == WEFT_OK) {
-        struct session_held *held = *at;
-        if (!session_can_answer(session)) {
-            session->retry = true;
+    while ((held = TAILQ_FIRST(&session->ready)) != NULL && status == WEFT_OK &&
+           session_can_answer(session)) {
+        const int result = session_execute(session, &held->record);
+        if (result == SESSION_AGAIN)
             return WEFT_OK;
-        }
-        if (!retry(session, held, &status)) {
-            at = &held->next;
+        TAILQ_REMOVE(&session->ready, held, turn);
+        *did = true;
+        if (result == SESSION_GATE) {
+            session->gates[weft_record_words(&held->record)[0]].held = held;
             continue;
         }
-        *at = held->next;
-        if (*at == NULL)
-            session->last_held = at;
-        session->held_bytes -= held->record.bytes;
-        free(held);
-        *did = true;
+        status = session_done(session, &held->record, result);
+        session_release(session, held);
     }
     return status;
 }
 
 void session_held_drop(struct weft_session *session)
 {
-    while (session->held != NULL) {
-        struct session_held *held = session->held;
-        session->held = held->next;
+    struct session_held *held;
+
+    while ((held = TAILQ_FIRST(&session->held)) != NULL) {
+        TAILQ_REMOVE(&session->held, held, order);
         free(held);
     }
 }

@@ -5,17 +5,13 @@
 #include "base/share.h"
 #include "remote/session/session.h"
 
+#include <sys/queue.h>
+
 enum {
     SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
     SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
     SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
-    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
-    /*
-     * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
-     * a stream of highest priority through, more do not.
-     */
-    SESSION_CLOSED = 24,
-    SESSION_GATES = SESSION_CLOSED * WEFT_LINK_DEVICES
+    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES
 };
 
 /* How a record was taken, beside CUDA's errors. */
@@ -23,7 +19,7 @@ enum {
     SESSION_LATER = -1, /* the answer comes later */
     SESSION_AGAIN = -2, /* no room: it stays in the ring */
     SESSION_WRONG = -3, /* no program of weft's sends this: the session ends */
-    SESSION_SOFT = -4   /* a gate that the stream does not see: what comes after it is held */
+    SESSION_GATE = -4   /* a closed gate: what comes after it is held */
 };
 
 struct weft_session;
@@ -41,9 +37,8 @@ struct session_device {
     struct weft_arena arena;
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
-    CUstream in, out;                /* of copies between processes: highest priority */
+    CUstream in, out;                /* of copies between processes */
     bool unmarked;                   /* something landed since the last mark */
-    uint32_t closed;                 /* gates */
     CUevent events[SESSION_PENDING]; /* free ones */
     uint32_t event_count;
 };
@@ -56,44 +51,44 @@ typedef CUresult session_then(struct weft_session *session, struct session_wait 
 /* A call, or a callback, that waits for events. */
 struct session_wait {
     struct session_wait *next;
-    CUevent *events;
-    uint32_t count;
-    int device, lane;
+    int device;
+    int lane;           /* of who waits; -1: nobody */
     session_then *then; /* NULL: nothing */
     uint64_t value;     /* for then */
-    uint32_t size;
-    bool answers;  /* `then`'s value goes to the lane */
-    bool borrowed; /* its event is the program's: it does not go back */
-    bool orphan;   /* which the program has destroyed meanwhile */
+    bool borrowed;      /* its event is the program's: it does not go back */
+    bool orphan;        /* which the program has destroyed meanwhile */
     bool passed;
     CUresult result;
-    unsigned char *chunk; /* of its copy: its bytes go with the answer */
+    int chunk; /* of its copy: its bytes go with the answer; -1: none */
+    uint32_t count;
+    CUevent events[];
 };
 
 /* A copy's gate in a stream, by the copy's number. */
 struct session_gate {
-    uint32_t *word;     /* NULL: no gate */
-    uint32_t value;     /* opens it */
-    int device, source; /* source: process; -1: a callback of the program's */
-    bool soft;          /* it is closed in the session alone, hold.c */
-    uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
-    bool done;          /* it is there, perhaps before the gate */
-    bool go, told;      /* GO has come; the program has told what to send */
+    bool closed;
+    struct session_held *held; /* it; NULL: not yet */
+    int source;                /* process; -1: a callback of the program's */
+    uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
+    bool done;     /* it is there, perhaps before the gate */
+    bool go, told; /* GO has come; the program has told what to send */
     struct weft_send send;
 };
 
 /* What a record's order depends on. */
 struct session_touch {
-    uint64_t stream, events[2]; /* handles; 0: none, for a stream the default one */
-    bool in_stream, blocking;   /* blocking: with the default stream, or it is that */
-    bool whole;                 /* everything of its device */
-    bool asks;                  /* it only asks whether something is done */
+    uint64_t stream, events[2], function; /* handles; 0: none, for a stream the default one */
+    bool in_stream, blocking;             /* blocking: with the default stream, or it is that */
+    enum weft_class class;
 };
 
+/* A record that waits, or a closed gate. */
+TAILQ_HEAD(session_helds, session_held);
 struct session_held {
-    struct session_held *next;
+    TAILQ_ENTRY(session_held) order; /* of all */
+    TAILQ_ENTRY(session_held) turn;  /* in `after` of another, or in the session's `ready` */
+    struct session_helds after;      /* who waits for this to go */
     struct session_touch touch;
-    int gate; /* number of the soft gate that it is; -1: a record, behind this */
     _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
@@ -112,23 +107,18 @@ struct weft_session {
     bool asks;       /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
-    struct session_held *held, **last_held; /* hold.c */
+    struct session_helds held, ready; /* hold.c: all; those whose turn has come */
     uint64_t held_bytes;
-    bool retry; /* something opened, or became free */
-    unsigned char *chunks;
-    bool chunk_used[SESSION_CHUNKS]; /* by a wait */
-    unsigned char *image;            /* that the program is sending */
-    uint64_t image_bytes;
-    struct session_share *shares, *unshared; /* these are unpinned when no gate is closed */
+    unsigned char (*chunks)[WEFT_COPY_INSIDE];
+    bool chunk_used[SESSION_CHUNKS];   /* by a wait */
+    unsigned char *image;              /* that the program is sending */
+    uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
+    struct session_share *shares;
     /* copies between processes */
-    struct session_gate *gates; /* by number */
-    uint32_t *words;            /* pinned, SESSION_GATES of them */
-    uint16_t free_words[SESSION_GATES];
-    uint32_t free_word_count;
+    struct session_gate *gates;    /* by number */
     uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
     uint32_t first_landing, last_landing;
     struct weft_sources sources;
-    struct weft_fetch fetch;
     struct {
         CUevent event[WEFT_LINK_DEVICES];
     } marks[SESSION_MARKS];
@@ -153,7 +143,7 @@ int session_reply(struct weft_session *session, const struct weft_record *record
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
 /* A handle for what the program made; 0: no memory, and it is gone again. */
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object);
+                      void *object, uint32_t flags);
 /* What the program made goes, and its handle. Errors: the driver's. */
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
@@ -172,20 +162,19 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 int session_execute(struct weft_session *session, struct weft_record *record);
 /* The arguments' kinds and the class of a call of the list. */
 const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
-/* A stream of that device, or a default one. Errors: INVALID_HANDLE. */
-int session_stream(const struct weft_session *session, int device, uint64_t handle,
-                   CUstream *stream);
 
 /*
  * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A
- * record is held behind a soft gate, which is one that the stream itself does not see, and where
- * there is no memory for its data. Others overtake it.
+ * record is held behind a closed gate, and where there is no memory for its data. Others overtake
+ * it.
  */
 /*
  * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
  * executed nor held now.
  */
 int session_take(struct weft_session *session, struct weft_record *record);
+/* It is done with: those behind it line up anew. */
+void session_release(struct weft_session *session, struct session_held *held);
 /* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
 weft_status session_held_poll(struct weft_session *session, bool *did);
 void session_held_drop(struct weft_session *session);
@@ -219,16 +208,12 @@ int session_wait_stream(struct weft_session *session, int device, int lane, CUst
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value);
 void session_waits_poll(struct weft_session *session, bool *did);
-/* Whether it is used, of a chunk. */
-bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk);
 
 /* ---- share.c */
 /* Memory of this process, for all its devices; perhaps it is pinned already. */
 CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
 /* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
-/* When no gates are closed: what the driver may do only by waiting for its devices. */
-void session_quiet_poll(struct weft_session *session, bool *did);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /*
@@ -257,8 +242,6 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 
 weft_status session_copies_open(struct weft_session *session);
 void session_copies_close(struct weft_session *session);
-/* All gates, for good: nobody will say DONE any more. */
-void session_gates_open(struct weft_session *session);
 weft_status session_copies_poll(struct weft_session *session, bool *did);
 weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
                                 uint32_t number);

@@ -48,10 +48,9 @@ SESSION_DO(alloc)
 /* The device is idle, or the stream has come so far. */
 static CUresult free_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    struct session_device *device = &session->device[wait->device];
-    const CUresult freed = weft_arena_free(&device->arena, wait->value, device->closed == 0);
+    const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);
 
-    if (!wait->answers && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
+    if (wait->lane < 0 && freed != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = freed;
     return result != CUDA_SUCCESS ? result : freed;
 }
@@ -115,15 +114,6 @@ static int rows_at(const struct weft_session *session, uint64_t address, uint64_
     return bytes != 0 ? session_device_of(session, address, bytes) : -1;
 }
 
-/* Rows of the program's; NULL: they are not shared. */
-static void *shared_rows(const struct weft_session *session, uint64_t address, uint64_t pitch,
-                         uint64_t width, uint64_t rows)
-{
-    const uint64_t bytes = extent_of(pitch, width, rows);
-
-    return bytes != 0 ? session_shared(session, address, bytes) : NULL;
-}
-
 SESSION_DO(fill)
 {
     if (call->width == 0 || call->rows == 0)
@@ -136,37 +126,25 @@ SESSION_DO(fill)
                                             call->rows, call->stream);
 }
 
-/* ---- copies inside records ------------------------------------------------------------------- */
+/* ---- copies --------------------------------------------------------------------------------- */
 
-/* Rows of device memory, and a chunk in which they lie one behind the other. */
-static CUresult copy_chunk(const struct weft_cuda_table *table,
-                           const struct session_call_copy_out *c, void *chunk, bool in)
+static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft_rows *rows,
+                          CUstream stream)
 {
-    const CUmemorytype host = CU_MEMORYTYPE_HOST, device = CU_MEMORYTYPE_DEVICE;
-    const CUDA_MEMCPY2D copy = {.srcMemoryType = in ? host : device,
-                                .srcHost = chunk,
-                                .srcDevice = c->address,
-                                .srcPitch = in ? c->width : c->pitch,
-                                .dstMemoryType = in ? device : host,
-                                .dstHost = chunk,
-                                .dstDevice = c->address,
-                                .dstPitch = in ? c->pitch : c->width,
-                                .WidthInBytes = c->width,
-                                .Height = c->rows};
+    const CUDA_MEMCPY2D copy = weft_rows_copy(rows);
 
-    if (c->rows > 1)
-        return table->copy_rows(&copy, c->stream);
-    return in ? table->copy_async(c->address, (CUdeviceptr)chunk, c->width, c->stream)
-              : table->copy_async((CUdeviceptr)chunk, c->address, c->width, c->stream);
+    return rows->rows > 1 ? table->copy_rows(&copy, stream)
+                          : table->copy_async(rows->to, rows->from, rows->width, stream);
 }
 
-/* A chunk that is free; NULL: none is. */
-static unsigned char *find_chunk(struct weft_session *session)
+/* A chunk that is free; SESSION_CHUNKS: none is. */
+static int find_chunk(const struct weft_session *session)
 {
-    for (int i = 0; i < SESSION_CHUNKS; i++)
-        if (!session->chunk_used[i])
-            return session->chunks + (size_t)i * WEFT_COPY_INSIDE;
-    return NULL;
+    int i = 0;
+
+    while (i < SESSION_CHUNKS && session->chunk_used[i])
+        i++;
+    return i;
 }
 
 static int copy_inside(struct weft_session *session, const struct weft_record *record,
@@ -181,21 +159,25 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
         return SESSION_WRONG;
     if (rows_at(session, c->address, c->pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    unsigned char *chunk = find_chunk(session);
-    if (chunk == NULL)
+    const int i = find_chunk(session);
+    if (i == SESSION_CHUNKS)
         return SESSION_AGAIN; /* as a full queue of the driver's */
     const int made = session_wait_make(session, record->device, in != NULL ? -1 : record->lane, 1,
                                        NULL, width * rows, &wait);
     if (made != CUDA_SUCCESS)
         return made;
-    if (in != NULL)
+    unsigned char *chunk = session->chunks[i];
+    struct weft_rows copy = {(CUdeviceptr)chunk, width, c->address, c->pitch, width, rows};
+    if (in != NULL) {
         memcpy(chunk, in, record->extra);
-    CUresult result = copy_chunk(session->table, c, chunk, in != NULL);
+        copy = (struct weft_rows){c->address, c->pitch, (CUdeviceptr)chunk, width, width, rows};
+    }
+    CUresult result = copy_rows(session->table, &copy, c->stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, c->stream);
     if (result == CUDA_SUCCESS) {
-        *session_chunk_used(session, chunk) = true;
-        wait->chunk = chunk;
+        session->chunk_used[i] = true;
+        wait->chunk = i;
     }
     return session_wait_begin(session, wait, result);
 }
@@ -216,33 +198,23 @@ SESSION_DO(copy_out)
 /* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)
 {
-    const uint64_t width = call->width, rows = call->rows;
-    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .srcDevice = call->from,
-                          .srcPitch = call->from_pitch,
-                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                          .dstDevice = call->to,
-                          .dstPitch = call->to_pitch,
-                          .WidthInBytes = width,
-                          .Height = rows};
+    struct weft_rows copy = {call->to,         call->to_pitch, call->from,
+                             call->from_pitch, call->width,    call->rows};
+    const uint64_t to_bytes = extent_of(copy.to_pitch, copy.width, copy.rows),
+                   from_bytes = extent_of(copy.from_pitch, copy.width, copy.rows);
 
-    const int to = rows_at(session, call->to, call->to_pitch, width, rows),
-              from = rows_at(session, call->from, call->from_pitch, width, rows);
-    if (to < 0 && from >= 0 &&
-        (copy.dstHost = shared_rows(session, call->to, call->to_pitch, width, rows)) != NULL)
-        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-    else if (from < 0 && to >= 0 &&
-             (copy.srcHost = shared_rows(session, call->from, call->from_pitch, width, rows)) !=
-                 NULL)
-        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    else if (to < 0 || from < 0)
+    if (to_bytes == 0 || from_bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (rows > 1)
-        return session->table->copy_rows(&copy, call->stream);
-    if (to >= 0 && from >= 0 && to != from)
-        return session->table->copy_peer(call->to, session->device[to].context, call->from,
-                                         session->device[from].context, width, call->stream);
-    return session->table->copy_async(to < 0 ? (CUdeviceptr)copy.dstHost : call->to,
-                                      from < 0 ? (CUdeviceptr)copy.srcHost : call->from, width,
-                                      call->stream);
+    const int to = session_device_of(session, copy.to, to_bytes),
+              from = session_device_of(session, copy.from, from_bytes);
+    if (to < 0 && from >= 0)
+        copy.to = (CUdeviceptr)session_shared(session, copy.to, to_bytes);
+    else if (to >= 0 && from < 0)
+        copy.from = (CUdeviceptr)session_shared(session, copy.from, from_bytes);
+    if ((to < 0 && from < 0) || copy.to == 0 || copy.from == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (to >= 0 && from >= 0 && to != from && copy.rows == 1)
+        return session->table->copy_peer(copy.to, session->device[to].context, copy.from,
+                                         session->device[from].context, copy.width, call->stream);
+    return copy_rows(session->table, &copy, call->stream);
 }

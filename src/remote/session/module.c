@@ -5,45 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t image_most = 256u << 20;
-
 /* The next piece of an image. */
 SESSION_DO(image)
 {
     if (call->at == 0) {
-        if (call->bytes == 0 || call->bytes > image_most)
+        if (call->bytes == 0 || call->bytes > WEFT_IMAGE_MOST)
             return SESSION_WRONG;
         free(session->image);
         session->image_bytes = 0;
-        session->image = malloc(call->bytes + 16); /* whoever looks at its begin finds something */
+        session->image_whole = call->bytes;
+        session->image =
+            malloc(call->bytes + WEFT_IMAGE_HEADER); /* a short one, too, has a header */
         if (session->image == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        memset(session->image + call->bytes, 0, 16);
+        memset(session->image + call->bytes, 0, WEFT_IMAGE_HEADER);
     }
-    if (session->image == NULL || call->at != session->image_bytes || record->extra == 0 ||
+    if (session->image == NULL || call->bytes != session->image_whole ||
+        call->at != session->image_bytes || record->extra == 0 ||
         record->extra > call->bytes - call->at)
         return SESSION_WRONG;
     memcpy(session->image + call->at, weft_record_extra(record), record->extra);
     session->image_bytes += record->extra;
     return CUDA_SUCCESS;
-}
-
-/*
- * The header of a fat binary says how long it is; the driver reads so much. Other images say it in
- * more places, which the driver checks.
- */
-static bool is_whole(const unsigned char *image, uint64_t bytes)
-{
-    uint32_t magic;
-    uint16_t header;
-    uint64_t payload;
-
-    memcpy(&magic, image, sizeof(magic));
-    if (magic != 0xba55ed50)
-        return true;
-    memcpy(&header, image + 6, sizeof(header));
-    memcpy(&payload, image + 8, sizeof(payload));
-    return bytes >= 16 && header >= 16 && header <= bytes && payload <= bytes - header;
 }
 
 SESSION_DO(load)
@@ -53,14 +36,15 @@ SESSION_DO(load)
 
     if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
-    if (is_whole(session->image, session->image_bytes))
+    const uint64_t bytes = weft_image_bytes(session->image);
+    if (bytes != 0 && bytes <= session->image_bytes)
         result =
             session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
     free(session->image);
     session->image = NULL;
     if (result != CUDA_SUCCESS)
         return result;
-    call->library = session_name(session, WEFT_LIBRARY, 0, library);
+    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0);
     return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -108,7 +92,7 @@ SESSION_DO(kernel)
     if (result != CUDA_SUCCESS)
         return result;
     struct session_kernel *k = describe(session->table, kernel);
-    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k) : 0;
+    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k, 0) : 0;
     if (handle == 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t answer[] = {handle, k->count};

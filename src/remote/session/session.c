@@ -4,15 +4,12 @@
 #include "base/say.h"
 #include "remote/session/inside.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 
 enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
 static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
-                      line_every_ns = 100000000;
+                      look_every_ns = 100000000;
 
 CUresult session_use(struct weft_session *session, int device)
 {
@@ -114,30 +111,26 @@ weft_status session_take_records(struct weft_session *session, bool *did)
 }
 
 /*
- * Whether the program is gone: its socket has ended. Or asks for nothing, and waits for nothing. A
- * session that was stopped has not looked meanwhile: such time is not the program's.
+ * Whether the program asks for nothing, and waits for nothing. A session that was stopped has not
+ * looked meanwhile: such time is not the program's.
  */
 static weft_status look_at_program(struct weft_session *session)
 {
     const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns,
                    passed = now - session->looked;
-    char byte;
 
-    if (session->limits->life_line < 0 || passed < line_every_ns)
+    if (idle_ns == 0 || passed < look_every_ns)
         return WEFT_OK;
     session->looked = now;
-    session->idle += passed < 5 * line_every_ns ? passed : line_every_ns;
+    session->idle += passed < 5 * look_every_ns ? passed : look_every_ns;
     if (session->asks || session->wait_count != 0 || session->sources.first != NULL)
         session->idle = 0;
     session->asks = false;
-    if (idle_ns != 0 && session->idle > idle_ns)
-        return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
-                               "the program has asked for nothing for %llu s",
-                               (unsigned long long)(session->idle / 1000000000));
-    const ssize_t got = recv(session->limits->life_line, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+    if (session->idle <= idle_ns)
         return WEFT_OK;
-    return weft_links_fail(&session->links, WEFT_ERR_PEER_LOST, "the program is gone");
+    return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
+                           "the program has asked for nothing for %llu s",
+                           (unsigned long long)(session->idle / 1000000000));
 }
 
 static void rest(struct weft_session *session, uint64_t idle_since)
@@ -169,7 +162,6 @@ static weft_status serve(struct weft_session *session)
         if (status == WEFT_OK)
             status = session_take_records(session, &did);
         session_waits_poll(session, &did);
-        session_quiet_poll(session, &did);
         if (status == WEFT_OK)
             status = session_copies_poll(session, &did);
         if (status == WEFT_OK)
@@ -197,7 +189,6 @@ static weft_status open_device(struct weft_session *session, CUdevice ordinal)
 {
     const int i = session->count;
     struct session_device *device = &session->device[i];
-    int least = 0, greatest = 0;
 
     device->ordinal = ordinal;
     CUresult result = session->table->context_retain(&device->context, ordinal);
@@ -206,28 +197,18 @@ static weft_status open_device(struct weft_session *session, CUdevice ordinal)
     session->count++;
     result = session_use(session, i);
     if (result == CUDA_SUCCESS)
-        result = session->table->context_priorities(&least, &greatest);
+        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
     if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, greatest);
-    if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, greatest);
+        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
     return driver_error(result, "streams of a session");
 }
 
 static weft_status open_devices(struct weft_session *session)
 {
-    const struct weft_session_limits *limits = session->limits;
-    int there = 0;
-    weft_status status = driver_error(session->table->device_count(&there), "devices");
-    const int count = limits->device_count != 0 ? limits->device_count : there;
+    weft_status status = WEFT_OK;
 
-    if (status == WEFT_OK && (count > WEFT_LINK_DEVICES || count == 0))
-        return weft_err(WEFT_ERR_CONFIG, "%d devices, at most %d", count, WEFT_LINK_DEVICES);
-    for (int i = 0; i < count && status == WEFT_OK; i++) {
-        const int ordinal = limits->device_count != 0 ? limits->devices[i] : i;
-        status = ordinal < there ? open_device(session, ordinal)
-                                 : weft_err(WEFT_ERR_CONFIG, "no device %d of %d", ordinal, there);
-    }
+    for (int i = 0; i < session->limits->device_count && status == WEFT_OK; i++)
+        status = open_device(session, session->limits->devices[i]);
     return status;
 }
 
@@ -255,9 +236,9 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
 }
 
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object)
+                      void *object, uint32_t flags)
 {
-    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object);
+    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object, flags);
 
     if (handle == 0)
         destroy(session, kind, object);
@@ -310,7 +291,6 @@ static void finish_devices(struct weft_session *session, weft_status status)
 void session_free(struct weft_session *session)
 {
     session_held_drop(session);
-    session_gates_open(session); /* or streams would never end */
     while (session->waits != NULL) {
         struct session_wait *wait = session->waits;
         session->waits = wait->next;
@@ -338,7 +318,8 @@ struct weft_session *session_make(const struct weft_config *config,
     session->limits = limits;
     session->current = -1;
     session->last_wait = &session->waits;
-    session->last_held = &session->held;
+    TAILQ_INIT(&session->held);
+    TAILQ_INIT(&session->ready);
     session->handles.process = (int)config->process;
     session->links.config = *config;
     session->links.context = session;
@@ -364,9 +345,8 @@ weft_status weft_session_serve(const struct weft_config *config,
         status = session_copies_open(session);
         if (status == WEFT_OK)
             status = serve(session);
-        if (status != WEFT_OK && limits->life_line >= 0)
+        if (status != WEFT_OK && limits->ends_process)
             return status; /* the process ends: its driver cleans up, whatever still runs */
-        session_gates_open(session);
         finish_devices(session, status);
         weft_links_close(&session->links, status == WEFT_OK);
     }

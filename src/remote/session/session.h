@@ -15,11 +15,11 @@
 
 /* What a server lets one program have. */
 struct weft_session_limits {
-    uint64_t memory; /* bytes on each device; 0: all of it */
-    const int *devices;
-    int device_count; /* 0: all of the driver's */
-    int life_line;    /* a socket whose end is the program's; -1: none */
-    uint64_t idle_ns; /* with it: how long the program may ask for nothing; 0: for ever */
+    uint64_t memory;    /* bytes on each device; 0: all of it */
+    const int *devices; /* the driver's numbers of these, at most WEFT_LINK_DEVICES */
+    int device_count;
+    uint64_t idle_ns;  /* how long the program may ask for nothing; 0: for ever */
+    bool ends_process; /* what uses this process's driver ends with the session */
 };
 
 /*

@@ -11,7 +11,6 @@ struct session_share {
     struct session_share *next;
     struct weft_share share;
     unsigned char *memory;
-    int lane; /* of who takes it back */
 };
 
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes)
@@ -65,53 +64,23 @@ SESSION_DO(share)
     return (int)result;
 }
 
-/* The program has waited for what uses it; the rest is quiet's. */
+/* The program has waited for what uses it. */
 SESSION_DO(unshare)
 {
     for (struct session_share **at = &session->shares, *s; (s = *at) != NULL; at = &s->next)
         if (s->share.address == call->address) {
             *at = s->next;
-            s->lane = record->lane;
-            s->next = session->unshared;
-            session->unshared = s;
-            return SESSION_LATER;
+            drop(session, s);
+            return CUDA_SUCCESS;
         }
     return SESSION_WRONG;
 }
 
-/*
- * Unpinning waits for all that the devices do, and so for gates that this thread has to open. While
- * something is to be unpinned no more gates are closed in streams (copies.c).
- */
-void session_quiet_poll(struct weft_session *session, bool *did)
-{
-    uint32_t closed = 0;
-
-    for (int d = 0; d < session->count; d++) {
-        closed += session->device[d].closed;
-        if (session->device[d].closed == 0)
-            weft_arena_trim(&session->device[d].arena);
-    }
-    while (session->unshared != NULL && closed == 0 &&
-           session_answer(session, session->unshared->lane, CUDA_SUCCESS, NULL, 0, NULL, 0)) {
-        struct session_share *s = session->unshared;
-        session->unshared = s->next;
-        drop(session, s);
-        *did = true;
-    }
-}
-
-static void drop_all(struct weft_session *session, struct session_share **list)
-{
-    while (*list != NULL) {
-        struct session_share *s = *list;
-        *list = s->next;
-        drop(session, s);
-    }
-}
-
 void session_shares_close(struct weft_session *session)
 {
-    drop_all(session, &session->shares);
-    drop_all(session, &session->unshared);
+    while (session->shares != NULL) {
+        struct session_share *s = session->shares;
+        session->shares = s->next;
+        drop(session, s);
+    }
 }

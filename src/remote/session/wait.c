@@ -60,9 +60,7 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
         return CUDA_ERROR_OUT_OF_MEMORY;
     wait->device = device;
     wait->lane = lane;
-    wait->answers = lane >= 0;
-    wait->size = events;
-    wait->events = (CUevent *)(void *)(wait + 1);
+    wait->chunk = -1;
     wait->then = then;
     wait->value = value;
     *made = wait;
@@ -72,8 +70,6 @@ int session_wait_make(struct weft_session *session, int device, int lane, uint32
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream)
 {
-    if (wait->count == wait->size)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result =
         session_record(session, wait->device, stream, &wait->events[wait->count]);
     wait->count += result == CUDA_SUCCESS;
@@ -91,18 +87,12 @@ static void give_back(struct weft_session *session, struct session_wait *wait)
         session_event_destroy(session, event);
 }
 
-bool *session_chunk_used(struct weft_session *session, const unsigned char *chunk)
-{
-    return &session->chunk_used[(chunk - session->chunks) / WEFT_COPY_INSIDE];
-}
-
 void session_wait_drop(struct weft_session *session, struct session_wait *wait)
 {
     while (wait->count > 0)
         give_back(session, wait);
-    if (wait->chunk != NULL)
-        *session_chunk_used(session, wait->chunk) = false;
-    session->retry = true;
+    if (wait->chunk >= 0)
+        session->chunk_used[wait->chunk] = false;
     free(wait);
 }
 
@@ -210,11 +200,12 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
         if (wait->then != NULL)
             wait->result = wait->then(session, wait, wait->result);
     }
-    if (!wait->answers)
+    if (wait->lane < 0)
         return true;
-    const unsigned char *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
-    return session_answer(session, wait->lane, wait->result, NULL, 0, chunk,
-                          chunk != NULL ? (uint32_t)wait->value : 0);
+    const bool brings = wait->result == CUDA_SUCCESS && wait->chunk >= 0;
+    return session_answer(session, wait->lane, wait->result, NULL, 0,
+                          brings ? session->chunks[wait->chunk] : NULL,
+                          brings ? (uint32_t)wait->value : 0);
 }
 
 void session_waits_poll(struct weft_session *session, bool *did)

@@ -1,4 +1,5 @@
-/* remote/table/errors.c - names and texts of CUDA's errors. */
+/* remote/table/errors.c - names and texts of CUDA's errors, and refusals. */
+#include "base/say.h"
 #include "remote/table/table.h"
 
 #define UNKNOWN "unrecognized error code"
@@ -16,4 +17,12 @@ const struct weft_cuda_error *weft_cuda_error(CUresult result)
         if (errors[i].number == (int)result)
             return &errors[i];
     return &unknown;
+}
+
+CUresult weft_cuda_refuse(const char *what, const char *heading, unsigned *said)
+{
+    if (__atomic_exchange_n(said, 1, __ATOMIC_RELAXED) == 0)
+        weft_say(WEFT_SAY_ERROR, "%s is not supported on remote GPUs (docs/remote.md#%s)", what,
+                 heading);
+    return CUDA_ERROR_NOT_SUPPORTED;
 }

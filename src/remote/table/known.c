@@ -197,28 +197,50 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
     return CUDA_SUCCESS;
 }
 
-static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
-                     size_t pitch)
+CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows)
 {
-    return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
+    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .srcDevice = rows->from,
+                           .srcPitch = rows->from_pitch,
+                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                           .dstDevice = rows->to,
+                           .dstPitch = rows->to_pitch,
+                           .WidthInBytes = rows->width,
+                           .Height = rows->rows};
 }
 
 CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
 {
-    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+    if (c->srcMemoryType != CU_MEMORYTYPE_UNIFIED || c->dstMemoryType != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
                           c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch | 1)))
         return CUDA_ERROR_INVALID_VALUE;
-    *rows = (struct weft_rows){.to = side(c->dstMemoryType, c->dstHost, c->dstDevice,
-                                          c->dstXInBytes, c->dstY, c->dstPitch),
-                               .from = side(c->srcMemoryType, c->srcHost, c->srcDevice,
-                                            c->srcXInBytes, c->srcY, c->srcPitch),
-                               .width = c->WidthInBytes,
-                               .rows = c->Height,
+    *rows = (struct weft_rows){.to = c->dstDevice + c->dstY * c->dstPitch + c->dstXInBytes,
                                .to_pitch = c->dstPitch,
-                               .from_pitch = c->srcPitch};
+                               .from = c->srcDevice + c->srcY * c->srcPitch + c->srcXInBytes,
+                               .from_pitch = c->srcPitch,
+                               .width = c->WidthInBytes,
+                               .rows = c->Height};
     return CUDA_SUCCESS;
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+uint64_t weft_image_bytes(const void *image)
+{
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t payload;
+    } fat;
+
+    _Static_assert(sizeof(fat) == WEFT_IMAGE_HEADER, "as nvcc lays it out");
+    memcpy(&fat, image, sizeof(fat));
+    return fat.magic == 0xba55ed50 && fat.header >= sizeof(fat) &&
+                   fat.payload <= (uint64_t)WEFT_IMAGE_MOST - fat.header
+               ? fat.header + fat.payload
+               : 0;
 }
 
 bool weft_is_cooperative(const CUlaunchConfig *config)

@@ -75,10 +75,18 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
                             CUdeviceptr address, int device, bool pinned);
 /* A copy of rows, by the addresses of their first bytes. */
 struct weft_rows {
-    uint64_t to, from, width, rows, to_pitch, from_pitch;
+    uint64_t to, to_pitch, from, from_pitch, width, rows;
 };
-/* Errors: NOT_SUPPORTED: of arrays; INVALID_VALUE: rows overlap, or are too many. */
+/* As the driver takes it: an address says itself whose it is. */
+CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows);
+/* And back. Errors: NOT_SUPPORTED: made otherwise; INVALID_VALUE: rows overlap, or are too many. */
 CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/*
+ * How long a fat binary is, by its header of WEFT_IMAGE_HEADER bytes; 0: it is none. A driver reads
+ * so much of it.
+ */
+enum { WEFT_IMAGE_HEADER = 16, WEFT_IMAGE_MOST = 256 << 20 };
+uint64_t weft_image_bytes(const void *image);
 /* Of a launch's attributes the one that counts. */
 bool weft_is_cooperative(const CUlaunchConfig *config);
 /* Whether kernels of one device reach the other's memory: only within a server. */

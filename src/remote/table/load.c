@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct weft_cuda_table table;
@@ -31,8 +30,6 @@ static void load(void)
     }
     WEFT_TABLE_MAP(LOAD)
 #undef LOAD
-    /* Streams with a closed gate must not hold up the others: a queue to the GPU for each. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const CUresult result = table.init(0);
     if (result != CUDA_SUCCESS)
         why_not = weft_cuda_error(result)->text;

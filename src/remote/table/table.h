@@ -40,11 +40,9 @@
     X(peer_disable, cuCtxDisablePeerAccess)                                                        \
     /* code */                                                                                     \
     X(library_load, cuLibraryLoadData)                                                             \
-    X(library_unload, cuLibraryUnload)                                                             \
     X(library_kernel, cuLibraryGetKernel)                                                          \
     X(library_global, cuLibraryGetGlobal)                                                          \
     X(kernel_function, cuKernelGetFunction)                                                        \
-    X(kernel_parameter, cuKernelGetParamInfo)                                                      \
     X(function_attribute, cuFuncGetAttribute)                                                      \
     X(function_set, cuFuncSetAttribute)                                                            \
     X(function_set_cache, cuFuncSetCacheConfig)                                                    \
@@ -89,7 +87,8 @@
 
 /* What sessions alone use, and a program's table of remote GPUs lacks. */
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
-    X(stream_wait_value, cuStreamWaitValue32)                                                      \
+    X(library_unload, cuLibraryUnload)                                                             \
+    X(kernel_parameter, cuKernelGetParamInfo)                                                      \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
@@ -123,5 +122,8 @@ struct weft_cuda_error {
 };
 /* Never NULL. Needs no driver. */
 const struct weft_cuda_error *weft_cuda_error(CUresult result);
+/* Says once that something is refused, and under which heading of docs/remote.md it stands; its
+ * value is NOT_SUPPORTED. */
+CUresult weft_cuda_refuse(const char *what, const char *heading, unsigned *said);
 
 #endif

@@ -20,11 +20,15 @@ enum weft_call {
 
 enum weft_class {
     WEFT_CLASS_CALL,   /* the thread waits for the answer */
+    WEFT_CLASS_ASK,    /* a CALL that finds out whether something is done: it is never held */
+    WEFT_CLASS_ALL,    /* a CALL that comes after all that its device was given */
     WEFT_CLASS_POST,   /* it does not; an error comes with a later answer */
     WEFT_CLASS_DATA,   /* either; bytes may follow the words */
     WEFT_CLASS_FACT,   /* a CALL that comes after nothing that its stream was given */
     WEFT_CLASS_QUERY,  /* a CALL whose answer is remembered */
-    WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew */
+    WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew; one that is held is answered before
+                        */
+    WEFT_CLASS_END,    /* a CALL; one that is held is answered before */
     WEFT_CLASS_GATE    /* a POST that others wait for: a wrong handle ends the session */
 };
 

@@ -3,8 +3,7 @@
  *
  * The server greets with a number that it uses once. The program answers with what it wants, and a
  * code over both that only who knows the secret can make: the secret itself never travels. Then the
- * server says yes, or why not. The connection stays: its end is the program's. All travel
- * as their bytes.
+ * server says yes, or why not, and the connection ends. All travel as their bytes.
  */
 #ifndef WEFT_REMOTE_WIRE_HELLO_H
 #define WEFT_REMOTE_WIRE_HELLO_H
@@ -15,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_GPUD_VERSION = 2, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
+enum { WEFT_GPUD_VERSION = 3, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
 
 struct weft_greeting {
     char magic[8];
@@ -26,9 +25,9 @@ struct weft_greeting {
 enum weft_ask_kind { WEFT_ASK_SESSION = 1, WEFT_ASK_STATUS };
 
 struct weft_request {
-    uint32_t kind, process, processes, cuda; /* cuda: its version there */
-    char root[128];                          /* where the program listens, boot/control.h */
-    char secret[128];                        /* the job's, not the server's */
+    uint32_t kind, process, processes;
+    char root[128];   /* where the program listens, boot/control.h */
+    char secret[128]; /* the job's, not the server's */
 };
 
 struct weft_signed_request {
@@ -41,7 +40,7 @@ struct weft_answer {
     uint32_t clients, places; /* clients of places are served */
 };
 _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
-                   sizeof(struct weft_signed_request) == 32 + 4 * 4 + 2 * 128 &&
+                   sizeof(struct weft_signed_request) == 32 + 3 * 4 + 2 * 128 &&
                    sizeof(struct weft_answer) == 3 * 4,
                "they travel as their bytes: no padding");
 
@@ -49,7 +48,7 @@ _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
 #define WEFT_NO_MAP(X)                                                                             \
     X(NONE, "")                                                                                    \
     X(VERSION, "it speaks another version of weft-gpud's protocol")                                \
-    X(SECRET, "the program has another secret")                                                    \
+    X(SECRET, "the program has another secret, or none (--secret-file)")                           \
     X(MALFORMED, "the request makes no sense")                                                     \
     X(FULL, "all places are taken")                                                                \
     X(SYSTEM, "it cannot start a session")

@@ -17,7 +17,6 @@ enum fake_kind {
     FAKE_HOST,
     FAKE_RECORD,
     FAKE_WAIT_EVENT,
-    FAKE_WAIT_VALUE,
     FAKE_FREE,
     FAKE_HANG
 };
@@ -54,9 +53,6 @@ struct fake_op {
             struct fake_event *event;
             uint64_t serial;
         } event;
-        struct {
-            uint32_t *word, value;
-        } word;
         void *memory; /* FREE */
     };
     void *own; /* memory that ends with it */
@@ -107,7 +103,8 @@ extern struct fake_state fake;
 
 /* The calling thread's current device; NULL: none. */
 struct fake_device *fake_current(void);
-/* Lock, one step of some stream, and the current device's sticky error, or INVALID_CONTEXT. */
+/* Lock, perhaps a step of some stream, and the current device's sticky error, or INVALID_CONTEXT.
+ */
 CUresult fake_enter(struct fake_device **device);
 /* A call of the driver on the current device, whose result is an expression. */
 #define FAKE_CALL(field, parameters, call)                                                         \
@@ -117,7 +114,7 @@ CUresult fake_enter(struct fake_device **device);
         const CUresult result = fake_enter(&device);                                               \
         return fake_end(result == CUDA_SUCCESS ? (call) : result);                                 \
     }
-/* Lock and a step, for calls that need no context. */
+/* Lock and perhaps a step, for calls that need no context. */
 void fake_begin(void);
 CUresult fake_end(CUresult result); /* unlocks; its value is the result */
 
@@ -129,6 +126,8 @@ CUresult fake_fault(const char *name, bool *hang);
 void fake_describe(struct fake_device *device, int ordinal);
 
 /* ---- step.c */
+/* A number below that, as the seed chooses. Lock held. */
+uint32_t fake_draw(uint32_t below);
 /* One operation of a stream that is ready. False: none is. Lock held, but not while it runs. */
 bool fake_step(void);
 /* Appends; `op` is copied. MEMORY. */

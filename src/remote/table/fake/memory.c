@@ -1,19 +1,12 @@
 /* remote/table/fake/memory.c - device memory of the fake driver, also by virtual addresses. */
 #include "remote/table/fake/inside.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
 
 enum { ALIGN = 512, GRANULE = 2 << 20 };
-
-/* A cuMemCreate: only its size counts, the pages come with the reservation. */
-struct physical {
-    size_t bytes;
-    struct fake_device *device;
-};
 
 /* ---- device memory --------------------------------------------------------------------------- */
 
@@ -101,34 +94,29 @@ CUresult fake_granularity(size_t *bytes, const CUmemAllocationProp *properties,
     return CUDA_SUCCESS;
 }
 
+/* The handle is size (of granules) and device: the pages come with the reservation. */
+static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes, int ordinal)
+{
+    if (bytes == 0 || bytes % GRANULE != 0 || ordinal < 0 || ordinal >= fake.known.count)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = fake_fault("alloc", NULL);
+    if (result != CUDA_SUCCESS || bytes > fake.memory - fake.device[ordinal].used)
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    *handle = bytes + (unsigned)ordinal;
+    return CUDA_SUCCESS;
+}
+
 CUresult fake_mem_create(CUmemGenericAllocationHandle *handle, size_t bytes,
                          const CUmemAllocationProp *properties, unsigned long long flags)
 {
-    CUresult result = CUDA_SUCCESS;
-    struct physical *physical = NULL;
-
     fake_begin();
-    const int ordinal = properties->location.id;
-    if (flags != 0 || bytes == 0 || bytes % GRANULE != 0 || ordinal < 0 ||
-        ordinal >= fake.known.count)
-        result = CUDA_ERROR_INVALID_VALUE;
-    else if ((result = fake_fault("alloc", NULL)) == CUDA_SUCCESS &&
-             (bytes > fake.memory - fake.device[ordinal].used ||
-              (physical = malloc(sizeof(*physical))) == NULL))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS) {
-        *physical = (struct physical){bytes, &fake.device[ordinal]};
-        *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
-    }
-    return fake_end(result);
+    return fake_end(create(handle, bytes, properties->location.id));
 }
 
 /* The mapping keeps it; here that is the range. */
 CUresult fake_mem_release(CUmemGenericAllocationHandle handle)
 {
-    fake_begin();
-    free((void *)(uintptr_t)handle);
-    return fake_end(CUDA_SUCCESS);
+    return CUDA_SUCCESS;
 }
 
 CUresult fake_reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint,
@@ -150,18 +138,18 @@ CUresult fake_unreserve(CUdeviceptr address, size_t bytes)
 CUresult fake_map(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    const struct physical *physical = (const struct physical *)(uintptr_t)handle;
+    struct fake_device *device = &fake.device[handle % GRANULE];
     CUresult result = CUDA_ERROR_INVALID_VALUE;
 
     fake_begin();
-    if (flags == 0 && offset == 0 && bytes == physical->bytes && address % GRANULE == 0 &&
-        fake_range_at((void *)address) == NULL)
+    if (flags == 0 && offset == 0 && bytes == handle / GRANULE * GRANULE &&
+        address % GRANULE == 0 && fake_range_at((void *)address) == NULL)
         result = fake_range_add(&(struct fake_range){.base = (unsigned char *)address,
                                                      .bytes = bytes,
                                                      .kind = FAKE_DEVICE,
-                                                     .device = physical->device});
+                                                     .device = device});
     if (result == CUDA_SUCCESS)
-        physical->device->used += bytes;
+        device->used += bytes;
     return fake_end(result);
 }
 

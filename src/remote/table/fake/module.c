@@ -7,7 +7,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
 
-enum { KERNELS = 64, GLOBALS = 32, FATBIN_MAGIC = 0xba55ed50u };
+enum { KERNELS = 64, GLOBALS = 32 };
 
 struct kernel {
     const char *name;
@@ -55,22 +55,13 @@ const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global};
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 
-/* A fat binary, an ELF image or PTX: what it is made of is nobody's business here. */
-static bool is_image(const void *code)
-{
-    uint32_t word;
-
-    memcpy(&word, code, sizeof(word));
-    return word == FATBIN_MAGIC || memcmp(code, "\177ELF", 4) == 0 || memcmp(code, ".ver", 4) == 0;
-}
-
 CUresult fake_library_load(CUlibrary *library, const void *code, CUjit_option *jit,
                            void **jit_values, unsigned jit_count, CUlibraryOption *options,
                            void **values, unsigned count)
 {
     fake_begin();
     CUresult result = fake_fault("load", NULL);
-    if (result == CUDA_SUCCESS && (code == NULL || !is_image(code)))
+    if (result == CUDA_SUCCESS && (code == NULL || weft_image_bytes(code) == 0))
         result = CUDA_ERROR_INVALID_IMAGE;
     void *memory = result == CUDA_SUCCESS ? malloc(1) : NULL;
     if (result == CUDA_SUCCESS && memory == NULL)

@@ -37,9 +37,13 @@ static bool ready(const struct fake_stream *stream)
         return false;
     if (op->kind == FAKE_WAIT_EVENT)
         return op->event.event->completed >= op->event.serial;
-    if (op->kind == FAKE_WAIT_VALUE)
-        return (int32_t)(__atomic_load_n(op->word.word, __ATOMIC_ACQUIRE) - op->word.value) >= 0;
     return op->kind != FAKE_HANG;
+}
+
+uint32_t fake_draw(uint32_t below)
+{
+    fake.seed = fake.seed * 6364136223846793005u + 1;
+    return (uint32_t)(fake.seed >> 33) % below;
 }
 
 static struct fake_stream *choose(void)
@@ -48,8 +52,7 @@ static struct fake_stream *choose(void)
     uint32_t count = 0;
 
     for (struct fake_stream *s = fake.streams; s != NULL; s = s->next)
-        if (ready(s) &&
-            (fake.seed = fake.seed * 6364136223846793005u + 1, (fake.seed >> 33) % ++count == 0))
+        if (ready(s) && fake_draw(++count) == 0)
             chosen = s;
     return chosen;
 }

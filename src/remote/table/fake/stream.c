@@ -66,14 +66,6 @@ FAKE_STREAM_CALL(stream_priority, (CUstream handle, int *value),
 FAKE_STREAM_CALL(stream_id, (CUstream handle, unsigned long long *value),
                  (*value = stream->id, CUDA_SUCCESS))
 
-FAKE_STREAM_CALL(stream_wait_value,
-                 (CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags),
-                 flags != CU_STREAM_WAIT_VALUE_GEQ ? CUDA_ERROR_NOT_SUPPORTED
-                 : fake_find((void *)address, 4) == FAKE_NOWHERE
-                     ? CUDA_ERROR_INVALID_VALUE
-                     : fake_push(stream, &(struct fake_op){.kind = FAKE_WAIT_VALUE,
-                                                           .word = {(uint32_t *)address, value}}))
-
 FAKE_STREAM_CALL(launch_host, (CUstream handle, CUhostFn run, void *argument),
                  run == NULL ? CUDA_ERROR_INVALID_VALUE
                              : fake_push(stream, &(struct fake_op){.kind = FAKE_HOST,
