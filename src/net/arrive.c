@@ -267,6 +267,20 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
     return notice != 0 ? weft_arrive_notice(arrive, process, notice) : WEFT_OK;
 }
 
+weft_status weft_arrive_rows(struct weft_arrive *arrive, int process, uint64_t key, uint64_t offset,
+                             const struct weft_net_rows *rows, const void *data, size_t bytes,
+                             uint32_t notice)
+{
+    const size_t width = bytes / rows->rows;
+    weft_status status = WEFT_OK;
+
+    for (uint64_t i = 0; i < rows->rows && status == WEFT_OK; i++)
+        status = weft_arrive_deliver(arrive, process, key, offset + i * rows->pitch,
+                                     (const unsigned char *)data + i * width, width,
+                                     i + 1 == rows->rows ? notice : 0);
+    return status;
+}
+
 /* ---- batches ------------------------------------------------------------------------------- */
 
 bool weft_arrive_has_room(const struct weft_arrive *arrive)

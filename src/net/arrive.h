@@ -16,6 +16,7 @@
 #include "base/task.h"
 #include "device/device.h"
 #include "net/net.h"
+#include "net/rows.h"
 
 enum { WEFT_NOTICE_KINDS = 16, WEFT_ARRIVE_BATCHES = 64 };
 
@@ -144,6 +145,10 @@ void *weft_arrive_left(struct weft_arrive *arrive);
  */
 weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_t key,
                                 uint64_t offset, const void *data, size_t bytes, uint32_t notice);
+/* The same with data in rows (net/rows.h). */
+weft_status weft_arrive_rows(struct weft_arrive *arrive, int process, uint64_t key, uint64_t offset,
+                             const struct weft_net_rows *rows, const void *data, size_t bytes,
+                             uint32_t notice);
 /* A notice whose data the network's device has written. 0 is malformed. Errors: as above. */
 weft_status weft_arrive_notice(struct weft_arrive *arrive, int process, uint32_t notice);
 

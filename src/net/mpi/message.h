@@ -23,7 +23,8 @@ enum weft_net_mpi_kind {
     WEFT_NET_MPI_PUT = 1, /* its payload follows in the message */
     WEFT_NET_MPI_LARGE,   /* its payload follows in a message of its own */
     WEFT_NET_MPI_ACK,     /* `acked`, and nothing else */
-    WEFT_NET_MPI_BYE      /* the sender's last message */
+    WEFT_NET_MPI_BYE,     /* the sender's last message */
+    WEFT_NET_MPI_ROWS     /* weft_net_rows and the rows follow in the message */
 };
 
 struct weft_net_mpi_message {

@@ -183,8 +183,11 @@ static weft_status open_mpi(struct weft_net **net, const struct weft_net_open *o
 
 static void mpi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    (void)net;
-    *caps = (struct weft_net_caps){.launched = true, .address_bytes = sizeof(struct address)};
+    const size_t head = sizeof(struct weft_net_rows);
+
+    *caps = (struct weft_net_caps){.launched = true,
+                                   .address_bytes = sizeof(struct address),
+                                   .rows_bytes = net->eager > head ? net->eager - head : 0};
 }
 
 static weft_status mpi_address(struct weft_net *net, void *address)

@@ -16,6 +16,7 @@
 #include "order/atomic.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BATCH = 64,          /* messages taken in a turn */
@@ -200,11 +201,18 @@ static weft_status apply(struct weft_net *net, const struct weft_net_mpi_peer *p
                          const struct weft_net_mpi_message *message,
                          const struct weft_net_mpi_in *in)
 {
-    const bool along = message->kind == WEFT_NET_MPI_PUT;
-    const void *data = along ? in->wire + WEFT_NET_MPI_HEADER_BYTES : in->bounce;
+    const unsigned char *const along = in->wire + WEFT_NET_MPI_HEADER_BYTES;
+    const void *data = message->kind == WEFT_NET_MPI_PUT ? along : in->bounce;
+    struct weft_net_rows rows;
 
     if (net->closing)
         return WEFT_OK;
+    if (message->kind == WEFT_NET_MPI_ROWS) {
+        memcpy(&rows, along, sizeof(rows));
+        return weft_arrive_rows(&net->arrive, peer->process, message->key, message->offset, &rows,
+                                along + sizeof(rows), message->bytes - sizeof(rows),
+                                message->notice);
+    }
     return weft_arrive_deliver(&net->arrive, peer->process, message->key, message->offset, data,
                                data != NULL ? message->bytes : 0, message->notice);
 }
@@ -218,7 +226,8 @@ static weft_status advance(struct weft_net *net, struct weft_net_mpi_peer *peer,
 
     if (wrong != NULL)
         return malformed(peer, in->bytes, wrong);
-    const bool put = message.kind == WEFT_NET_MPI_PUT || message.kind == WEFT_NET_MPI_LARGE;
+    const bool put = message.kind == WEFT_NET_MPI_PUT || message.kind == WEFT_NET_MPI_LARGE ||
+                     message.kind == WEFT_NET_MPI_ROWS;
     if (put && message.sequence != peer->expected)
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: message %u of process %d came as number %u",
                         message.sequence, peer->process, peer->expected);

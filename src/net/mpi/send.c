@@ -57,7 +57,7 @@ static void add_locked(struct weft_net *net, struct weft_net_mpi_out_list *list,
 static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
 {
     struct weft_net_mpi_peer *peer = &net->peers[out->process];
-    const bool inside = out->message.kind == WEFT_NET_MPI_PUT;
+    const bool inside = out->message.kind != WEFT_NET_MPI_LARGE;
     const size_t bytes = WEFT_NET_MPI_HEADER_BYTES + (inside ? out->message.bytes : 0);
 
     /* What this says has landed lies in the memory of this process: the load orders the target's
@@ -180,12 +180,14 @@ static void make(struct weft_net *net, struct weft_net_mpi_peer *peer, struct we
     const unsigned char *source = (const unsigned char *)put->source + peer->done;
     const size_t left = put->bytes - peer->done;
     const size_t bytes = left < WEFT_NET_MPI_PIECE ? left : WEFT_NET_MPI_PIECE;
-    const bool eager = bytes <= net->eager, last = bytes == left;
+    const bool rows = put->rows > 1, eager = rows || bytes <= net->eager, last = bytes == left;
 
     *out = (struct weft_net_mpi_out){
         .process = put->process,
         .payload_done = eager,
-        .message = {.kind = eager ? WEFT_NET_MPI_PUT : WEFT_NET_MPI_LARGE,
+        .message = {.kind = rows    ? WEFT_NET_MPI_ROWS
+                            : eager ? WEFT_NET_MPI_PUT
+                                    : WEFT_NET_MPI_LARGE,
                     .sequence = ++peer->sequence,
                     .notice = last ? put->notice : 0,
                     .key = put->key,
@@ -194,6 +196,9 @@ static void make(struct weft_net *net, struct weft_net_mpi_peer *peer, struct we
     };
     if (bytes == 0) {
         /* A notice alone: there may be no source. */
+    } else if (rows) {
+        out->message.bytes =
+            (uint32_t)weft_net_rows_pack(out->wire + WEFT_NET_MPI_HEADER_BYTES, put);
     } else if (eager) {
         weft_read_shared(out->wire + WEFT_NET_MPI_HEADER_BYTES, source, bytes);
     } else {

@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-static const char *wrong_with_rows(const struct weft_ofi_message *m)
-{
-    const uint64_t rows = m->rows.rows, pitch = m->rows.pitch;
-
-    if (rows == 0 || rows > m->bytes || m->bytes % rows != 0)
-        return "rows that are not its data";
-    if (pitch < m->bytes / rows || pitch > UINT64_MAX / rows)
-        return "rows that overlap, or wrap";
-    return m->header.offset > UINT64_MAX - rows * pitch ? "an offset that wraps" : NULL;
-}
-
 static const char *wrong_with(const struct weft_ofi_message *m, int processes)
 {
     const struct weft_ofi_header *h = &m->header;
@@ -28,7 +17,7 @@ static const char *wrong_with(const struct weft_ofi_message *m, int processes)
     case WEFT_OFI_PUT:
         return h->offset > UINT64_MAX - m->bytes ? "an offset that wraps" : NULL;
     case WEFT_OFI_ROWS:
-        return wrong_with_rows(m);
+        return weft_net_rows_wrong(&m->rows, m->bytes, h->offset);
     case WEFT_OFI_RECEIPT:
     case WEFT_OFI_ASK:
         return m->bytes != 0 ? "data where none belongs" : NULL;

@@ -11,6 +11,7 @@
 #define WEFT_NET_OFI_BYTES_H
 
 #include "net/net.h"
+#include "net/rows.h"
 
 #include <assert.h>
 
@@ -20,7 +21,7 @@ enum weft_ofi_kind {
     WEFT_OFI_ASK,     /* where is the region of this key? */
     WEFT_OFI_REGION,  /* the answer; an weft_ofi_place follows */
     WEFT_OFI_DOCKED,  /* no message: it begins a berth */
-    WEFT_OFI_ROWS     /* an event; weft_ofi_rows and the rows follow the header */
+    WEFT_OFI_ROWS     /* an event; weft_net_rows and the rows follow the header */
 };
 
 /* WEFT_OFI_ASK and WEFT_OFI_REGION: the sender's quay of the receiver's dock (dock.c). No region
@@ -42,13 +43,6 @@ struct weft_ofi_header {
     uint64_t offset; /* and where in it the data goes */
 };
 static_assert(sizeof(struct weft_ofi_header) == 40, "the same on both sides");
-
-/* A put of several rows of one length. */
-struct weft_ofi_rows {
-    uint64_t pitch; /* from a row to the next in the region */
-    uint64_t rows;
-};
-static_assert(sizeof(struct weft_ofi_rows) == 16, "the same on both sides");
 
 /* Where writes and reads find a region. */
 struct weft_ofi_place {
@@ -72,7 +66,7 @@ struct weft_ofi_message {
     struct weft_ofi_header header;
     const unsigned char *data; /* of a put */
     size_t bytes;
-    struct weft_ofi_rows rows;   /* of WEFT_OFI_ROWS: they have all of the data */
+    struct weft_net_rows rows;   /* of WEFT_OFI_ROWS: they have all of the data */
     struct weft_ofi_place place; /* of WEFT_OFI_REGION */
 };
 

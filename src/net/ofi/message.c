@@ -81,15 +81,10 @@ bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *he
 static bool send_rows(struct weft_net *net, int process, struct weft_ofi_header *header,
                       const struct weft_net_put *put)
 {
-    const struct weft_ofi_rows rows = {put->pitch, put->rows};
     unsigned char data[WEFT_OFI_PAYLOAD];
 
     header->kind = WEFT_OFI_ROWS;
-    memcpy(data, &rows, sizeof(rows));
-    for (size_t i = 0; i < put->rows; i++)
-        memcpy(data + sizeof(rows) + i * put->bytes,
-               (const unsigned char *)put->source + i * put->source_pitch, put->bytes);
-    return weft_ofi_send(net, process, header, data, sizeof(rows) + put->rows * put->bytes);
+    return weft_ofi_send(net, process, header, data, weft_net_rows_pack(data, put));
 }
 
 /* The op, which has the caller's cookie, is the cookie of the put that is under way. */

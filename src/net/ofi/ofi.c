@@ -221,7 +221,7 @@ static void weft_ofi_caps(const struct weft_net *net, struct weft_net_caps *caps
 {
     *caps = (struct weft_net_caps){.lands_when_asked = true,
                                    .closes_together = true,
-                                   .rows_bytes = WEFT_OFI_PAYLOAD - sizeof(struct weft_ofi_rows),
+                                   .rows_bytes = WEFT_OFI_PAYLOAD - sizeof(struct weft_net_rows),
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
                                    .address_bytes = sizeof(struct weft_ofi_hello)};

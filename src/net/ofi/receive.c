@@ -50,13 +50,11 @@ static weft_status apply(struct weft_net *net, const struct weft_ofi_message *m,
         m = docked;
     }
     const struct weft_ofi_header *h = &m->header;
-    const uint64_t rows = h->kind == WEFT_OFI_ROWS ? m->rows.rows : 1;
-    const size_t width = m->bytes / rows;
-    weft_status status = WEFT_OK;
-    for (uint64_t row = 0; row < rows && status == WEFT_OK; row++)
-        status =
-            weft_arrive_deliver(&net->arrive, h->process, h->key, h->offset + row * m->rows.pitch,
-                                m->data + row * width, width, row + 1 == rows ? h->notice : 0);
+    const weft_status status = h->kind == WEFT_OFI_ROWS
+                                   ? weft_arrive_rows(&net->arrive, h->process, h->key, h->offset,
+                                                      &m->rows, m->data, m->bytes, h->notice)
+                                   : weft_arrive_deliver(&net->arrive, h->process, h->key,
+                                                         h->offset, m->data, m->bytes, h->notice);
     net->peers[h->process].expected += status == WEFT_OK;
     return status;
 }

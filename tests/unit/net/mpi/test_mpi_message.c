@@ -1,5 +1,6 @@
 /* net/mpi/message.c: what is written is read, and what cannot be is refused with a reason. */
 #include "net/mpi/message.h"
+#include "net/rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,10 +71,14 @@ static void test_lengths(void **state)
 static void test_kinds(void **state)
 {
     static const struct weft_net_mpi_message wrong[] = {
-        {.kind = WEFT_NET_MPI_ACK, .notice = 1}, {.kind = WEFT_NET_MPI_ACK, .sequence = 1},
-        {.kind = WEFT_NET_MPI_ACK, .key = 1},    {.kind = WEFT_NET_MPI_BYE, .offset = 1},
-        {.kind = WEFT_NET_MPI_BYE, .bytes = 1},  {.kind = (enum weft_net_mpi_kind)0},
-        {.kind = (enum weft_net_mpi_kind)5},
+        {.kind = WEFT_NET_MPI_ACK, .notice = 1},
+        {.kind = WEFT_NET_MPI_ACK, .sequence = 1},
+        {.kind = WEFT_NET_MPI_ACK, .key = 1},
+        {.kind = WEFT_NET_MPI_BYE, .offset = 1},
+        {.kind = WEFT_NET_MPI_BYE, .bytes = 1},
+        {.kind = (enum weft_net_mpi_kind)0},
+        {.kind = WEFT_NET_MPI_ROWS},
+        {.kind = (enum weft_net_mpi_kind)6},
     };
     unsigned char wire[ROOM] = {0};
     struct weft_net_mpi_message m;
@@ -89,6 +94,29 @@ static void test_kinds(void **state)
         assert_non_null(weft_net_mpi_message_get(&m, wire, WEFT_NET_MPI_HEADER_BYTES + 24));
         wire[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
+}
+
+/* Rows are whole, of one length, and do not overlap or wrap. */
+static void test_rows(void **state)
+{
+    static const struct weft_net_rows good = {6, 2},
+                                      wrong[] = {{6, 0}, {6, 3}, {6, 16}, {3, 2}, {1ull << 63, 2}};
+    struct weft_net_mpi_message m, rows = {.kind = WEFT_NET_MPI_ROWS, .bytes = 24};
+    unsigned char wire[WEFT_NET_MPI_HEADER_BYTES + 24] = {0};
+
+    (void)state;
+    weft_net_mpi_message_put(wire, &rows);
+    memcpy(wire + WEFT_NET_MPI_HEADER_BYTES, &good, sizeof(good));
+    assert_null(weft_net_mpi_message_get(&m, wire, sizeof(wire)));
+    assert_non_null(weft_net_mpi_message_get(&m, wire, sizeof(wire) - 1));
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        memcpy(wire + WEFT_NET_MPI_HEADER_BYTES, &wrong[i], sizeof(wrong[i]));
+        assert_non_null(weft_net_mpi_message_get(&m, wire, sizeof(wire)));
+    }
+    rows.offset = UINT64_MAX - 10;
+    weft_net_mpi_message_put(wire, &rows);
+    memcpy(wire + WEFT_NET_MPI_HEADER_BYTES, &good, sizeof(good));
+    assert_non_null(weft_net_mpi_message_get(&m, wire, sizeof(wire)));
 }
 
 /* Flipped bits behind the magic number: refused, or read back as what they now say. */
@@ -114,9 +142,8 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_kinds),      cmocka_unit_test(test_rows),
         cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void test_rows(void **state)
 {
     struct {
         struct weft_ofi_header header;
-        struct weft_ofi_rows rows;
+        struct weft_net_rows rows;
         unsigned char data[8];
     } good = {.header = {.token = TOKEN, .kind = WEFT_OFI_ROWS, .offset = 9}, .rows = {6, 2}},
       bad[6];
