@@ -2,7 +2,7 @@
 # every suite that was run. NVSHMEM: the better of a signal that adds and one that stores.
 BEGIN { FS = "," }
 NR > 1 {
-    what = $4 "," ($1 == "power" ? "" : $5) "," ($1 == "nccl" ? "" : $6) "," $8 "," $9
+    what = $4 "," ($1 == "power" ? "" : $5) "," ($1 ~ /^(nccl|coll)/ ? "" : $6) "," $8 "," ($1 ~ /^coll/ ? "" : $9)
     row = $1 "," what
     if (!(row in seen)) {
         seen[row] = 1
@@ -20,12 +20,12 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("a few bytes of the GPU's memory for the host, us there and back; floor: a bare warp that stays; lease: launched when it has left",
         "errand", "weft floor driver", "weft floor driver", "floor driver")
-    table("reading and updating another rank's memory, us each; floor: plain loads", "get_same get_proxy",
-        "weft floor", "weft floor", "floor")
+    table("reading and updating another rank's memory, us each; floor: plain loads", "get_same get_peer get_proxy",
+        "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("us; on 1, 2 and 4 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2 barrier4",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
-    table("weft_allreduce of all ranks, us each; on 1 and 2 GPUs; floor: one barrier of them", "coll coll2",
-        "weft floor", "weft floor", "floor")
+    table("weft_allreduce of all ranks, us each; on 1 and 2 GPUs; floor: one barrier of them; NCCL: one contribution a GPU, launch included",
+        "coll coll2", "weft floor nccl", "weft floor NCCL", "floor nccl")
     table("messages of host programs, us one way, and us a step of lbm and md; MPI: staged by the program",
         "messages", "auto engine block rendezvous ucx mpi", "weft engine block rendezvous UCX MPI", "engine rendezvous ucx mpi")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",

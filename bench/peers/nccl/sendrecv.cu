@@ -1,12 +1,13 @@
 /*
- * peers/nccl/sendrecv.cu - ncclSend and ncclRecv between two GPUs of one process.
+ * peers/nccl/sendrecv.cu - ncclSend, ncclRecv and ncclAllReduce between two GPUs of one process.
  *
  *     nccl latency      the ping-pong (the default)
  *     nccl bandwidth    the stream of measure.h, one way and both ways
+ *     nccl allreduce    sums of words, 8 bytes to 1 MiB, of one contribution a GPU
  *
- * Every message of the ping-pong, and every group of the stream, is a group of calls, which
- * launches a kernel on a stream of either GPU: that is in the time. The host waits only at the end;
- * the streams keep the order. The environment says which way NCCL may take.
+ * Every message of the ping-pong, every sum and every group of the stream is a group of calls,
+ * which launches a kernel on a stream of either GPU: that is in the time. The host waits only at
+ * the end; the streams keep the order. The environment says which way NCCL may take.
  */
 #include "gpu/measure.h"
 
@@ -68,6 +69,18 @@ __global__ void compare(const uint32_t *words, size_t bytes, uint64_t number,
                                                        gridDim.x * blockDim.x));
 }
 
+/* Of what both filled with 1 and 2. */
+__global__ void compare_sum(const uint32_t *words, size_t bytes, unsigned long long *wrong)
+{
+    uint32_t one, two;
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < bytes / 4;
+         i += gridDim.x * blockDim.x) {
+        one = (uint32_t)(0x9e3779b9u + i + 1);
+        two = (uint32_t)(2 * 0x9e3779b9u + i + 1);
+        atomicAdd(wrong, (unsigned long long)(words[i] != one + two));
+    }
+}
+
 /* Launches the message from ends[from] to the other one. */
 void send(end *ends, int from, size_t bytes)
 {
@@ -100,14 +113,18 @@ void fill_source(const end *ends, int device, size_t bytes, uint64_t number)
     check(cudaGetLastError(), "fill");
 }
 
-/* How many words of the device's target are wrong. */
-uint64_t compare_target(const end *ends, int device, size_t bytes, uint64_t number)
+/* How many words of the device's target are wrong; sum: it is one of both. */
+uint64_t compare_target(const end *ends, int device, size_t bytes, uint64_t number,
+                        bool sum = false)
 {
     unsigned long long *wrong, count;
     check(cudaSetDevice(device), "cudaSetDevice");
     check(cudaMalloc(&wrong, sizeof(*wrong)), "cudaMalloc");
     check(cudaMemset(wrong, 0, sizeof(*wrong)), "cudaMemset");
-    compare<<<BLOCKS, THREADS>>>(ends[device].target, bytes, number, wrong);
+    if (sum)
+        compare_sum<<<BLOCKS, THREADS>>>(ends[device].target, bytes, wrong);
+    else
+        compare<<<BLOCKS, THREADS>>>(ends[device].target, bytes, number, wrong);
     check(cudaGetLastError(), "compare");
     check(cudaMemcpy(&count, wrong, sizeof(count), cudaMemcpyDefault), "cudaMemcpy");
     check(cudaFree(wrong), "cudaFree");
@@ -210,6 +227,42 @@ bool measure_bandwidth(measure_options *options, end *ends)
     return right;
 }
 
+double time_sums(end *ends, size_t bytes, uint64_t count)
+{
+    const double start = now();
+    for (uint64_t i = 0; i < count; i++) {
+        check(ncclGroupStart(), "ncclGroupStart");
+        for (int device = 0; device < 2; device++)
+            check(ncclAllReduce(ends[device].source, ends[device].target, bytes / 4, ncclUint32,
+                                ncclSum, ends[device].comm, ends[device].stream),
+                  "ncclAllReduce");
+        check(ncclGroupEnd(), "ncclGroupEnd");
+    }
+    finish(ends);
+    return now() - start;
+}
+
+bool measure_allreduce(const measure_options *options, end *ends)
+{
+    enum { MOST = 1 << 20 };
+    bool right = true;
+    for (size_t bytes = 8; bytes <= MOST;
+         bytes = bytes == MOST || 4 * bytes <= MOST ? 4 * bytes : MOST) {
+        const measure_trips trips = measure_trips_of(options, bytes);
+        for (int device = 0; device < 2; device++)
+            fill_source(ends, device, bytes, device + 1);
+        finish(ends);
+        time_sums(ends, bytes, trips.warm_up);
+        const double seconds = time_sums(ends, bytes, trips.timed);
+        uint64_t wrong = 0;
+        for (int device = 0; device < 2; device++)
+            wrong += compare_target(ends, device, bytes, 0, true);
+        right &= measure_right("ncclAllReduce", bytes, wrong);
+        measure_line("nccl", "allreduce", bytes, 0, seconds / (double)trips.timed * 1e6);
+    }
+    return right;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -218,12 +271,13 @@ int main(int argc, char **argv)
     measure_parse(&options, argc, argv,
                   MEASURE_HAS_TO | MEASURE_HAS_PUTS | MEASURE_HAS_FROM | MEASURE_NO_THREADS,
                   "ncclSend and ncclRecv between two GPUs of this process, launches included: a "
-                  "ping-pong of up to --to and 1 MiB (default), or streams.",
-                  "[latency|bandwidth]", 1);
+                  "ping-pong of up to --to and 1 MiB (default), or streams; or ncclAllReduce.",
+                  "[latency|bandwidth|allreduce]", 1);
     const char *what = options.words_count > 0 ? options.words[0] : "latency";
     const bool bandwidth = strcmp(what, "bandwidth") == 0;
-    if (!bandwidth && strcmp(what, "latency") != 0)
-        fail(what, "say latency or bandwidth; --help says more");
+    const bool allreduce = strcmp(what, "allreduce") == 0;
+    if (!bandwidth && !allreduce && strcmp(what, "latency") != 0)
+        fail(what, "say latency, bandwidth or allreduce; --help says more");
     const int devices[] = {0, 1};
     ncclComm_t comms[2];
     end ends[2];
@@ -241,8 +295,9 @@ int main(int argc, char **argv)
         check(cudaMalloc(&ends[device].target, ROOM), "cudaMalloc");
     }
     measure_header();
-    const bool right =
-        bandwidth ? measure_bandwidth(&options, ends) : measure_latency(&options, ends);
+    const bool right = bandwidth   ? measure_bandwidth(&options, ends)
+                       : allreduce ? measure_allreduce(&options, ends)
+                                   : measure_latency(&options, ends);
     for (ncclComm_t comm : comms)
         check(ncclCommDestroy(comm), "ncclCommDestroy");
     return right ? EXIT_SUCCESS : EXIT_FAILURE;

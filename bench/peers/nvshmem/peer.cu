@@ -1,15 +1,17 @@
 /*
- * peers/nvshmem/peer.cu - the same ping-pong and barrier with NVSHMEM, between processes with a GPU
- * each, two for the ping-pong:
+ * peers/nvshmem/peer.cu - the same ping-pong, reads and barrier with NVSHMEM, between processes
+ * with a GPU each, two but for the barrier:
  *
- *     peer PROCESS/PROCESSES FILE latency|barrier
+ *     peer PROCESS/PROCESSES FILE latency|get|barrier
  *
  * FILE, which must not exist, brings NVSHMEM's unique id from process 0 to the others.
  *
  * The signal is what counts in weft: an add (nvshmem) or, which is often cheaper, a store of the
  * next number (nvshmem_set). notify_relaxed is the bare signal, notify a fence before it,
  * put_notify nvshmemx_putmem_signal_block. Waiting is nvshmem_signal_wait_until by one thread,
- * which nothing bounds but the time limit that this program is run with. A barrier of all blocks of
+ * which nothing bounds but the time limit that this program is run with. A block of process 0 gets
+ * by nvshmemx_getmem_block, and adds by one thread's nvshmem_uint64_atomic_fetch_add; its threads
+ * meet after each. A barrier of all blocks of
  * all GPUs is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
  */
 #include "gpu/measure.h"
@@ -108,6 +110,37 @@ __global__ void __launch_bounds__(MOST) ping_pong(task task, int process, result
         result->ns = clock_ns() - start;
 }
 
+struct get_task {
+    uint64_t *word;
+    uint32_t *source, *target;
+    size_t bytes; /* 0: it adds to the word */
+    measure_trips trips;
+};
+
+template <int MOST>
+__global__ void __launch_bounds__(MOST) read_other(get_task t, int process, result *result)
+{
+    const uint64_t all = process == 0 ? t.trips.warm_up + t.trips.timed : 0;
+    unsigned long long wrong = 0, start = 0;
+
+    measure_fill(t.source, t.bytes, 1, threadIdx.x, blockDim.x);
+    nvshmemx_barrier_all_block();
+    for (uint64_t i = 0; i < all; i++) {
+        if (i == t.trips.warm_up)
+            start = clock_ns();
+        if (t.bytes != 0)
+            nvshmemx_getmem_block(t.target, t.source, t.bytes, 1);
+        else if (threadIdx.x == 0)
+            wrong += nvshmem_uint64_atomic_fetch_add(t.word, 1, 1) != i;
+        __syncthreads();
+    }
+    if (process == 0 && threadIdx.x == 0)
+        result->ns = clock_ns() - start;
+    if (process == 0)
+        wrong += measure_wrong(t.target, t.bytes, 1, threadIdx.x, blockDim.x);
+    atomicAdd(&result->wrong, wrong);
+}
+
 __global__ void barrier_of_all(uint64_t warm_up, uint64_t repeats, result *result)
 {
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
@@ -156,6 +189,37 @@ bool measure_latency(const measure_options *options, int process, result *device
     return right;
 }
 
+/* One size; bytes 0: fetch_add. */
+bool measure_read(const measure_options *options, int process, get_task *task, result *device)
+{
+    const void *kernel =
+        options->threads <= 256 ? (const void *)read_other<256> : (const void *)read_other<1024>;
+    const char *kind = task->bytes != 0 ? "get" : "fetch_add";
+    const size_t bytes = task->bytes != 0 ? task->bytes : sizeof(*task->word);
+    task->trips = measure_trips_of(options, bytes);
+    void *arguments[] = {task, &process, &device};
+    const result result = run(kernel, 1, options->threads, arguments, device, kind);
+    if (process == 0)
+        measure_line("nvshmem", kind, bytes, options->threads,
+                     (double)result.ns * 1e-3 / (double)task->trips.timed);
+    return measure_right(kind, bytes, result.wrong);
+}
+
+bool measure_get(const measure_options *options, int process, result *device)
+{
+    get_task task = {};
+    task.word = (uint64_t *)new_symmetric(sizeof(*task.word));
+    task.source = (uint32_t *)new_symmetric(ROOM);
+    task.target = (uint32_t *)new_symmetric(ROOM);
+    bool right = measure_read(options, process, &task, device);
+    for (task.bytes = 8; task.bytes <= options->to && task.bytes <= ROOM; task.bytes *= 4)
+        right &= measure_read(options, process, &task, device);
+    nvshmem_free(task.target);
+    nvshmem_free(task.source);
+    nvshmem_free(task.word);
+    return right;
+}
+
 bool measure_barrier(const measure_options *options, int process, int processes, result *device)
 {
     uint64_t warm_up = options->repeats / 10 + 1, repeats = options->repeats;
@@ -175,21 +239,23 @@ int main(int argc, char **argv)
 {
     measure_options options;
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS,
-                  "Notifications, puts and barriers with NVSHMEM between GPUs.",
-                  "PROCESS/PROCESSES FILE latency|barrier", 3);
+                  "Notifications, puts, reads and barriers with NVSHMEM between GPUs.",
+                  "PROCESS/PROCESSES FILE latency|get|barrier", 3);
     const char *what = options.words_count == 3 ? options.words[2] : "";
-    const bool latency = strcmp(what, "latency") == 0;
+    const bool latency = strcmp(what, "latency") == 0, get = strcmp(what, "get") == 0;
     int processes;
-    if (!latency && strcmp(what, "barrier") != 0) {
-        fprintf(stderr, "nvshmem: say PROCESS/PROCESSES FILE latency|barrier; --help says more\n");
+    if (!latency && !get && strcmp(what, "barrier") != 0) {
+        fprintf(stderr,
+                "nvshmem: say PROCESS/PROCESSES FILE latency|get|barrier; --help says more\n");
         return EXIT_FAILURE;
     }
-    const int process = open_job(options.words, latency ? 2 : MOST, &processes);
+    const int process = open_job(options.words, latency || get ? 2 : MOST, &processes);
     result *device;
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)
         measure_header();
     const bool right = latency ? measure_latency(&options, process, device)
+                       : get   ? measure_get(&options, process, device)
                                : measure_barrier(&options, process, processes, device);
     check(cudaFree(device), "cudaFree");
     nvshmem_finalize();
