@@ -182,13 +182,13 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
     if (now - *since > LATE_NS) {
         weft_say(WEFT_SAY_WARN,
                  "GPU %d: the host has waited %d s for the service block, which %s; it was given "
-                 "errands up to %u and lots up to %llu, of which %llu have landed",
+                 "lots up to %llu, of which %llu have landed",
                  d->index, (int)(LATE_NS / 1000000000),
-                 weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn
+                 weft_load_relaxed_u64(&block->control->turn.word[0]) ==
+                         __atomic_load_n(&block->turn, __ATOMIC_RELAXED)
                      ? "is there"
-                     : "has not begun: other kernels leave it no room",
-                 block->errands.head, (unsigned long long)block->lots_given,
-                 (unsigned long long)landed(block));
+                     : "has not begun: other kernels have the GPU",
+                 (unsigned long long)block->lots_given, (unsigned long long)landed(block));
         *since = now;
     }
     return WEFT_OK;
