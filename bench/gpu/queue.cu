@@ -36,9 +36,8 @@ WEFT_DEVICE_FN void queue_build(struct queue_side *me, uint64_t number, bool com
     const bool inside = me->form.what == QUEUE_WRITE && me->form.bytes == 8;
 
     if (me->form.reuse && number != 0) {
-        me->wqe.word[0] = (me->wqe.word[0] & ~(uint64_t)0xffff00) |
-                          (uint64_t)(weft_be32((uint32_t)(queue->posted & 0xffff) << 8) & 0xffff00);
-        me->wqe.word[1] = complete ? (uint64_t)WEFT_MLX5_COMPLETE << 24 : 0;
+        me->wqe.word[1] = 0;
+        weft_wqe_number(&me->wqe, queue->posted, complete);
         if (inside) {
             me->wqe.word[4] = (me->wqe.word[4] & 0xffffffff) | number << 32;
             me->wqe.word[5] = number >> 32;
