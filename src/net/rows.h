@@ -9,6 +9,7 @@
 #include "order/atomic.h"
 
 #include <assert.h>
+#include <string.h>
 
 struct weft_net_rows {
     uint64_t pitch; /* from a row to the next in the region */
