@@ -259,7 +259,7 @@ static const struct wrong {
     {"an unknown flag", 11, 1, WEFT_MLX5_LOCAL_OPERATION},
     {"an immediate", 15, 1, WEFT_MLX5_LOCAL_OPERATION},
     {"another rkey", 27, 1, WEFT_MLX5_REMOTE_ACCESS},
-    {"a place outside", 22, 0xff, WEFT_MLX5_REMOTE_ACCESS},
+    {"a place outside", 17, 0xff, WEFT_MLX5_REMOTE_ACCESS}, /* 0 in an address of ours */
     {"reserved bits", 31, 1, WEFT_MLX5_LOCAL_OPERATION},
     {"no bytes", 35, 0, WEFT_MLX5_LOCAL_LENGTH},
     {"more bytes than there are", 34, 2, WEFT_MLX5_LOCAL_PROTECTION},
