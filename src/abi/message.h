@@ -27,7 +27,11 @@ enum weft_mail_kind {
     WEFT_MAIL_CREDIT     /* so much was taken in all: data.taken (msg/far.c) */
 };
 
-enum { WEFT_MAIL_WANTED = 1 /* a flag of EAGER: TAKEN is to be answered */ };
+/* Flags. */
+enum {
+    WEFT_MAIL_WANTED = 1, /* of EAGER: TAKEN is to be answered */
+    WEFT_MAIL_START = 2   /* the payload is at the start of its ring (ring/mail.h) */
+};
 
 /* What a frame says, apart from its place in the ring. */
 struct weft_mail_text {

@@ -2,12 +2,13 @@
  * ring/mail.h - frames (abi/message.h) from one process's host to another's, in memory that the
  * receiver owns and the sender maps.
  *
- * Two rings side by side: of lines, and of payload in units of 64 bytes. A frame's first line has
- * a commit word, which tells this lap from the one before, so that a frame with a short payload
- * crosses in one line. A payload of some hundred bytes goes on in the next lines, which processors
- * fetch ahead; their commit words stay as they are, those of laps before. A longer payload lies in
- * the second ring, behind that of the frame before, and never crosses its end. Both ends know where
- * from its length alone. Indexes run freely and wrap.
+ * Two rings side by side: of lines, and of payload in units of 64 bytes. A frame's line has a
+ * commit word, which tells this lap from the one before, so that a frame with a short payload
+ * crosses in one line. A longer payload lies in the second ring, behind that of the frame before,
+ * and never crosses its end. Both ends know where from its length, and a flag: where what was
+ * written first has been used by then, the producer goes back to the ring's start every few
+ * kilobytes, so that a consumer that keeps up has all of it in its nearest cache. Indexes run
+ * freely and wrap.
  *
  * The consumer gives room back when it has used the frame. It trusts nothing of a line before it
  * has compared it with the ring.
@@ -20,10 +21,9 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 64,                                     /* bytes of payload for each line */
-    WEFT_MAIL_LINE = sizeof(struct weft_mail_text),          /* in a line without a head, */
-    WEFT_MAIL_LINES = WEFT_MAIL_WITHIN + 9 * WEFT_MAIL_LINE, /* and at most in lines */
-    WEFT_MAIL_LEAST = 512                                    /* bytes of a ring's payload */
+    WEFT_MAIL_PART = 64,   /* bytes of payload for each line */
+    WEFT_MAIL_LEAST = 512, /* bytes of a ring's payload */
+    WEFT_MAIL_NEAR = 64    /* units between two looks whether the ring's start is free */
 };
 
 /* The shared part; lines and payload follow. */
@@ -68,16 +68,6 @@ static inline uint32_t weft_mail_need(uint32_t count)
     return count <= WEFT_MAIL_WITHIN ? 0 : weft_mail_units(count);
 }
 
-/* Lines behind the first that a payload goes on in; 0: it is within, or in the second ring. */
-static inline uint32_t weft_mail_behind(uint32_t count, uint32_t lines)
-{
-    const uint32_t behind = count <= WEFT_MAIL_WITHIN
-                                ? 0
-                                : (count - WEFT_MAIL_WITHIN + WEFT_MAIL_LINE - 1) / WEFT_MAIL_LINE;
-
-    return count <= WEFT_MAIL_LINES && behind < lines / 2 ? behind : 0;
-}
-
 /* Where `need` units behind `unit` begin in a ring of so many. */
 static inline uint32_t weft_mail_place(uint32_t unit, uint32_t need, uint32_t units)
 {
@@ -92,6 +82,7 @@ struct weft_mail_producer {
     uint32_t lines, units;
     uint32_t line, unit;           /* next */
     uint32_t seen_line, seen_unit; /* credit last read */
+    uint32_t looked;               /* the unit at which the start was last looked for */
 };
 
 struct weft_mail_consumer {
@@ -101,7 +92,6 @@ struct weft_mail_consumer {
     uint32_t line, unit;
     uint32_t next_line, next_unit; /* behind the frame last peeked at */
     uint32_t told_line, told_unit; /* credit last given */
-    unsigned char gathered[WEFT_MAIL_LINES];
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */
@@ -125,7 +115,8 @@ static inline void weft_mail_produce(struct weft_mail_producer *out, struct weft
                                     .line = start,
                                     .unit = start,
                                     .seen_line = start,
-                                    .seen_unit = start};
+                                    .seen_unit = start,
+                                    .looked = start};
 }
 
 static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_mail_ring *ring,
@@ -141,30 +132,31 @@ static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_
                                       .told_unit = start};
 }
 
-/* Whether so many lines fit, and what ends at `unit`; looks for new credit only if they do not. */
-static inline bool weft_mail_has_room(struct weft_mail_producer *out, uint32_t lines, uint32_t unit)
+static inline void weft_mail_look(struct weft_mail_producer *out)
 {
-    for (int look = 0;; look++) {
-        if (out->line + lines - out->seen_line <= out->lines && unit - out->seen_unit <= out->units)
-            return true;
-        if (look == 1)
-            return false;
-        const uint64_t credit = weft_load_acquire_u64(&out->ring->credit, ORDER_mail_space);
-        out->seen_line = (uint32_t)credit;
-        out->seen_unit = (uint32_t)(credit >> 32);
-    }
+    const uint64_t credit = weft_load_acquire_u64(&out->ring->credit, ORDER_mail_space);
+
+    out->seen_line = (uint32_t)credit;
+    out->seen_unit = (uint32_t)(credit >> 32);
 }
 
-/* The lines behind the first, and what of the payload is in the i-th of them. */
-static inline struct weft_mail *weft_mail_line_behind(struct weft_mail_ring *ring, uint32_t lines,
-                                                      uint32_t line, uint32_t i, uint32_t count,
-                                                      uint32_t *from, uint32_t *bytes)
+/* Whether a line is free, and what ends at `unit`. */
+static inline bool weft_mail_fits(const struct weft_mail_producer *out, uint32_t unit)
 {
-    const uint32_t left = count - WEFT_MAIL_WITHIN - i * WEFT_MAIL_LINE;
+    return out->line + 1 - out->seen_line <= out->lines && unit - out->seen_unit <= out->units;
+}
 
-    *from = WEFT_MAIL_WITHIN + i * WEFT_MAIL_LINE;
-    *bytes = left < WEFT_MAIL_LINE ? left : WEFT_MAIL_LINE;
-    return &ring->line[(line + 1 + i) & (lines - 1)];
+/* Where the next `need` units go; *start: back to the ring's start, earlier than they must. */
+static inline uint32_t weft_mail_next(struct weft_mail_producer *out, uint32_t need, bool *start)
+{
+    const uint32_t first = weft_mail_place(out->unit, out->units, out->units);
+
+    if (need == 0 || out->unit - out->looked < WEFT_MAIL_NEAR)
+        return weft_mail_place(out->unit, need, out->units);
+    weft_mail_look(out);
+    *start = weft_mail_fits(out, first + need);
+    out->looked = *start ? first : out->unit;
+    return weft_mail_place(out->unit, *start ? out->units : need, out->units);
 }
 
 /*
@@ -174,54 +166,34 @@ static inline struct weft_mail *weft_mail_line_behind(struct weft_mail_ring *rin
 static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_mail_head head,
                                   const struct weft_mail_text *text, const void *payload)
 {
-    const uint32_t behind = weft_mail_behind(head.count, out->lines);
-    const uint32_t need = behind != 0 ? 0 : weft_mail_need(head.count);
-    const uint32_t unit = weft_mail_place(out->unit, need, out->units);
-    const uint32_t within = head.count < WEFT_MAIL_WITHIN ? head.count : WEFT_MAIL_WITHIN;
+    const uint32_t need = weft_mail_need(head.count);
     struct weft_mail *line = &out->ring->line[out->line & (out->lines - 1)];
-    uint32_t from, bytes;
+    bool start = false;
+    const uint32_t unit = weft_mail_next(out, need, &start);
 
-    if (!weft_mail_has_room(out, 1 + behind, unit + need))
-        return false;
-    if (payload == NULL) {
-        weft_write_shared(&line->text, text, sizeof(*text));
-    } else {
-        weft_write_shared(&line->text, text, offsetof(struct weft_mail_text, data));
-        if (need != 0)
-            weft_put_shared(out->payload + (size_t)(unit & (out->units - 1)) * WEFT_MAIL_UNIT,
-                            payload, head.count);
-        else if (head.count != 0)
-            weft_put_shared(line->text.data.within, payload, within);
-        for (uint32_t i = 0; i < behind; i++) {
-            struct weft_mail *next = weft_mail_line_behind(out->ring, out->lines, out->line, i,
-                                                           head.count, &from, &bytes);
-            weft_put_shared(&next->text, (const unsigned char *)payload + from, bytes);
-        }
+    if (!weft_mail_fits(out, unit + need)) {
+        weft_mail_look(out);
+        if (!weft_mail_fits(out, unit + need))
+            return false;
     }
+    /* The line last: who looks at it would take it away in between. */
+    if (need != 0)
+        weft_put_shared(out->payload + (size_t)(unit & (out->units - 1)) * WEFT_MAIL_UNIT, payload,
+                        head.count);
+    weft_write_shared(&line->text, text,
+                      payload == NULL ? sizeof(*text) : offsetof(struct weft_mail_text, data));
+    if (need == 0 && payload != NULL && head.count != 0)
+        weft_put_shared(line->text.data.within, payload, head.count);
+    if (start)
+        head.flags |= WEFT_MAIL_START;
     const uint64_t commit = weft_mail_commit(head, out->line + 1);
     out->unit = unit + need;
-    out->line += 1 + behind;
+    out->line++;
     weft_store_release_u64(&line->commit, commit, ORDER_mail_publish);
     return true;
 }
 
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
-
-/* The payload of the frame whose first line says `text`, out of all its lines. */
-static inline const unsigned char *weft_mail_gather(struct weft_mail_consumer *in, uint32_t count,
-                                                    uint32_t behind,
-                                                    const struct weft_mail_text *text)
-{
-    uint32_t from, bytes;
-
-    memcpy(in->gathered, text->data.within, WEFT_MAIL_WITHIN);
-    for (uint32_t i = 0; i < behind; i++) {
-        const struct weft_mail *line =
-            weft_mail_line_behind(in->ring, in->lines, in->line, i, count, &from, &bytes);
-        weft_read_shared(in->gathered + from, &line->text, bytes);
-    }
-    return in->gathered;
-}
 
 /*
  * The next frame: what it says, copied, and its payload, valid until it is passed. BROKEN: the
@@ -239,16 +211,15 @@ static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in
         return WEFT_MAIL_NONE;
     *head = weft_mail_head_of(commit);
     weft_read_shared(text, &line->text, sizeof(*text));
-    const uint32_t behind = weft_mail_behind(head->count, in->lines);
-    const uint32_t need = behind != 0 ? 0 : weft_mail_need(head->count);
+    const uint32_t need = weft_mail_need(head->count);
     if (need > in->units / 2)
         return WEFT_MAIL_BROKEN;
-    const uint32_t unit = weft_mail_place(in->unit, need, in->units);
-    in->next_line = in->line + 1 + behind;
+    const bool start = (head->flags & WEFT_MAIL_START) != 0;
+    const uint32_t unit = weft_mail_place(in->unit, start ? in->units : need, in->units);
+    in->next_line = in->line + 1;
     in->next_unit = unit + need;
-    *payload = behind != 0 ? weft_mail_gather(in, head->count, behind, text)
-               : need == 0 ? text->data.within
-                           : in->payload + (size_t)(unit & (in->units - 1)) * WEFT_MAIL_UNIT;
+    *payload = need == 0 ? text->data.within
+                         : in->payload + (size_t)(unit & (in->units - 1)) * WEFT_MAIL_UNIT;
     return WEFT_MAIL_READY;
 }
 

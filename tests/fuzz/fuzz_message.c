@@ -124,7 +124,7 @@ static void deliver_near(struct weft_messages *m, struct fuzz_bytes *in)
     MUST(result != WEFT_MAIL_NONE);
     if (result == WEFT_MAIL_BROKEN)
         return;
-    MUST(head.count <= WEFT_MAIL_WITHIN || payload == ring->gathered ||
+    MUST(head.count <= WEFT_MAIL_WITHIN ||
          (payload >= ring->payload && payload + head.count <= ring->payload + SIZE));
     weft_msg_lock(m);
     if (weft_msg_take(m, 1, head, &text, payload))
