@@ -30,7 +30,7 @@ enum weft_mail_kind {
 /* Flags. */
 enum {
     WEFT_MAIL_WANTED = 1, /* of EAGER: TAKEN is to be answered */
-    WEFT_MAIL_START = 2   /* the payload is at the start of its ring (ring/mail.h) */
+    WEFT_MAIL_IS_NEAR = 2 /* the payload is in the near ring (ring/mail.h) */
 };
 
 /* What a frame says, apart from its place in the ring. */

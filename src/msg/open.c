@@ -66,7 +66,7 @@ static weft_status make_box(struct weft_messages *m)
         struct weft_mail_ring *ring = weft_msg_ring(m->box, size, p);
         weft_mail_ring_init(ring, size, start);
         weft_mail_consume(&peer->in, ring, size, start);
-        peer->far.in = peer->in.payload;
+        peer->far.in = peer->in.far.bytes;
         peer->far.in_units = size / WEFT_MAIL_UNIT;
         peer->far.tail = peer->far.told = start;
         peer->far.head = peer->far.posted = peer->far.seen = start;

@@ -2,16 +2,15 @@
  * ring/mail.h - frames (abi/message.h) from one process's host to another's, in memory that the
  * receiver owns and the sender maps.
  *
- * Two rings side by side: of lines, and of payload in units of 64 bytes. A frame's line has a
+ * Three rings side by side: of lines, and two of payload in units of 64 bytes. A frame's line has a
  * commit word, which tells this lap from the one before, so that a frame with a short payload
- * crosses in one line. A longer payload lies in the second ring, behind that of the frame before,
- * and never crosses its end. Both ends know where from its length, and a flag: where what was
- * written first has been used by then, the producer goes back to the ring's start every few
- * kilobytes, so that a consumer that keeps up has all of it in its nearest cache. Indexes run
- * freely and wrap.
+ * crosses in one line. A longer payload lies in a payload ring, behind that of the frame before
+ * there, and never crosses its end. Both ends know where from its length and a flag, which says
+ * which ring: the near one is small, and stays in the nearest caches while the consumer keeps up;
+ * what does not fit there goes into the far one. Indexes run freely and wrap.
  *
  * The consumer gives room back when it has used the frame. It trusts nothing of a line before it
- * has compared it with the ring.
+ * has compared it with the rings.
  */
 #ifndef WEFT_RING_MAIL_H
 #define WEFT_RING_MAIL_H
@@ -21,24 +20,30 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 64,   /* bytes of payload for each line */
-    WEFT_MAIL_LEAST = 512, /* bytes of a ring's payload */
-    WEFT_MAIL_NEAR = 64    /* units between two looks whether the ring's start is free */
+    WEFT_MAIL_PART = 64,   /* bytes of far payload for each line */
+    WEFT_MAIL_LEAST = 512, /* bytes of a far ring */
+    WEFT_MAIL_NEAR = 8192  /* bytes of a near one, or as many as the far one has */
 };
 
-/* The shared part; lines and payload follow. */
+/* The shared part; lines, far and near payload follow. */
 struct weft_mail_ring {
-    uint64_t credit; /* by the consumer: lines used, and in the upper half units of payload */
+    uint64_t credit; /* by the consumer: lines used, and in the upper half units of far payload */
+    uint32_t near;   /* by the consumer: units of near payload used */
     uint32_t taken;  /* by the consumer: units that it keeps no more. Orders nothing */
-    uint32_t unused[13];
+    uint32_t unused[12];
     struct weft_mail line[];
 };
 static_assert(sizeof(struct weft_mail_ring) == 64, "the lines begin at a line of their own");
 
-/* A ring of `size` bytes of payload, a power of two from WEFT_MAIL_LEAST on. */
+/* Rings for `size` bytes of far payload, a power of two from WEFT_MAIL_LEAST on. */
 static inline uint32_t weft_mail_lines(uint32_t size)
 {
     return size / WEFT_MAIL_PART;
+}
+
+static inline uint32_t weft_mail_near(uint32_t size)
+{
+    return size < WEFT_MAIL_NEAR ? size : WEFT_MAIL_NEAR;
 }
 
 static inline size_t weft_mail_payload_at(uint32_t size)
@@ -48,7 +53,7 @@ static inline size_t weft_mail_payload_at(uint32_t size)
 
 static inline size_t weft_mail_ring_bytes(uint32_t size)
 {
-    return weft_mail_payload_at(size) + size;
+    return weft_mail_payload_at(size) + size + weft_mail_near(size);
 }
 
 /* The most payload of a frame. */
@@ -76,22 +81,30 @@ static inline uint32_t weft_mail_place(uint32_t unit, uint32_t need, uint32_t un
     return at + need > units ? unit + units - at : unit;
 }
 
+/* One end of a payload ring. */
+struct weft_mail_payload {
+    unsigned char *bytes;
+    uint32_t units;
+    uint32_t unit;  /* next */
+    uint32_t given; /* credit, as last read or given */
+};
+
 struct weft_mail_producer {
     struct weft_mail_ring *ring;
-    unsigned char *payload;
-    uint32_t lines, units;
-    uint32_t line, unit;           /* next */
-    uint32_t seen_line, seen_unit; /* credit last read */
-    uint32_t looked;               /* the unit at which the start was last looked for */
+    struct weft_mail_payload far, near;
+    uint32_t lines;
+    uint32_t line;      /* next */
+    uint32_t seen_line; /* credit last read */
+    uint32_t passed;    /* units that went far since the near ring was looked at in vain */
 };
 
 struct weft_mail_consumer {
     struct weft_mail_ring *ring;
-    const unsigned char *payload;
-    uint32_t lines, units;
-    uint32_t line, unit;
-    uint32_t next_line, next_unit; /* behind the frame last peeked at */
-    uint32_t told_line, told_unit; /* credit last given */
+    struct weft_mail_payload far, near;
+    uint32_t lines;
+    uint32_t line;
+    uint32_t told_line;           /* credit last given */
+    uint32_t next_far, next_near; /* behind the frame last peeked at */
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */
@@ -100,63 +113,87 @@ static inline void weft_mail_ring_init(struct weft_mail_ring *ring, uint32_t siz
     const uint32_t lines = weft_mail_lines(size);
 
     ring->credit = (uint64_t)start << 32 | start;
+    ring->near = start;
     for (uint32_t i = 0; start != 0 && i < lines; i++) /* that of the lap before is not expected */
         ring->line[(start + i) & (lines - 1)].commit = (uint32_t)(start + i + 1 - lines);
+}
+
+static inline struct weft_mail_payload weft_mail_payload(void *at, uint32_t bytes, uint32_t start)
+{
+    return (struct weft_mail_payload){
+        .bytes = at, .units = bytes / WEFT_MAIL_UNIT, .unit = start, .given = start};
 }
 
 static inline void weft_mail_produce(struct weft_mail_producer *out, struct weft_mail_ring *ring,
                                      uint32_t size, uint32_t start)
 {
-    *out =
-        (struct weft_mail_producer){.ring = ring,
-                                    .payload = (unsigned char *)ring + weft_mail_payload_at(size),
-                                    .lines = weft_mail_lines(size),
-                                    .units = size / WEFT_MAIL_UNIT,
-                                    .line = start,
-                                    .unit = start,
-                                    .seen_line = start,
-                                    .seen_unit = start,
-                                    .looked = start};
+    unsigned char *const far = (unsigned char *)ring + weft_mail_payload_at(size);
+
+    *out = (struct weft_mail_producer){
+        .ring = ring,
+        .far = weft_mail_payload(far, size, start),
+        .near = weft_mail_payload(far + size, weft_mail_near(size), start),
+        .lines = weft_mail_lines(size),
+        .line = start,
+        .seen_line = start,
+        .passed = WEFT_MAIL_NEAR,
+    };
 }
 
 static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_mail_ring *ring,
                                      uint32_t size, uint32_t start)
 {
-    *in = (struct weft_mail_consumer){.ring = ring,
-                                      .payload = (unsigned char *)ring + weft_mail_payload_at(size),
-                                      .lines = weft_mail_lines(size),
-                                      .units = size / WEFT_MAIL_UNIT,
-                                      .line = start,
-                                      .unit = start,
-                                      .told_line = start,
-                                      .told_unit = start};
+    unsigned char *const far = (unsigned char *)ring + weft_mail_payload_at(size);
+
+    *in = (struct weft_mail_consumer){
+        .ring = ring,
+        .far = weft_mail_payload(far, size, start),
+        .near = weft_mail_payload(far + size, weft_mail_near(size), start),
+        .lines = weft_mail_lines(size),
+        .line = start,
+        .told_line = start,
+    };
 }
+
+static inline unsigned char *weft_mail_unit(const struct weft_mail_payload *payload, uint32_t unit)
+{
+    return payload->bytes + (size_t)(unit & (payload->units - 1)) * WEFT_MAIL_UNIT;
+}
+
+/* ---- the producer ---------------------------------------------------------------------------- */
 
 static inline void weft_mail_look(struct weft_mail_producer *out)
 {
     const uint64_t credit = weft_load_acquire_u64(&out->ring->credit, ORDER_mail_space);
 
     out->seen_line = (uint32_t)credit;
-    out->seen_unit = (uint32_t)(credit >> 32);
+    out->far.given = (uint32_t)(credit >> 32);
+    out->near.given = weft_load_acquire_u32(&out->ring->near, ORDER_mail_space);
 }
 
-/* Whether a line is free, and what ends at `unit`. */
-static inline bool weft_mail_fits(const struct weft_mail_producer *out, uint32_t unit)
+/* Whether `need` more units, at most all of them, are free. What is passed over counts as used. */
+static inline bool weft_mail_fits(const struct weft_mail_payload *payload, uint32_t need)
 {
-    return out->line + 1 - out->seen_line <= out->lines && unit - out->seen_unit <= out->units;
+    const uint32_t end = weft_mail_place(payload->unit, need, payload->units) + need;
+
+    return end - payload->given <= payload->units || payload->unit == payload->given;
 }
 
-/* Where the next `need` units go; *start: back to the ring's start, earlier than they must. */
-static inline uint32_t weft_mail_next(struct weft_mail_producer *out, uint32_t need, bool *start)
+/* Whether they go near. One that keeps up has soon used what is there; else it is not asked often.
+ */
+static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t need)
 {
-    const uint32_t first = weft_mail_place(out->unit, out->units, out->units);
-
-    if (need == 0 || out->unit - out->looked < WEFT_MAIL_NEAR)
-        return weft_mail_place(out->unit, need, out->units);
+    if (need == 0 || need > out->near.units)
+        return false;
+    if (weft_mail_fits(&out->near, need))
+        return true;
+    if (out->passed < out->near.units / 2)
+        return false;
     weft_mail_look(out);
-    *start = weft_mail_fits(out, first + need);
-    out->looked = *start ? first : out->unit;
-    return weft_mail_place(out->unit, *start ? out->units : need, out->units);
+    if (weft_mail_fits(&out->near, need))
+        return true;
+    out->passed = 0;
+    return false;
 }
 
 /*
@@ -168,30 +205,31 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
 {
     const uint32_t need = weft_mail_need(head.count);
     struct weft_mail *line = &out->ring->line[out->line & (out->lines - 1)];
-    bool start = false;
-    const uint32_t unit = weft_mail_next(out, need, &start);
+    const bool near = weft_mail_goes_near(out, need);
+    struct weft_mail_payload *ring = near ? &out->near : &out->far;
 
-    if (!weft_mail_fits(out, unit + need)) {
+    if (out->line + 1 - out->seen_line > out->lines || !weft_mail_fits(ring, need)) {
         weft_mail_look(out);
-        if (!weft_mail_fits(out, unit + need))
+        if (out->line + 1 - out->seen_line > out->lines || !weft_mail_fits(ring, need))
             return false;
     }
     /* The line last: who looks at it would take it away in between. */
-    if (need != 0)
-        weft_put_shared(out->payload + (size_t)(unit & (out->units - 1)) * WEFT_MAIL_UNIT, payload,
-                        head.count);
+    if (need != 0) {
+        const uint32_t unit = weft_mail_place(ring->unit, need, ring->units);
+        weft_put_shared(weft_mail_unit(ring, unit), payload, head.count);
+        ring->unit = unit + need;
+        out->passed += near ? 0 : need;
+    }
     weft_write_shared(&line->text, text,
                       payload == NULL ? sizeof(*text) : offsetof(struct weft_mail_text, data));
     if (need == 0 && payload != NULL && head.count != 0)
         weft_put_shared(line->text.data.within, payload, head.count);
-    if (start)
-        head.flags |= WEFT_MAIL_START;
-    const uint64_t commit = weft_mail_commit(head, out->line + 1);
-    out->unit = unit + need;
-    out->line++;
-    weft_store_release_u64(&line->commit, commit, ORDER_mail_publish);
+    head.flags |= near ? WEFT_MAIL_IS_NEAR : 0;
+    weft_store_release_u64(&line->commit, weft_mail_commit(head, ++out->line), ORDER_mail_publish);
     return true;
 }
+
+/* ---- the consumer ---------------------------------------------------------------------------- */
 
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
 
@@ -211,15 +249,15 @@ static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in
         return WEFT_MAIL_NONE;
     *head = weft_mail_head_of(commit);
     weft_read_shared(text, &line->text, sizeof(*text));
+    const bool near = (head->flags & WEFT_MAIL_IS_NEAR) != 0;
+    const struct weft_mail_payload *ring = near ? &in->near : &in->far;
     const uint32_t need = weft_mail_need(head->count);
-    if (need > in->units / 2)
+    if (need > (near ? ring->units : ring->units / 2))
         return WEFT_MAIL_BROKEN;
-    const bool start = (head->flags & WEFT_MAIL_START) != 0;
-    const uint32_t unit = weft_mail_place(in->unit, start ? in->units : need, in->units);
-    in->next_line = in->line + 1;
-    in->next_unit = unit + need;
-    *payload = need == 0 ? text->data.within
-                         : in->payload + (size_t)(unit & (in->units - 1)) * WEFT_MAIL_UNIT;
+    const uint32_t unit = weft_mail_place(ring->unit, need, ring->units);
+    in->next_far = near ? in->far.unit : unit + need;
+    in->next_near = near ? unit + need : in->near.unit;
+    *payload = need == 0 ? text->data.within : weft_mail_unit(ring, unit);
     return WEFT_MAIL_READY;
 }
 
@@ -228,18 +266,24 @@ static inline void weft_mail_release(struct weft_mail_consumer *in)
 {
     if (in->line == in->told_line)
         return;
-    weft_store_release_u64(&in->ring->credit, (uint64_t)in->unit << 32 | in->line,
+    if (in->near.given != in->near.unit)
+        weft_store_release_u32(&in->ring->near, in->near.unit, ORDER_mail_credit);
+    weft_store_release_u64(&in->ring->credit, (uint64_t)in->far.unit << 32 | in->line,
                            ORDER_mail_credit);
     in->told_line = in->line;
-    in->told_unit = in->unit;
+    in->far.given = in->far.unit;
+    in->near.given = in->near.unit;
 }
 
-/* Goes on to the next frame; gives room back when a quarter of the ring is due. */
+/* Goes on to the next frame; gives room back when a quarter of a ring is due. */
 static inline void weft_mail_pass(struct weft_mail_consumer *in)
 {
-    in->line = in->next_line;
-    in->unit = in->next_unit;
-    if (in->line - in->told_line >= in->lines / 4 || in->unit - in->told_unit >= in->units / 4)
+    in->line++;
+    in->far.unit = in->next_far;
+    in->near.unit = in->next_near;
+    if (in->line - in->told_line >= in->lines / 4 ||
+        in->far.unit - in->far.given >= in->far.units / 4 ||
+        in->near.unit - in->near.given >= in->near.units / 4)
         weft_mail_release(in);
 }
 

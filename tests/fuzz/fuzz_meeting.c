@@ -65,11 +65,11 @@ static weft_job *job_of_two(void)
 static void check(const struct weft_msg_peer *peer, uint64_t start)
 {
     const uint64_t ring = (uintptr_t)peer->out.ring - (uintptr_t)peer->box;
-    const uint64_t end = ring + weft_mail_ring_bytes(peer->out.units * WEFT_MAIL_UNIT);
+    const uint64_t end = ring + weft_mail_ring_bytes(peer->out.far.units * WEFT_MAIL_UNIT);
 
     if (peer->box != NULL) {
         MUST(ring < end && end <= peer->share.bytes && peer->out.line == start);
-        MUST(peer->piece > 0 && peer->eager <= weft_mail_most(peer->out.units * WEFT_MAIL_UNIT));
+        MUST(peer->piece > 0 && peer->eager <= weft_mail_most(peer->out.far.units * WEFT_MAIL_UNIT));
         return;
     }
     MUST(peer->far.units >= WEFT_MAIL_LEAST / WEFT_MAIL_UNIT && peer->piece > 0);

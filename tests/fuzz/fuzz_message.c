@@ -103,7 +103,7 @@ static void begin(struct weft_messages *m)
     STAILQ_INIT(&peers[1].outgoing);
     weft_mail_consume(&peers[1].in, ring, SIZE, 0);
     peers[1].far = (struct weft_far){.units = SIZE / WEFT_MAIL_UNIT,
-                                     .in = peers[1].in.payload,
+                                     .in = peers[1].in.far.bytes,
                                      .in_units = SIZE / WEFT_MAIL_UNIT};
     STAILQ_INIT(&peers[1].far.written);
     m->peers = peers;
@@ -124,8 +124,8 @@ static void deliver_near(struct weft_messages *m, struct fuzz_bytes *in)
     MUST(result != WEFT_MAIL_NONE);
     if (result == WEFT_MAIL_BROKEN)
         return;
-    MUST(head.count <= WEFT_MAIL_WITHIN ||
-         (payload >= ring->payload && payload + head.count <= ring->payload + SIZE));
+    MUST(head.count <= WEFT_MAIL_WITHIN || is_within(payload, head.count, ring->far.bytes, SIZE) ||
+         is_within(payload, head.count, ring->near.bytes, SIZE));
     weft_msg_lock(m);
     if (weft_msg_take(m, 1, head, &text, payload))
         weft_mail_pass(ring);

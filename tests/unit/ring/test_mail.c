@@ -1,6 +1,6 @@
 /*
  * The ring of frames: at its smallest size and a larger one, from near the wrap of its indexes,
- * full and empty, every length of payload; and a producer that writes what cannot be.
+ * full and empty, every length of payload, near and far; and a producer that writes what cannot be.
  */
 #include "ring/mail.h"
 
@@ -18,6 +18,7 @@ struct ring {
     struct weft_mail_producer out;
     struct weft_mail_consumer in;
     uint32_t sent, taken;
+    uint32_t near; /* of those taken */
 };
 
 static void ring_open(struct ring *r, uint32_t size, uint32_t start)
@@ -68,6 +69,7 @@ static bool take(struct ring *r, uint32_t size)
     for (uint32_t i = 0; i < head.count; i++)
         if (payload[i] != (unsigned char)(r->taken * 31 + i * 7))
             fail_msg("frame %u: byte %u of %u", r->taken, i, head.count);
+    r->near += (head.flags & WEFT_MAIL_IS_NEAR) != 0;
     weft_mail_pass(&r->in);
     r->taken++;
     return true;
@@ -95,6 +97,7 @@ static void exchange(uint32_t size, uint32_t start)
     while (take(&r, size))
         continue;
     assert_int_equal(r.sent, r.taken);
+    assert_in_range(r.near, STEPS / 64, STEPS - STEPS / 64);
     free(r.memory);
 }
 
@@ -109,7 +112,7 @@ static void test_exchange(void **state)
             exchange(sizes[s], starts[i]);
 }
 
-/* More payload than a frame may have. */
+/* More payload than a frame may have: far, and more than there is near. */
 static void test_broken(void **state)
 {
     struct weft_mail_head head = {.count = 4096 / 2 + 1, .kind = WEFT_MAIL_EAGER};
@@ -123,6 +126,12 @@ static void test_broken(void **state)
     r.memory->line[0].commit = weft_mail_commit(head, 2); /* not this lap's */
     assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_NONE);
     head = (struct weft_mail_head){.count = 4096 / 2 + 1, .kind = WEFT_MAIL_EAGER};
+    r.memory->line[0].commit = weft_mail_commit(head, 1);
+    assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_BROKEN);
+    head.flags = WEFT_MAIL_IS_NEAR;
+    r.memory->line[0].commit = weft_mail_commit(head, 1);
+    assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_READY);
+    head.count = 4096 + 1;
     r.memory->line[0].commit = weft_mail_commit(head, 1);
     assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_BROKEN);
     free(r.memory);
