@@ -88,7 +88,10 @@ static struct client_device *device_around(uint64_t address)
     return NULL;
 }
 
-/* Drivers give variables of two devices the same address: the current one's comes first. */
+/*
+ * Drivers give variables of two devices the same address: the current one's comes first. What goes
+ * beyond the end of one is memory of nobody, not of the host.
+ */
 static struct client_device *device_with(uint64_t address, uint64_t bytes)
 {
     struct client_device *mine = client_now();
@@ -110,7 +113,9 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
         return place;
     weft_lock(&client.lock);
     if (*device == NULL)
-        place = (*device = device_with(address, bytes)) != NULL ? CLIENT_GLOBAL : CLIENT_HOST;
+        place = (*device = device_with(address, bytes)) != NULL ? CLIENT_GLOBAL
+                : device_with(address, 1) == NULL               ? CLIENT_HOST
+                                                                : CLIENT_NOWHERE;
     else if (weft_ranges_has(&(*device)->blocks, address, bytes))
         place = CLIENT_ARENA;
     weft_unlock(&client.lock);

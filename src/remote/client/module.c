@@ -178,8 +178,10 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
                              name, (uint32_t)strlen(name), &answer);
     weft_lock(&client.lock);
     if (result == CUDA_SUCCESS &&
-        (answer.count != 2 || answer.words[0] + answer.words[1] < answer.words[0] ||
-         !weft_ranges_remember(&device->globals, answer.words[0], answer.words[1])))
+        (answer.count != 2 || answer.words[1] == 0 ||
+         answer.words[0] + answer.words[1] < answer.words[0] ||
+         !weft_ranges_remember(&device->globals, answer.words[0], answer.words[1]) ||
+         !weft_ranges_has(&device->globals, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS) {
