@@ -179,8 +179,7 @@ static inline bool weft_mail_fits(const struct weft_mail_payload *payload, uint3
     return end - payload->given <= payload->units || payload->unit == payload->given;
 }
 
-/* Whether they go near. One that keeps up has soon used what is there; else it is not asked often.
- */
+/* Whether they go near. Who is behind is not asked each time. */
 static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t need)
 {
     if (need == 0 || need > out->near.units)

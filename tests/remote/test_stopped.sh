@@ -38,6 +38,7 @@ pkill -STOP -P "$three"
 kill -STOP "$two" "${program[program-shm]}" "${program[program-ofi]}"
 stopped=$SECONDS
 expect 'a stopped daemon' 1 "server $b does not greet" env WEFT_CONNECT_S=3 "$cuda" status -s "$b"
+expect 'a silent one is said' 1 "server $b has been silent for 2 s" env WEFT_CONNECT_S=3 "$cuda" status -s "$b"
 sleep $((stopped + 30 - SECONDS))
 for name in "${!program[@]}"; do
     [ "$(cat "$here/$name.out")" = ready ] || fail "$name, after 30 s: $(cat "$here/$name.out")"

@@ -52,11 +52,27 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
+enum { QUIET_NS = 2000000000 };
+
+/* That it sends something; of one that is quiet for long, says so. */
+static bool hears(int fd, const char *name, uint64_t deadline)
+{
+    const uint64_t now = weft_now_ns();
+
+    if (deadline > now + QUIET_NS) {
+        if (weft_socket_await(fd, POLLIN, -1, now + QUIET_NS))
+            return true;
+        weft_say(WEFT_SAY_WARN, "server %s has been silent for %d s, may be for %.0f more", name,
+                 (int)(QUIET_NS / 1000000000), (double)(deadline - now - QUIET_NS) * 1e-9);
+    }
+    return weft_socket_await(fd, POLLIN, -1, deadline);
+}
+
 /* All of it, by the deadline. */
-static bool receive(int fd, void *data, size_t bytes, uint64_t deadline)
+static bool receive(int fd, const char *name, void *data, size_t bytes, uint64_t deadline)
 {
     while (bytes > 0) {
-        if (!weft_socket_await(fd, POLLIN, -1, deadline))
+        if (!hears(fd, name, deadline))
             return false;
         const ssize_t got = recv(fd, data, bytes, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
@@ -84,7 +100,7 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
     struct weft_signed_request wire = {.request = *request};
     struct weft_greeting greeting;
 
-    if (!receive(fd, &greeting, sizeof(greeting), deadline))
+    if (!receive(fd, name, &greeting, sizeof(greeting), deadline))
         return weft_err(WEFT_ERR_TIMEOUT, "server %s does not greet", name);
     const enum weft_no no = weft_greeting_check(&greeting);
     if (no == WEFT_NO_MALFORMED)
@@ -93,7 +109,7 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
         return refused(name, no, 0);
     weft_request_sign(&wire, key, greeting.nonce);
     if (!weft_socket_send(fd, &wire, sizeof(wire)) ||
-        !receive(fd, answer, sizeof(*answer), deadline))
+        !receive(fd, name, answer, sizeof(*answer), deadline))
         return weft_err(WEFT_ERR_PEER_LOST, "server %s ends the connection", name);
     return answer->no == WEFT_NO_NONE ? WEFT_OK : refused(name, answer->no, answer->places);
 }
