@@ -69,7 +69,8 @@ static void check(const struct weft_msg_peer *peer, uint64_t start)
 
     if (peer->box != NULL) {
         MUST(ring < end && end <= peer->share.bytes && peer->out.line == start);
-        MUST(peer->piece > 0 && peer->eager <= weft_mail_most(peer->out.far.units * WEFT_MAIL_UNIT));
+        MUST(peer->piece > 0 &&
+             peer->eager <= weft_mail_most(peer->out.far.units * WEFT_MAIL_UNIT));
         return;
     }
     MUST(peer->far.units >= WEFT_MAIL_LEAST / WEFT_MAIL_UNIT && peer->piece > 0);
