@@ -118,21 +118,25 @@ static inline void weft_mail_ring_init(struct weft_mail_ring *ring, uint32_t siz
         ring->line[(start + i) & (lines - 1)].commit = (uint32_t)(start + i + 1 - lines);
 }
 
-static inline struct weft_mail_payload weft_mail_payload(void *at, uint32_t bytes, uint32_t start)
+static inline struct weft_mail_payload weft_mail_payload(struct weft_mail_ring *ring, uint32_t size,
+                                                         bool near, uint32_t start)
 {
-    return (struct weft_mail_payload){
-        .bytes = at, .units = bytes / WEFT_MAIL_UNIT, .unit = start, .given = start};
+    unsigned char *const far = (unsigned char *)ring + weft_mail_payload_at(size);
+
+    return (struct weft_mail_payload){.bytes = near ? far + size : far,
+                                      .units =
+                                          (near ? weft_mail_near(size) : size) / WEFT_MAIL_UNIT,
+                                      .unit = start,
+                                      .given = start};
 }
 
 static inline void weft_mail_produce(struct weft_mail_producer *out, struct weft_mail_ring *ring,
                                      uint32_t size, uint32_t start)
 {
-    unsigned char *const far = (unsigned char *)ring + weft_mail_payload_at(size);
-
     *out = (struct weft_mail_producer){
         .ring = ring,
-        .far = weft_mail_payload(far, size, start),
-        .near = weft_mail_payload(far + size, weft_mail_near(size), start),
+        .far = weft_mail_payload(ring, size, false, start),
+        .near = weft_mail_payload(ring, size, true, start),
         .lines = weft_mail_lines(size),
         .line = start,
         .seen_line = start,
@@ -143,12 +147,10 @@ static inline void weft_mail_produce(struct weft_mail_producer *out, struct weft
 static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_mail_ring *ring,
                                      uint32_t size, uint32_t start)
 {
-    unsigned char *const far = (unsigned char *)ring + weft_mail_payload_at(size);
-
     *in = (struct weft_mail_consumer){
         .ring = ring,
-        .far = weft_mail_payload(far, size, start),
-        .near = weft_mail_payload(far + size, weft_mail_near(size), start),
+        .far = weft_mail_payload(ring, size, false, start),
+        .near = weft_mail_payload(ring, size, true, start),
         .lines = weft_mail_lines(size),
         .line = start,
         .told_line = start,
@@ -171,7 +173,11 @@ static inline void weft_mail_look(struct weft_mail_producer *out)
     out->near.given = weft_load_acquire_u32(&out->ring->near, ORDER_mail_space);
 }
 
-/* Whether `need` more units, at most all of them, are free. What is passed over counts as used. */
+/*
+ * Whether `need` more units, at most all of them, are free. What is passed over at the end counts
+ * as used, but where nothing is under way: then all of the ring is free, wherever the next one
+ * begins.
+ */
 static inline bool weft_mail_fits(const struct weft_mail_payload *payload, uint32_t need)
 {
     const uint32_t end = weft_mail_place(payload->unit, need, payload->units) + need;
