@@ -6,10 +6,8 @@
 #define WEFT_NET_ROWS_H
 
 #include "net/net.h"
-#include "order/atomic.h"
 
 #include <assert.h>
-#include <string.h>
 
 struct weft_net_rows {
     uint64_t pitch; /* from a row to the next in the region */
@@ -18,16 +16,7 @@ struct weft_net_rows {
 static_assert(sizeof(struct weft_net_rows) == 16, "the same on both sides");
 
 /* Both, of a put that has several rows. Returns how many bytes they take. */
-static inline size_t weft_net_rows_pack(unsigned char *to, const struct weft_net_put *put)
-{
-    const struct weft_net_rows rows = {put->pitch, put->rows};
-
-    memcpy(to, &rows, sizeof(rows));
-    for (size_t i = 0; i < put->rows; i++)
-        weft_read_shared(to + sizeof(rows) + i * put->bytes,
-                         (const unsigned char *)put->source + i * put->source_pitch, put->bytes);
-    return sizeof(rows) + put->rows * put->bytes;
-}
+size_t weft_net_rows_pack(unsigned char *to, const struct weft_net_put *put);
 
 /* NULL: so many bytes of data are these rows, from `offset` on; else what is wrong with them. */
 static inline const char *weft_net_rows_wrong(const struct weft_net_rows *r, uint64_t bytes,
