@@ -23,8 +23,7 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
     }
     if (word)
         return;
-    /* What the L1 cache has may be old: each thread's loads come after an acquire. */
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    weft_fence_acquire(); /* what the L1 cache has may be old */
     weft_copy_direct(self, to, from, shape);
 #else
     if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */

@@ -10,9 +10,10 @@
  * next number (nvshmem_set). notify_relaxed is the bare signal, notify a fence before it,
  * put_notify nvshmemx_putmem_signal_block. Waiting is nvshmem_signal_wait_until by one thread,
  * which nothing bounds but the time limit that this program is run with. A block of process 0 gets
- * by nvshmemx_getmem_block, and adds by one thread's nvshmem_uint64_atomic_fetch_add; its threads
- * meet after each. A barrier of all blocks of
- * all GPUs is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
+ * by nvshmemx_getmem_block, each time from the next place of 1 MiB, which its L1 cache cannot hold
+ * (of what it has there already it would be given a copy, however old), and adds by one thread's
+ * nvshmem_uint64_atomic_fetch_add; its threads meet after each. A barrier of all blocks of all GPUs
+ * is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
  */
 #include "gpu/measure.h"
 #include "job.h"
@@ -22,7 +23,7 @@
 namespace
 {
 
-enum { ROOM = 1 << 20, MOST = 64 /* processes */ };
+enum { ROOM = 1 << 20, LINE = 128, MOST = 64 /* processes */ };
 
 /* Addresses in the symmetric heap. */
 struct task {
@@ -121,15 +122,17 @@ template <int MOST>
 __global__ void __launch_bounds__(MOST) read_other(get_task t, int process, result *result)
 {
     const uint64_t all = process == 0 ? t.trips.warm_up + t.trips.timed : 0;
+    const size_t apart = t.bytes < LINE ? LINE : t.bytes, places = ROOM / apart;
     unsigned long long wrong = 0, start = 0;
 
-    measure_fill(t.source, t.bytes, 1, threadIdx.x, blockDim.x);
+    for (size_t i = 0; i < places; i++)
+        measure_fill(t.source + i * apart / 4, t.bytes, i, threadIdx.x, blockDim.x);
     nvshmemx_barrier_all_block();
     for (uint64_t i = 0; i < all; i++) {
         if (i == t.trips.warm_up)
             start = clock_ns();
         if (t.bytes != 0)
-            nvshmemx_getmem_block(t.target, t.source, t.bytes, 1);
+            nvshmemx_getmem_block(t.target, t.source + i % places * apart / 4, t.bytes, 1);
         else if (threadIdx.x == 0)
             wrong += nvshmem_uint64_atomic_fetch_add(t.word, 1, 1) != i;
         __syncthreads();
@@ -137,7 +140,7 @@ __global__ void __launch_bounds__(MOST) read_other(get_task t, int process, resu
     if (process == 0 && threadIdx.x == 0)
         result->ns = clock_ns() - start;
     if (process == 0)
-        wrong += measure_wrong(t.target, t.bytes, 1, threadIdx.x, blockDim.x);
+        wrong += measure_wrong(t.target, t.bytes, (all - 1) % places, threadIdx.x, blockDim.x);
     atomicAdd(&result->wrong, wrong);
 }
 
