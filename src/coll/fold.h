@@ -16,6 +16,7 @@ enum weft_coll_from_kind {
     WEFT_COLL_CELLS,   /* in the cells of this process's members, in their order */
     WEFT_COLL_SOURCES, /* at the sources of these */
     WEFT_COLL_COLUMN,  /* in the memory of one rank of each process */
+    WEFT_COLL_OWN,     /* of one: what this rank has fetched */
     WEFT_COLL_RANKS    /* of every member: sources here, memory elsewhere */
 };
 
@@ -52,6 +53,8 @@ WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct 
     case WEFT_COLL_COLUMN:
         return weft_coll_remote(c, from, c->entry->by_process[c->entry->first[i] + from->column],
                                 i);
+    case WEFT_COLL_OWN:
+        return from->fetched;
     default:
         return weft_coll_is_here(self, c, i)
                    ? weft_coll_place(&weft_coll_cell_of_rank(self, c, i)->source) + from->offset
@@ -273,12 +276,16 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
     }
 }
 
-/* What this rank has put together, to the targets of all others. */
+/* What this rank has put together, to the targets of all others. Of few elements threads share
+ * the targets. */
 WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
                                 const struct weft_coll_from *from, unsigned char *to, size_t count,
                                 struct weft_coll_shared *shared)
 {
     const int32_t most = c->here < WEFT_COLL_PLACES ? c->here : WEFT_COLL_PLACES;
+    const size_t me = (size_t)weft_thread(self), threads = (size_t)weft_threads(self);
+    const size_t whole = (count + WEFT_COLL_DEEP - 1) / WEFT_COLL_DEEP;
+    const size_t items = whole < threads ? whole : threads, groups = threads / items;
 
     for (int32_t first = 0; first < c->here; first += most) {
         const int32_t n = c->here - first < most ? c->here - first : most;
@@ -286,13 +293,13 @@ WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
             shared->place[j] =
                 weft_coll_place(&weft_coll_cell(self, c, first + j)->target) + from->offset;
         weft_join(self);
-        for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
-             at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
+        for (size_t at = me % items * WEFT_COLL_DEEP; me < items * groups && at < count;
+             at += items * WEFT_COLL_DEEP) {
             uint64_t all[WEFT_COLL_DEEP];
             for (uint32_t k = 0; k < weft_coll_deep(at, count); k++)
                 all[k] = weft_coll_load(to, at + k, c->size);
-            for (int32_t j = 0; j < n; j++)
-                if (first + j != c->mine)
+            for (size_t j = me / items; j < (size_t)n; j += groups)
+                if (first + (int32_t)j != c->mine)
                     weft_coll_store((unsigned char *)(uintptr_t)shared->place[j], all, at, count,
                                     c->size, false);
         }

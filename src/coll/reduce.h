@@ -61,12 +61,17 @@ struct weft_coll_cut {
     size_t part, chunk, piece; /* elements: piece = columns * chunk, chunk = processes * part */
 };
 
-WEFT_INLINE struct weft_coll_cut weft_coll_cut(weft_self *self, const struct weft_coll *c)
+/* Of `all` elements: parts that fit, or smaller ones, so that every column has some. */
+WEFT_INLINE struct weft_coll_cut weft_coll_cut(weft_self *self, const struct weft_coll *c,
+                                               size_t all)
 {
+    const size_t parts = (size_t)c->leaders * (size_t)c->entry->least, even = 16 / c->size;
+    const size_t enough = (all / parts / even + 1) * even;
     struct weft_coll_cut cut;
 
     cut.room = weft_coll_room(self);
     cut.part = weft_coll_fits(self, c, (size_t)c->leaders);
+    cut.part = cut.part < enough ? cut.part : enough;
     cut.chunk = cut.part * (size_t)c->leaders;
     cut.piece = cut.chunk * (size_t)c->entry->least;
     return cut;
@@ -156,6 +161,25 @@ WEFT_INLINE void weft_coll_collect(weft_self *self, const struct weft_coll *c,
         weft_flush(self, c->win);
 }
 
+/* The column's chunk, which this rank has, to those of this process that get it: the root of
+ * weft_reduce, or all. */
+WEFT_INLINE void weft_coll_hand_on(weft_self *self, const struct weft_coll *c,
+                                   struct weft_coll_span chunk, uint64_t turn)
+{
+    const size_t at = chunk.first * c->size;
+    unsigned char *const own = weft_coll_own(self, turn);
+
+    weft_join(self); /* all threads have collected */
+    if (c->call.what == WEFT_COLL_REDUCE) {
+        weft_coll_push(self,
+                       weft_coll_place(&weft_coll_cell_of_rank(self, c, c->call.root)->target) + at,
+                       own, chunk.count * c->size);
+    } else {
+        const struct weft_coll_from from = {WEFT_COLL_OWN, false, true, 1, 0, at, 0, own, 0};
+        weft_coll_fold(self, c, &from, c->target + at, chunk.count, true);
+    }
+}
+
 /*
  * weft_reduce, weft_allreduce and weft_broadcast (root: whose elements are for all; else < 0) of
  * several processes. for_us: whether any rank of this process gets the result.
@@ -163,7 +187,7 @@ WEFT_INLINE void weft_coll_collect(weft_self *self, const struct weft_coll *c,
 WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, int32_t root,
                                     bool for_us)
 {
-    const struct weft_coll_cut cut = weft_coll_cut(self, c);
+    const struct weft_coll_cut cut = weft_coll_cut(self, c, c->count);
     int32_t source = root < 0 ? -1 : 0, turn = 0;
 
     WEFT_IN_SHARED(self);
@@ -177,14 +201,9 @@ WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, 
         weft_barrier(self, c->comm);
         weft_coll_combine(self, c, &cut, mine, at, source);
         weft_barrier(self, c->comm);
-        if (for_us && mine.count != 0)
+        if (for_us && mine.count != 0) {
             weft_coll_collect(self, c, &cut, mine, at);
-        weft_barrier(self, c->comm);
-        for (int32_t h = 0; c->target != NULL && h < c->entry->least; h++) {
-            const struct weft_coll_span span = weft_coll_chunk(c, &cut, c->count, done, h);
-            weft_coll_fetch(self, c->target + span.first * c->size,
-                            weft_coll_memory(self, weft_coll_slot_here(c, h)) + at,
-                            span.count * c->size);
+            weft_coll_hand_on(self, c, mine, at);
         }
     }
     weft_barrier(self, c->comm);
@@ -193,8 +212,8 @@ WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, 
 /* Only what is this rank's is combined. */
 WEFT_COLD void weft_coll_reduce_scatter_far(weft_self *self, const struct weft_coll *c)
 {
-    const struct weft_coll_cut cut = weft_coll_cut(self, c);
     const size_t all = c->count * (size_t)c->members, first = c->count * (size_t)c->me;
+    const struct weft_coll_cut cut = weft_coll_cut(self, c, all);
     int32_t turn = 0;
 
     WEFT_IN_SHARED(self);
