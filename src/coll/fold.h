@@ -276,6 +276,21 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
     }
 }
 
+/* This thread's elements, to every step-th of n targets from the j-th on. own: not to that. */
+WEFT_INLINE void weft_coll_spread_item(const struct weft_coll *c, const unsigned char *to,
+                                       size_t at, size_t count, int32_t j, int32_t step, int32_t n,
+                                       int32_t own, const struct weft_coll_shared *shared)
+{
+    uint64_t all[WEFT_COLL_DEEP];
+
+    for (uint32_t k = 0; k < weft_coll_deep(at, count); k++)
+        all[k] = weft_coll_load(to, at + k, c->size);
+    for (; j < n; j += step)
+        if (j != own)
+            weft_coll_store((unsigned char *)(uintptr_t)shared->place[j], all, at, count, c->size,
+                            false);
+}
+
 /* What this rank has put together, to the targets of all others. Of few elements threads share
  * the targets. */
 WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
@@ -283,26 +298,23 @@ WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
                                 struct weft_coll_shared *shared)
 {
     const int32_t most = c->here < WEFT_COLL_PLACES ? c->here : WEFT_COLL_PLACES;
-    const size_t me = (size_t)weft_thread(self), threads = (size_t)weft_threads(self);
-    const size_t whole = (count + WEFT_COLL_DEEP - 1) / WEFT_COLL_DEEP;
-    const size_t items = whole < threads ? whole : threads, groups = threads / items;
+    const int32_t me = weft_thread(self), threads = weft_threads(self);
+    const size_t items = (count + WEFT_COLL_DEEP - 1) / WEFT_COLL_DEEP;
+    const int32_t few = items < (size_t)threads ? (int32_t)items : threads;
 
     for (int32_t first = 0; first < c->here; first += most) {
-        const int32_t n = c->here - first < most ? c->here - first : most;
-        for (int32_t j = weft_thread(self); j < n; j += weft_threads(self))
+        const int32_t n = c->here - first < most ? c->here - first : most, own = c->mine - first;
+        for (int32_t j = me; j < n; j += threads)
             shared->place[j] =
                 weft_coll_place(&weft_coll_cell(self, c, first + j)->target) + from->offset;
         weft_join(self);
-        for (size_t at = me % items * WEFT_COLL_DEEP; me < items * groups && at < count;
-             at += items * WEFT_COLL_DEEP) {
-            uint64_t all[WEFT_COLL_DEEP];
-            for (uint32_t k = 0; k < weft_coll_deep(at, count); k++)
-                all[k] = weft_coll_load(to, at + k, c->size);
-            for (size_t j = me / items; j < (size_t)n; j += groups)
-                if (first + (int32_t)j != c->mine)
-                    weft_coll_store((unsigned char *)(uintptr_t)shared->place[j], all, at, count,
-                                    c->size, false);
-        }
+        if (few > threads / 2)
+            for (size_t at = (size_t)me * WEFT_COLL_DEEP; at < count;
+                 at += (size_t)threads * WEFT_COLL_DEEP)
+                weft_coll_spread_item(c, to, at, count, 0, 1, n, own, shared);
+        else if (me / few < threads / few)
+            weft_coll_spread_item(c, to, (size_t)(me % few) * WEFT_COLL_DEEP, count, me / few,
+                                  threads / few, n, own, shared);
         weft_join(self);
     }
 }

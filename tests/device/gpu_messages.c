@@ -30,7 +30,15 @@ static int to, from;
             exit(EXIT_FAILURE);                                                                    \
         }                                                                                          \
     while (0)
-#define CUDA(call) MUST((call) == cudaSuccess)
+#define CUDA(call)                                                                                 \
+    do {                                                                                           \
+        const cudaError_t error_ = (call);                                                         \
+        if (error_ != cudaSuccess) {                                                               \
+            fprintf(stderr, "FAILED %s:%d: %s: %s\n", __FILE__, __LINE__, #call,                   \
+                    cudaGetErrorString(error_));                                                   \
+            exit(EXIT_FAILURE);                                                                    \
+        }                                                                                          \
+    } while (0)
 
 static unsigned char *allocate(enum kind kind)
 {
