@@ -10,7 +10,8 @@
  * piece. Its ranks put their process's sources together, then a part of the chunk of all
  * processes, then collect the other parts: Rabenseifner's algorithm (Thakur, Rabenseifner,
  * Gropp, "Optimization of collective communication operations in MPICH", 2005) with direct
- * exchange in place of halving and doubling. Each process takes in 2 (p - 1) / p of the data.
+ * exchange in place of halving and doubling, and store them to their process's targets. Each
+ * process takes in 2 (p - 1) / p of the data.
  */
 #ifndef WEFT_COLL_REDUCE_H
 #define WEFT_COLL_REDUCE_H
