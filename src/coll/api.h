@@ -18,13 +18,16 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
             weft_coll_cell_bytes(bytes) * (size_t)c->leaders <= weft_coll_room(self).bytes);
 }
 
-/* In one process, of few elements: those of the first `members` ranks put together. */
+/* In one process, of few elements: those of the first `members` ranks put together. The calls are
+ * compared. */
 WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
 {
     const struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, members, 0, 0, 0, NULL, 0};
 
-    if (c->target != NULL)
+    if (c->target != NULL && c->count != 0)
         weft_coll_fold(self, c, &from, c->target, c->count, true);
+    else
+        weft_coll_agree_here(self, c);
 }
 
 WEFT_COLD void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
@@ -38,10 +41,12 @@ WEFT_COLD void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
         return;
     }
     weft_coll_publish(self, c, c->source, few ? c->count * c->size : 0);
-    weft_coll_agree(self, c);
-    if (few)
+    if (few) {
         weft_coll_reduce_cells(self, c, c->members);
-    else if (c->leaders == 1)
+        return;
+    }
+    weft_coll_agree(self, c);
+    if (c->leaders == 1)
         weft_coll_reduce_here(self, c);
     else
         weft_coll_reduce_far(self, c, -1, root < 0 || weft_coll_is_here(self, c, root));
@@ -132,11 +137,12 @@ WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void
     weft_coll_begin(self, &c, WEFT_COLL_SCAN, comm, -1, source, target, count, type, operation);
     const bool few = c.leaders == 1 && weft_coll_is_few(self, &c);
     weft_coll_publish(self, &c, c.source, few ? count * c.size : 0);
-    weft_coll_agree(self, &c);
-    if (few)
+    if (few) {
         weft_coll_reduce_cells(self, &c, c.me + 1);
-    else
-        weft_coll_scan_blocks(self, &c);
+        return;
+    }
+    weft_coll_agree(self, &c);
+    weft_coll_scan_blocks(self, &c);
 }
 
 /* root < 0: for all. */

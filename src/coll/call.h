@@ -126,6 +126,12 @@ WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int3
     weft_coll_fail_field(self, c, "count", (int64_t)mine->count, rank, (int64_t)other->count);
 }
 
+/* a / b; a GPU takes some hundred instructions for it, and some twenty where both are small. */
+WEFT_INLINE size_t weft_coll_over(size_t a, size_t b)
+{
+    return ((a | b) >> 32) == 0 ? (uint32_t)a / (uint32_t)b : a / b;
+}
+
 /* ---- where ranks' memory is ---------------------------------------------------------------- */
 
 WEFT_INLINE unsigned char *weft_coll_memory(const weft_self *self, uint32_t slot)
@@ -251,21 +257,18 @@ WEFT_INLINE void weft_coll_publish(weft_self *self, struct weft_coll *c, const u
     weft_barrier(self, c->comm);
 }
 
-/* What another rank has published is the same call as this one's. */
-WEFT_INLINE void weft_coll_check(weft_self *self, const struct weft_coll *c, int32_t rank,
-                                 const struct weft_coll_cell *cell)
+/* Whether what another rank has published is the same call as this one's; it goes to *other. */
+WEFT_INLINE bool weft_coll_is_same(const struct weft_coll *c, const struct weft_coll_cell *cell,
+                                   struct weft_coll_call *other)
 {
-    struct weft_coll_call other;
-
 #ifdef __CUDACC__
-    other = cell->call;
+    *other = cell->call;
 #else
-    weft_read_shared(&other, &cell->call, sizeof(other));
+    weft_read_shared(other, &cell->call, sizeof(*other));
 #endif
-    if (WEFT_UNLIKELY(other.barriers != c->call.barriers || other.what != c->call.what ||
-                      other.type != c->call.type || other.operation != c->call.operation ||
-                      other.root != c->call.root || other.count != c->call.count))
-        weft_coll_differ(self, c, rank, &other);
+    return other->barriers == c->call.barriers && other->what == c->call.what &&
+           other->type == c->call.type && other->operation == c->call.operation &&
+           other->root == c->call.root && other->count == c->call.count;
 }
 
 /*
@@ -276,11 +279,13 @@ WEFT_INLINE void weft_coll_check(weft_self *self, const struct weft_coll *c, int
 WEFT_INLINE void weft_coll_agree_here(weft_self *self, const struct weft_coll *c)
 {
     const int32_t next = c->mine + 1 < c->here ? c->mine + 1 : 0;
-
     const bool in_cells = c->count * c->size <= WEFT_COLL_DATA;
+    struct weft_coll_call other;
 
-    if (next != c->mine && (!in_cells || weft_thread(self) == weft_threads(self) - 1))
-        weft_coll_check(self, c, weft_coll_rank_here(c, next), weft_coll_cell(self, c, next));
+    if (next == c->mine || (in_cells && weft_thread(self) != weft_threads(self) - 1))
+        return;
+    if (WEFT_UNLIKELY(!weft_coll_is_same(c, weft_coll_cell(self, c, next), &other)))
+        weft_coll_differ(self, c, weft_coll_rank_here(c, next), &other);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------- */
@@ -295,14 +300,15 @@ WEFT_COLD void weft_coll_check_arguments(weft_self *self, const struct weft_coll
                                          int operation, int root)
 {
     const uint32_t what = c->call.what;
-    const uint64_t most = SIZE_MAX / 8 / (uint64_t)c->members;
+    /* Divided where it may matter: it takes a GPU some hundred instructions. */
+    const bool too_many = c->count >> 29 != 0 && c->count > SIZE_MAX / 8 / (uint64_t)c->members;
     const uintptr_t places = (uintptr_t)c->source | (uintptr_t)c->target;
 
     if (self->exchange == NULL)
         weft_coll_fail(self, what, WEFT_ERR_STATE,
                        "%s: the file of the kernel does not include weft/coll.h", 0, 0, 0, 0);
     if (type < 0 || operation < 0 || operation > WEFT_PROD ||
-        !weft_change_exists((uint32_t)operation, (uint32_t)type) || c->count > most)
+        !weft_change_exists((uint32_t)operation, (uint32_t)type) || too_many)
         weft_coll_fail(self, what, WEFT_ERR_ARGUMENT,
                        "%s: type %lld, operation %lld, %llu elements: there is no such thing", type,
                        operation, (int64_t)c->count, 0);
@@ -331,8 +337,9 @@ WEFT_INLINE void weft_coll_look_up(weft_self *self, struct weft_coll *c, weft_co
     const struct weft_comm_entry *const entry = &self->state->comms[index];
 
     weft_check_stop(self);
-    if (WEFT_UNLIKELY(comm == WEFT_COMM_NONE || index >= self->state->comms_count ||
-                      entry->handle != comm || entry->rank_of_slot[self->slot] < 0))
+    c->plain = comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE;
+    if (WEFT_UNLIKELY(!c->plain && (comm == WEFT_COMM_NONE || index >= self->state->comms_count ||
+                                    entry->handle != comm || entry->rank_of_slot[self->slot] < 0)))
         weft_coll_fail(self, c->call.what, WEFT_ERR_COMM,
                        "%s: communicator 0x%llx does not exist or lacks the caller", comm, 0, 0, 0);
     c->entry = entry;
@@ -340,9 +347,10 @@ WEFT_INLINE void weft_coll_look_up(weft_self *self, struct weft_coll *c, weft_co
     c->win = WEFT_WIN_NONE;
     c->window = NULL;
     c->mapped = false;
-    c->plain = comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE;
     c->members = entry->members;
-    c->me = entry->rank_of_slot[self->slot];
+    c->me = comm == WEFT_COMM_WORLD ? self->rank
+            : c->plain              ? (int32_t)self->slot - 1
+                                    : entry->rank_of_slot[self->slot];
     c->leaders = entry->leaders;
     c->lead = entry->leader_index;
     c->here = entry->members_here;

@@ -26,7 +26,8 @@ WEFT_INLINE struct weft_coll_room weft_coll_room(const weft_self *self)
 /* `pieces` pieces of an element at least must fit, for so many ranks or processes. */
 WEFT_INLINE size_t weft_coll_fits(weft_self *self, const struct weft_coll *c, size_t pieces)
 {
-    const size_t bytes = weft_coll_room(self).bytes, fits = bytes / c->size / pieces;
+    const size_t bytes = weft_coll_room(self).bytes;
+    const size_t fits = weft_coll_over(bytes, c->size * pieces);
 
     if (WEFT_UNLIKELY(fits == 0))
         weft_coll_fail(self, c->call.what, WEFT_ERR_LIMIT,
@@ -87,9 +88,11 @@ WEFT_INLINE void weft_coll_agree_far(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from)
 {
     const int32_t next = c->lead + 1 < c->leaders ? c->lead + 1 : 0;
+    const void *const cell = weft_coll_at(self, c, from, next);
+    struct weft_coll_call other;
 
-    weft_coll_check(self, c, weft_coll_rank_of(c, next, 0),
-                    (const struct weft_coll_cell *)(const void *)weft_coll_at(self, c, from, next));
+    if (WEFT_UNLIKELY(!weft_coll_is_same(c, (const struct weft_coll_cell *)cell, &other)))
+        weft_coll_differ(self, c, weft_coll_rank_of(c, next, 0), &other);
 }
 
 /* What is used of a cell with so many bytes of data: such pieces, one behind the other, are
@@ -129,8 +132,9 @@ WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t r
 
     WEFT_IN_SHARED(self);
     weft_coll_publish(self, c, c->source, root < 0 || root == c->me ? bytes : 0);
-    weft_coll_agree_here(self, c);
     struct weft_coll_cell *next = weft_coll_next(self, c, c->call.barriers + 1);
+    if (c->mine != 0 || root >= 0 || c->count == 0) /* weft_coll_fold looks itself */
+        weft_coll_agree_here(self, c);
     if (c->mine == 0 && root < 0)
         weft_coll_fold(self, c, &from, next->data, c->count, false);
     else if (c->mine == 0 && weft_coll_is_here(self, c, root))

@@ -13,7 +13,8 @@
 
 /* Where the elements are. */
 enum weft_coll_from_kind {
-    WEFT_COLL_CELLS,   /* in the cells of this process's members, in their order */
+    WEFT_COLL_CELLS,   /* in the cells of this process's members, in their order: these are
+                        * compared, too (weft_coll_agree_here) */
     WEFT_COLL_SOURCES, /* at the sources of these */
     WEFT_COLL_COLUMN,  /* in the memory of one rank of each process */
     WEFT_COLL_OWN,     /* of one: what this rank has fetched */
@@ -228,9 +229,10 @@ WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
     }
     weft_join(self);
     for (uint32_t e = me; e < count; e += threads) {
+        uint64_t all = tile[e];
         for (uint32_t g = 1; g < groups; g++)
-            tile[e] = weft_coll_put(c, tile[e], tile[g * count + e], type, sum);
-        weft_coll_store(to + (size_t)e * c->size, &tile[e], 0, 1, c->size, own);
+            all = weft_coll_put(c, all, tile[g * count + e], type, sum);
+        weft_coll_store(to + (size_t)e * c->size, &all, 0, 1, c->size, own);
     }
 }
 
@@ -337,10 +339,18 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
     WEFT_IN_SHARED(self);
     if (count == 0)
         return;
-    for (int32_t i = weft_thread(self); i < from->members && i < WEFT_COLL_PLACES;
-         i += weft_threads(self))
-        shared.place[i] = weft_coll_at(self, c, from, i);
+    if (from->kind == WEFT_COLL_CELLS) {
+        for (int32_t i = weft_thread(self); i < from->members && i < WEFT_COLL_PLACES;
+             i += weft_threads(self))
+            shared.place[i] = weft_coll_cell(self, c, i)->data;
+    } else {
+        for (int32_t i = weft_thread(self); i < from->members && i < WEFT_COLL_PLACES;
+             i += weft_threads(self))
+            shared.place[i] = weft_coll_at(self, c, from, i);
+    }
     weft_join(self);
+    if (from->kind == WEFT_COLL_CELLS) /* one thread, while others load */
+        weft_coll_agree_here(self, c);
 #define WEFT_COLL_FOLD(type)                                                                       \
     case type:                                                                                     \
         weft_coll_fold_as(self, c, from, to, count, own, type, true, &shared);                     \

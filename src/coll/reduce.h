@@ -28,7 +28,8 @@ WEFT_INLINE struct weft_coll_span weft_coll_slice(size_t count, int32_t parts, i
                                                   uint32_t size)
 {
     const size_t even = 16 / size;
-    const size_t each = (count / (size_t)parts / even + 1) * even, first = each * (size_t)i;
+    const size_t each = (weft_coll_over(count, (size_t)parts * even) + 1) * even;
+    const size_t first = each * (size_t)i;
     struct weft_coll_span span = {count, 0};
 
     if (first < count) {
@@ -67,7 +68,7 @@ WEFT_INLINE struct weft_coll_cut weft_coll_cut(weft_self *self, const struct wef
                                                size_t all)
 {
     const size_t parts = (size_t)c->leaders * (size_t)c->entry->least, even = 16 / c->size;
-    const size_t enough = (all / parts / even + 1) * even;
+    const size_t enough = (weft_coll_over(all, parts * even) + 1) * even;
     struct weft_coll_cut cut;
 
     cut.room = weft_coll_room(self);

@@ -118,21 +118,30 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
 
 #ifdef __CUDACC__
 
-/* A word of this device's memory, whose route is known: one load. False: nothing has been done. */
+/* A word of mapped memory, whose route is known: one load. False: nothing has been done. */
 WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes)
 {
     const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
     const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
-    const unsigned char *const at = found->route.address + offset;
+    const struct weft_route *const route = &found->route;
+    const unsigned char *const at = route->address + offset;
+    const bool here = route->way == WEFT_WAY_HERE;
     const bool plain = found->handle == win && found->target == from &&
-                       found->route.way == WEFT_WAY_HERE && found->route.address != NULL &&
-                       (bytes == 8 || bytes == 4) && bytes <= found->route.bytes &&
-                       offset <= found->route.bytes - bytes && to != NULL &&
+                       (here || self->queues == NULL) && route->address != NULL &&
+                       (bytes == 8 || bytes == 4) && bytes <= route->bytes &&
+                       offset <= route->bytes - bytes && to != NULL &&
                        (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
 
     if (!plain)
         return false;
+    if (here) {
+        weft_join(self); /* what the other threads have put there */
+    } else {
+        if (weft_leads(self))
+            weft_channel_clear(self, route, route->home + offset, bytes);
+        weft_path_meet(self, route->process);
+    }
     if (threadIdx.x == 0) {
         if (bytes == 8)
             *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);

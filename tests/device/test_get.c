@@ -183,6 +183,15 @@ WEFT_DEVICE_FN void check_after_put(weft_self *self, struct data *user, weft_win
             weft_put_notify(self, win, to, offset, source, bytes, TAG_PUT);
         else
             weft_put(self, win, to, offset, source, bytes);
+        if (bytes >= 8) { /* of a large one any thread may store the last word */
+            const size_t last = bytes / 8 * 8 - 8;
+            uint64_t differs = 0;
+            weft_get(self, win, to, offset + last, back, 8);
+            weft_for (j, 8)
+                differs += back[j] != source[last + j];
+            CHECK_EQ(self, &user->check, differs, 0);
+            weft_sync(self);
+        }
         weft_get(self, win, to, offset, back, bytes);
         weft_flush_local(self, win);
         test_fill(self, source, bytes, (uint64_t)i * 3 + 2);
