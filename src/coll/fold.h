@@ -74,11 +74,11 @@ WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct we
 
 /* Ranks that are put together at once; what came of them; whose places are found beforehand. */
 enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256, WEFT_COLL_PLACES = 512 };
-/* Elements of a thread at once. */
+/* Elements of a thread at once; whether the code for sums is for more ranks than places, too. */
 #ifdef __CUDACC__
-enum { WEFT_COLL_DEEP = 1 };
+enum { WEFT_COLL_DEEP = 1, WEFT_COLL_EVERY = false };
 #else
-enum { WEFT_COLL_DEEP = 64 };
+enum { WEFT_COLL_DEEP = 64, WEFT_COLL_EVERY = true };
 #endif
 
 /* What the threads of a rank share. */
@@ -147,22 +147,32 @@ WEFT_INLINE uint32_t weft_coll_deep(size_t at, size_t count)
     return whole ? (uint32_t)WEFT_COLL_DEEP : (uint32_t)(count - at);
 }
 
+/* What a thread has begun to load before this is under way before it uses any of it: the compiler
+ * would else wait for the first to come before it loads the last. */
+WEFT_INLINE void weft_coll_loaded(void)
+{
+#ifdef __CUDACC__
+    __syncwarp(__activemask());
+#endif
+}
+
 /* A thread's elements of n ranks from `first` on: one[j * WEFT_COLL_DEEP] is the first of rank j's.
- */
+ * every: there may be more ranks than places. */
 WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_coll *c,
                                       const struct weft_coll_from *from,
                                       const struct weft_coll_shared *shared, int32_t first,
                                       int32_t n, size_t at, uint32_t deep, uint32_t size,
-                                      uint64_t *one)
+                                      bool every, uint64_t *one)
 {
     const unsigned char *place[WEFT_COLL_GROUP];
 
     WEFT_UNROLL
     for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
         const int32_t i = first + (j < n ? j : n - 1); /* no branch between the loads */
-        place[j] = WEFT_UNLIKELY(i >= WEFT_COLL_PLACES) ? weft_coll_at(self, c, from, i)
-                                                        : shared->place[i];
+        place[j] = every && WEFT_UNLIKELY(i >= WEFT_COLL_PLACES) ? weft_coll_at(self, c, from, i)
+                                                                 : shared->place[i];
     }
+    weft_coll_loaded();
     WEFT_UNROLL
     for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
 #ifndef __CUDACC__
@@ -173,19 +183,21 @@ WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_c
         for (uint32_t k = 0; k < deep; k++)
             one[j * WEFT_COLL_DEEP + (int32_t)k] = weft_coll_load(place[j], at + k, size);
     }
+    weft_coll_loaded();
 }
 
 /* The same put together: part[k] is of element at + k. */
 WEFT_INLINE void weft_coll_fold_group(const weft_self *self, const struct weft_coll *c,
                                       const struct weft_coll_from *from,
                                       const struct weft_coll_shared *shared, int32_t first,
-                                      size_t at, uint32_t deep, uint32_t type, bool sum,
-                                      uint64_t *part)
+                                      int32_t left, size_t at, uint32_t deep, uint32_t type,
+                                      bool sum, bool every, uint64_t *part)
 {
-    const int32_t left = from->members - first, n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
+    const int32_t n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
     uint64_t one[WEFT_COLL_GROUP * WEFT_COLL_DEEP];
 
-    weft_coll_load_group(self, c, from, shared, first, n, at, deep, weft_type_bytes(type), one);
+    weft_coll_load_group(self, c, from, shared, first, n, at, deep, weft_type_bytes(type), every,
+                         one);
     for (uint32_t k = 0; k < deep; k++)
         part[k] = one[k];
     WEFT_UNROLL
@@ -197,19 +209,23 @@ WEFT_INLINE void weft_coll_fold_group(const weft_self *self, const struct weft_c
 /* Many elements: each thread has some. */
 WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
-                                     size_t count, bool own, uint32_t type, bool sum,
+                                     size_t count, bool own, uint32_t type, bool sum, bool every,
                                      const struct weft_coll_shared *shared)
 {
+    const int32_t members = from->members;
+    const uint32_t size = weft_type_bytes(type);
+
     for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
          at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
         const uint32_t deep = weft_coll_deep(at, count);
         uint64_t all[WEFT_COLL_DEEP], part[WEFT_COLL_DEEP];
-        for (int32_t first = 0; first < from->members; first += WEFT_COLL_GROUP) {
-            weft_coll_fold_group(self, c, from, shared, first, at, deep, type, sum, part);
+        for (int32_t first = 0; first < members; first += WEFT_COLL_GROUP) {
+            weft_coll_fold_group(self, c, from, shared, first, members - first, at, deep, type, sum,
+                                 every, part);
             for (uint32_t k = 0; k < deep; k++)
                 all[k] = first == 0 ? part[k] : weft_coll_put(c, all[k], part[k], type, sum);
         }
-        weft_coll_store(to, all, at, count, c->size, own);
+        weft_coll_store(to, all, at, count, size, own);
     }
 }
 
@@ -217,36 +233,39 @@ WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
 WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
                                     const struct weft_coll_from *from, unsigned char *to,
                                     uint32_t count, uint32_t groups, bool own, uint32_t type,
-                                    bool sum, struct weft_coll_shared *shared)
+                                    bool sum, bool every, struct weft_coll_shared *shared)
 {
     const uint32_t me = (uint32_t)weft_thread(self), threads = (uint32_t)weft_threads(self);
+    const uint32_t size = weft_type_bytes(type);
     uint64_t *const tile = shared->tile;
 
     for (uint32_t i = me; i < groups * count; i += threads) {
         const uint32_t g = i / count, e = i - g * count;
-        weft_coll_fold_group(self, c, from, shared, (int32_t)g * WEFT_COLL_GROUP, e, 1, type, sum,
-                             &tile[i]);
+        const int32_t first = (int32_t)g * WEFT_COLL_GROUP;
+        weft_coll_fold_group(self, c, from, shared, first, from->members - first, e, 1, type, sum,
+                             every, &tile[i]);
     }
     weft_join(self);
     for (uint32_t e = me; e < count; e += threads) {
         uint64_t all = tile[e];
         for (uint32_t g = 1; g < groups; g++)
             all = weft_coll_put(c, all, tile[g * count + e], type, sum);
-        weft_coll_store(to + (size_t)e * c->size, &all, 0, 1, c->size, own);
+        weft_coll_store(to + (size_t)e * size, &all, 0, 1, size, own);
     }
 }
 
 WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_from *from, unsigned char *to,
-                                   size_t count, bool own, uint32_t type, bool sum,
+                                   size_t count, bool own, uint32_t type, bool sum, bool every,
                                    struct weft_coll_shared *shared)
 {
     const uint32_t groups = (uint32_t)(from->members + WEFT_COLL_GROUP - 1) / WEFT_COLL_GROUP;
 
     if (count * groups <= WEFT_COLL_TILE)
-        weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, sum, shared);
+        weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, sum, every,
+                           shared);
     else
-        weft_coll_fold_many(self, c, from, to, count, own, type, sum, shared);
+        weft_coll_fold_many(self, c, from, to, count, own, type, sum, every, shared);
 }
 
 /* A scan: one rank after the other, and each gets what has come together so far, if it is to. */
@@ -263,7 +282,7 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
             if (j == 0)
                 weft_coll_load_group(self, c, from, shared, i,
                                      left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP, at, deep,
-                                     c->size, one);
+                                     c->size, true, one);
             for (uint32_t k = 0; k < deep; k++) {
                 const uint64_t next = one[j * WEFT_COLL_DEEP + (int32_t)k];
                 all[k] = i == 0 ? next
@@ -325,7 +344,7 @@ WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
  * Puts `count` elements of each together, into `to`; from->each: into the members' targets. own:
  * nobody but this rank reads `to`. All threads, of which each has met the others since what is read
  * was written; there for all of them on return. Sums, which most calls want, are compiled apart for
- * each type.
+ * each type, on a GPU without what more ranks than places need.
  */
 WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
                               const struct weft_coll_from *from, unsigned char *to, size_t count,
@@ -353,12 +372,13 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
         weft_coll_agree_here(self, c);
 #define WEFT_COLL_FOLD(type)                                                                       \
     case type:                                                                                     \
-        weft_coll_fold_as(self, c, from, to, count, own, type, true, &shared);                     \
+        weft_coll_fold_as(self, c, from, to, count, own, type, true, WEFT_COLL_EVERY, &shared);    \
         break;
     if (c->call.what == WEFT_COLL_SCAN)
         weft_coll_fold_scan(self, c, from, to, count, &shared);
-    else if (c->call.operation != WEFT_SUM)
-        weft_coll_fold_as(self, c, from, to, count, own, c->call.type, false, &shared);
+    else if (c->call.operation != WEFT_SUM ||
+             (!WEFT_COLL_EVERY && from->members > WEFT_COLL_PLACES))
+        weft_coll_fold_as(self, c, from, to, count, own, c->call.type, false, true, &shared);
     else
         switch (c->call.type) {
             WEFT_COLL_FOLD(WEFT_I32)
