@@ -85,8 +85,7 @@ WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *dat
     weft_coll_begin(self, &c, WEFT_COLL_BROADCAST, comm, root, data, data, count, type, WEFT_SUM);
     const size_t bytes = count * c.size;
     const bool few = weft_coll_is_few(self, &c);
-    /* The root's own is stored to as well where columns hand their chunks on. */
-    c.target = root == c.me && (few || c.leaders == 1) ? NULL : (unsigned char *)data;
+    c.target = root == c.me ? NULL : (unsigned char *)data;
     if (few && c.leaders > 1) {
         weft_coll_few_far(self, &c, root);
         return;

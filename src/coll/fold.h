@@ -17,14 +17,14 @@ enum weft_coll_from_kind {
                         * compared, too (weft_coll_agree_here) */
     WEFT_COLL_SOURCES, /* at the sources of these */
     WEFT_COLL_COLUMN,  /* in the memory of one rank of each process */
-    WEFT_COLL_OWN,     /* of one: what this rank has fetched */
+    WEFT_COLL_OWN,     /* in `to` already, and to be spread alone */
     WEFT_COLL_RANKS    /* of every member: sources here, memory elsewhere */
 };
 
 struct weft_coll_from {
     enum weft_coll_from_kind kind;
     bool each;       /* the members of this process get what has come together so far, each */
-    bool spread;     /* all members, which are of this process, get what has come together */
+    bool spread;     /* all members of this process that have a target get what has come together */
     int32_t members; /* how many there are */
     int32_t column;  /* which rank of each process */
     size_t offset;   /* from the cells' data, or the sources and targets */
@@ -54,8 +54,6 @@ WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct 
     case WEFT_COLL_COLUMN:
         return weft_coll_remote(c, from, c->entry->by_process[c->entry->first[i] + from->column],
                                 i);
-    case WEFT_COLL_OWN:
-        return from->fetched;
     default:
         return weft_coll_is_here(self, c, i)
                    ? weft_coll_place(&weft_coll_cell_of_rank(self, c, i)->source) + from->offset
@@ -297,23 +295,25 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
     }
 }
 
-/* This thread's elements, to every step-th of n targets from the j-th on. own: not to that. */
+/* This thread's elements, to every step-th of n targets from the j-th on. */
 WEFT_INLINE void weft_coll_spread_item(const struct weft_coll *c, const unsigned char *to,
                                        size_t at, size_t count, int32_t j, int32_t step, int32_t n,
-                                       int32_t own, const struct weft_coll_shared *shared)
+                                       const struct weft_coll_shared *shared)
 {
+    const uint32_t deep = weft_coll_deep(at, count);
     uint64_t all[WEFT_COLL_DEEP];
 
-    for (uint32_t k = 0; k < weft_coll_deep(at, count); k++)
+    weft_used_shared(to + at * c->size, deep * c->size);
+    for (uint32_t k = 0; k < deep; k++)
         all[k] = weft_coll_load(to, at + k, c->size);
     for (; j < n; j += step)
-        if (j != own)
+        if (shared->place[j] != NULL)
             weft_coll_store((unsigned char *)(uintptr_t)shared->place[j], all, at, count, c->size,
                             false);
 }
 
-/* What this rank has put together, to the targets of all others. Of few elements threads share
- * the targets. */
+/* What this rank has at `to`, to the targets of all others, and to its own where it is elsewhere.
+ * Of few elements threads share the targets. */
 WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
                                 const struct weft_coll_from *from, unsigned char *to, size_t count,
                                 struct weft_coll_shared *shared)
@@ -324,18 +324,21 @@ WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
     const int32_t few = items < (size_t)threads ? (int32_t)items : threads;
 
     for (int32_t first = 0; first < c->here; first += most) {
-        const int32_t n = c->here - first < most ? c->here - first : most, own = c->mine - first;
-        for (int32_t j = me; j < n; j += threads)
-            shared->place[j] =
-                weft_coll_place(&weft_coll_cell(self, c, first + j)->target) + from->offset;
+        const int32_t n = c->here - first < most ? c->here - first : most;
+        for (int32_t j = me; j < n; j += threads) {
+            unsigned char *const target =
+                weft_coll_place(&weft_coll_cell(self, c, first + j)->target);
+            const bool there = first + j == c->mine && from->kind != WEFT_COLL_OWN;
+            shared->place[j] = target == NULL || there ? NULL : target + from->offset;
+        }
         weft_join(self);
         if (few > threads / 2)
             for (size_t at = (size_t)me * WEFT_COLL_DEEP; at < count;
                  at += (size_t)threads * WEFT_COLL_DEEP)
-                weft_coll_spread_item(c, to, at, count, 0, 1, n, own, shared);
+                weft_coll_spread_item(c, to, at, count, 0, 1, n, shared);
         else if (me / few < threads / few)
             weft_coll_spread_item(c, to, (size_t)(me % few) * WEFT_COLL_DEEP, count, me / few,
-                                  threads / few, n, own, shared);
+                                  threads / few, n, shared);
         weft_join(self);
     }
 }
@@ -358,6 +361,10 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
     WEFT_IN_SHARED(self);
     if (count == 0)
         return;
+    if (from->kind == WEFT_COLL_OWN) {
+        weft_coll_spread(self, c, from, to, count, &shared);
+        return;
+    }
     if (from->kind == WEFT_COLL_CELLS) {
         for (int32_t i = weft_thread(self); i < from->members && i < WEFT_COLL_PLACES;
              i += weft_threads(self))

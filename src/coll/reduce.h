@@ -177,8 +177,8 @@ WEFT_INLINE void weft_coll_hand_on(weft_self *self, const struct weft_coll *c,
                        weft_coll_place(&weft_coll_cell_of_rank(self, c, c->call.root)->target) + at,
                        own, chunk.count * c->size);
     } else {
-        const struct weft_coll_from from = {WEFT_COLL_OWN, false, true, 1, 0, at, 0, own, 0};
-        weft_coll_fold(self, c, &from, c->target + at, chunk.count, true);
+        const struct weft_coll_from from = {WEFT_COLL_OWN, false, true, 1, 0, at, 0, NULL, 0};
+        weft_coll_fold(self, c, &from, own, chunk.count, false);
     }
 }
 

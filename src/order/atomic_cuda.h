@@ -135,7 +135,7 @@ WEFT_INLINE uint32_t weft_add_both_device_u32(uint32_t *p, uint32_t value)
  * acquires. A poll that acquires by itself empties the L1 cache in every round, which makes rounds
  * 0.1 us longer on an H200. So where there is an acquire fence (PTX 8.6, sm_90) polls are relaxed.
  */
-#if __CUDA_ARCH__ >= 900 && (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 8)
+#if __CUDA_ARCH__ >= 900 && 100 * __CUDACC_VER_MAJOR__ + __CUDACC_VER_MINOR__ >= 1208
 #define WEFT_POLL    "ld.relaxed.sys.global."
 #define WEFT_POLLED  WEFT_ACQUIRE
 #define WEFT_ACQUIRE "fence.acquire.sys;"

@@ -320,6 +320,27 @@ WEFT_DEVICE_FN void draw_call(weft_self *self, struct data *user, const weft_com
     check_call(self, user, &job);
 }
 
+#ifndef __CUDACC__
+enum { CONSTANTS = 100 };
+static const uint64_t constants[CONSTANTS] = {3, 5, [CONSTANTS - 1] = 7};
+
+/* The root of a broadcast may give what nobody can store to. */
+static void check_constant(weft_self *self, struct data *user)
+{
+    const int last = weft_size(self, WEFT_COMM_WORLD) - 1, me = weft_rank(self, WEFT_COMM_WORLD);
+    unsigned char *const target = test_mine(self, user->target, (size_t)user->each);
+
+    for (int root = last;; root = 0) {
+        weft_broadcast(self, WEFT_COMM_WORLD, root,
+                       me == root ? (void *)(uintptr_t)constants : target, CONSTANTS, WEFT_U64);
+        weft_for (i, me == root ? 0 : CONSTANTS)
+            CHECK_EQ(self, &user->check, load(target, i, sizeof(uint64_t)), constants[i]);
+        if (root == 0)
+            return;
+    }
+}
+#endif
+
 WEFT_KERNEL(coll_kernel, struct data, user)
 {
     const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
@@ -339,6 +360,9 @@ WEFT_KERNEL(coll_kernel, struct data, user)
         }
         draw_call(self, user, comms, i);
     }
+#ifndef __CUDACC__
+    check_constant(self, user);
+#endif
     for (int kind = PARITY; kind < KINDS; kind++)
         if (comms[kind] != WEFT_COMM_NONE)
             weft_comm_free(self, &comms[kind]);
