@@ -151,8 +151,8 @@ WEFT_INLINE void weft_polled(void)
 }
 
 /*
- * This thread's later loads find nothing older than what it has seen; its L1 cache is empty. It
- * waits for no store, as a fence that is also a release does, for 0.5 us.
+ * This thread's later loads find nothing older than what it has seen: the L1 cache is emptied. On
+ * sm_90 it waits for no store, as a fence that is also a release does, for 0.6 us on an H200.
  */
 WEFT_INLINE void weft_fence_acquire(void)
 {
@@ -277,7 +277,7 @@ WEFT_INLINE uint64_t weft_update_device(void *word, const struct weft_change *ch
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
     const uint64_t old = weft_update_relaxed(word, change);
-    weft_fence_acquire();
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
     return old;
 }
 

@@ -244,7 +244,7 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
     }
 #ifdef __CUDACC__
-    weft_fence_acquire();
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
 }
 
