@@ -165,8 +165,8 @@ WEFT_INLINE void weft_coll_collect(weft_self *self, const struct weft_coll *c,
 
 /* The column's chunk, which this rank has, to those of this process that get it: the root of
  * weft_reduce, or all. */
-WEFT_INLINE void weft_coll_hand_on(weft_self *self, const struct weft_coll *c,
-                                   struct weft_coll_span chunk, uint64_t turn)
+WEFT_INLINE void weft_coll_spread_chunk(weft_self *self, const struct weft_coll *c,
+                                        struct weft_coll_span chunk, uint64_t turn)
 {
     const size_t at = chunk.first * c->size;
     unsigned char *const own = weft_coll_own(self, turn);
@@ -205,7 +205,7 @@ WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, 
         weft_barrier(self, c->comm);
         if (for_us && mine.count != 0) {
             weft_coll_collect(self, c, &cut, mine, at);
-            weft_coll_hand_on(self, c, mine, at);
+            weft_coll_spread_chunk(self, c, mine, at);
         }
     }
     weft_barrier(self, c->comm);

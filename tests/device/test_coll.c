@@ -325,19 +325,15 @@ enum { CONSTANTS = 100 };
 static const uint64_t constants[CONSTANTS] = {3, 5, [CONSTANTS - 1] = 7};
 
 /* The root of a broadcast may give what nobody can store to. */
-static void check_constant(weft_self *self, struct data *user)
+static void check_constant(weft_self *self, struct data *user, int root)
 {
-    const int last = weft_size(self, WEFT_COMM_WORLD) - 1, me = weft_rank(self, WEFT_COMM_WORLD);
+    const bool gives = weft_rank(self, WEFT_COMM_WORLD) == root;
     unsigned char *const target = test_mine(self, user->target, (size_t)user->each);
 
-    for (int root = last;; root = 0) {
-        weft_broadcast(self, WEFT_COMM_WORLD, root,
-                       me == root ? (void *)(uintptr_t)constants : target, CONSTANTS, WEFT_U64);
-        weft_for (i, me == root ? 0 : CONSTANTS)
-            CHECK_EQ(self, &user->check, load(target, i, sizeof(uint64_t)), constants[i]);
-        if (root == 0)
-            return;
-    }
+    weft_broadcast(self, WEFT_COMM_WORLD, root, gives ? (void *)(uintptr_t)constants : target,
+                   CONSTANTS, WEFT_U64);
+    weft_for (i, gives ? 0 : CONSTANTS)
+        CHECK_EQ(self, &user->check, load(target, i, sizeof(uint64_t)), constants[i]);
 }
 #endif
 
@@ -361,7 +357,8 @@ WEFT_KERNEL(coll_kernel, struct data, user)
         draw_call(self, user, comms, i);
     }
 #ifndef __CUDACC__
-    check_constant(self, user);
+    check_constant(self, user, 0);
+    check_constant(self, user, n - 1);
 #endif
     for (int kind = PARITY; kind < KINDS; kind++)
         if (comms[kind] != WEFT_COMM_NONE)
