@@ -320,12 +320,14 @@ WEFT_DEVICE_FN void draw_call(weft_self *self, struct data *user, const weft_com
     check_call(self, user, &job);
 }
 
-#ifndef __CUDACC__
 enum { CONSTANTS = 100 };
-static const uint64_t constants[CONSTANTS] = {3, 5, [CONSTANTS - 1] = 7};
+#ifdef __CUDACC__
+__device__
+#endif
+    static const uint64_t constants[CONSTANTS] = {3, 5, 7};
 
 /* The root of a broadcast may give what nobody can store to. */
-static void check_constant(weft_self *self, struct data *user, int root)
+WEFT_DEVICE_FN void check_constant(weft_self *self, struct data *user, int root)
 {
     const bool gives = weft_rank(self, WEFT_COMM_WORLD) == root;
     unsigned char *const target = test_mine(self, user->target, (size_t)user->each);
@@ -335,7 +337,6 @@ static void check_constant(weft_self *self, struct data *user, int root)
     weft_for (i, gives ? 0 : CONSTANTS)
         CHECK_EQ(self, &user->check, load(target, i, sizeof(uint64_t)), constants[i]);
 }
-#endif
 
 WEFT_KERNEL(coll_kernel, struct data, user)
 {
@@ -356,10 +357,8 @@ WEFT_KERNEL(coll_kernel, struct data, user)
         }
         draw_call(self, user, comms, i);
     }
-#ifndef __CUDACC__
     check_constant(self, user, 0);
     check_constant(self, user, n - 1);
-#endif
     for (int kind = PARITY; kind < KINDS; kind++)
         if (comms[kind] != WEFT_COMM_NONE)
             weft_comm_free(self, &comms[kind]);
