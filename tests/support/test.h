@@ -58,6 +58,11 @@ extern weft_thread_level test_threads;
  * body returns TEST_PASSED, or TEST_SKIPPED with nothing done; failures are counted in env.
  */
 int test_main(int argc, char **argv, int (*body)(struct test_env *env));
+#define TEST_MAIN(body)                                                                            \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return test_main(argc, argv, body);                                                        \
+    }
 
 /* Prepares the kernel with at most --ranks ranks a process. False, and said, when that fails. */
 bool test_prepare(struct test_env *env, const weft_kernel *kernel);
