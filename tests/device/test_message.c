@@ -164,7 +164,7 @@ static size_t size_of(uint64_t number)
 static void check_order(struct test_env *env)
 {
     const int n = env->numbers->processes, me = env->numbers->process;
-    const int count = env->random ? 8 : BATCH;
+    const int count = env->brief ? 8 : BATCH;
     const size_t most = 20000;
     weft_message_op *ops = calloc((size_t)(n * count), sizeof(*ops));
     unsigned char **data = calloc((size_t)(n * count), sizeof(*data));

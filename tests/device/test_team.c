@@ -110,7 +110,7 @@ static int body(struct test_env *env)
         processes[p] = p;
     TEST_EQ(env, weft_message_group_take(env->job, GROUP, processes, n, &group), WEFT_OK);
     TEST_EQ(env, weft_team_open(env->job, group, n, me, "all", NULL, &team), WEFT_OK);
-    for (int round = 0; round < (env->random ? 1 : 10) * env->scale; round++)
+    for (int round = 0; round < (env->brief ? 1 : 10) * env->scale; round++)
         together(env, team, all);
     TEST_EQ(env, weft_team_close(&team), WEFT_OK);
     TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);

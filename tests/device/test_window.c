@@ -154,7 +154,7 @@ static int body(struct test_env *env)
         struct data data = {
             .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * EACH),
             .full = !env->random && i == 0,
-            .handles = env->random ? 3 : 150,
+            .handles = env->brief ? 3 : 150,
         };
         test_run(env, &data, sizeof(data));
     }

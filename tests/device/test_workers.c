@@ -95,7 +95,7 @@ static int body(struct test_env *env)
         check_polling(env);
         check_bound(env);
     }
-    if (weft_prepare(env->job, &workers_kernel, 1, env->random ? 1100 : 4) != WEFT_OK)
+    if (weft_prepare(env->job, &workers_kernel, 1, env->brief ? 1100 : 4) != WEFT_OK)
         return TEST_FAILED;
     if (!env->random)
         refuse_in = 3; /* two start */

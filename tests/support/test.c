@@ -189,8 +189,9 @@ static int run_process(void *argument)
     env.seed = launch->seed;
     env.ranks = options->ranks;
     env.threads = options->threads;
-    env.scale = options->scale;
+    env.scale = options->scale > 0 ? options->scale : 1;
     env.random = options->seeds > 0;
+    env.brief = env.random || options->scale == 0;
     env.mapped_only = strcmp(options->path, "direct") == 0;
     env.only = options->only;
     const int result = launch->body(&env);
@@ -262,7 +263,7 @@ static void parse(struct options *options, int *argc, char **argv)
         } else if (strcmp(argv[i], "--threads") == 0) {
             options->threads = (int)number("--threads", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--scale") == 0) {
-            options->scale = (int)number("--scale", value, 0, 1, NULL);
+            options->scale = (int)number("--scale", value, 0, 0, NULL);
         } else if (strcmp(argv[i], "--path") == 0 && value != NULL) {
             options->path = value;
         } else if (strcmp(argv[i], "--case") == 0 && value != NULL) {
