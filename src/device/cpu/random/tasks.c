@@ -163,7 +163,9 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
 
 void weft_tasks_destroy(struct weft_tasks *tasks)
 {
-    for (uint32_t i = 0; i < tasks->slots; i++) {
+    for (uint32_t i = tasks->slots; i-- > 0;) { /* readers come after their tasks */
+        if (tasks->slot[i]->index != i)
+            continue;
         weft_tasks_free(tasks->slot[i]);
         free(tasks->slot[i]);
     }
@@ -215,7 +217,8 @@ void weft_tasks_free(struct weft_model_task *task)
         weft_fiber_destroy(task->fiber);
     task->fiber = NULL;
     weft_clock_drop(task->fence);
-    task->fence = NULL;
+    weft_clock_drop(task->message);
+    task->fence = task->message = NULL;
     task->state = WEFT_TASK_FREE;
 }
 
@@ -229,6 +232,24 @@ void weft_tasks_exit(struct weft_tasks *tasks)
     task->joiner = NULL;
     leave(tasks);
     abort(); /* an ended task is never chosen */
+}
+
+uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target)
+{
+    struct weft_model_task *task = tasks->current;
+    uint32_t i = 0;
+
+    while (i < task->readers && task->reader[i].target != target)
+        i++;
+    if (i < task->readers)
+        return task->reader[i].index;
+    if (i == WEFT_TASK_READERS || tasks->slots == WEFT_RANDOM_TASKS)
+        return 0;
+    const uint32_t index = tasks->slots++;
+    tasks->slot[index] = task;
+    task->stamps[index] = 1;
+    task->reader[task->readers++] = (struct weft_reader){target, index};
+    return index;
 }
 
 void weft_tasks_call(struct weft_tasks *tasks)
