@@ -92,6 +92,16 @@ WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
     return true;
 }
 
+/* Whether copies will be brought back. */
+WEFT_INLINE bool weft_task_writes_copies(const weft_task_self *task)
+{
+    bool writes = false;
+
+    for (uint32_t i = 0; task->staged >> i != 0; i++)
+        writes |= (task->staged >> i & 1) != 0 && (task->record->data[i].mode & WEFT_TASK_OUT) != 0;
+    return writes;
+}
+
 /* What is fetched is there. All threads. */
 WEFT_INLINE void weft_task_fetched(weft_self *self, weft_task_self *task)
 {
