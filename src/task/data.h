@@ -40,6 +40,17 @@ WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_dat
     return there->address != NULL && alike ? there->address + data->offset : NULL;
 }
 
+/* Whether this rank would write copies of a task's data. Any thread. */
+WEFT_COLD bool weft_task_writes_copies(weft_self *self, const struct weft_task_record *record)
+{
+    bool writes = false;
+
+    for (uint32_t i = 0; i < record->datas; i++)
+        writes |= (record->data[i].mode & WEFT_TASK_OUT) != 0 &&
+                  weft_task_direct(self, &record->data[i]) == NULL;
+    return writes;
+}
+
 /* Scratch memory that a task's data take at most. */
 WEFT_INLINE uint64_t weft_task_needs(const struct weft_task_record *record)
 {
@@ -90,16 +101,6 @@ WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
                               task->data[i], data->bytes, data->bytes, weft_task_rows(data));
     }
     return true;
-}
-
-/* Whether copies will be brought back. */
-WEFT_INLINE bool weft_task_writes_copies(const weft_task_self *task)
-{
-    bool writes = false;
-
-    for (uint32_t i = 0; task->staged >> i != 0; i++)
-        writes |= (task->staged >> i & 1) != 0 && (task->record->data[i].mode & WEFT_TASK_OUT) != 0;
-    return writes;
 }
 
 /* What is fetched is there. All threads. */

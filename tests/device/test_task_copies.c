@@ -1,7 +1,8 @@
 /*
- * Tasks that spawn tasks on parts of their own data, and go on with the rest: each word is counted
- * once by each task whose part it is in. The data are the next place's, so that ranks which do not
- * reach it run on copies, wherever they are; every second tree does not leave its place.
+ * Tasks whose data are the next place's, so that ranks which do not reach it run on copies: trees of
+ * tasks that spawn tasks on parts of their own data, and go on with the rest, so that each word is
+ * counted once by each task whose part it is in; and tasks of which each call counts a word. Every
+ * second one does not leave its place.
  */
 #include "support/test.h"
 
@@ -15,17 +16,18 @@ struct user {
 };
 struct args {
     int32_t place; /* where its words are */
-    uint32_t flags, levels;
+    uint32_t body, flags, levels;
     uint64_t first, words, counter;
 };
 
-#define BODIES(X) X(split)
+#define BODIES(X) X(split) X(tick)
 WEFT_TASK_IDS(BODIES)
 
 WEFT_DEVICE_FN void describe(weft_task_desc *desc, const struct args *args, weft_win win)
 {
     memset(desc, 0, sizeof(*desc));
-    desc->body = split_id;
+    desc->body = args->body;
+    desc->count = args->body == tick_id ? args->words : 1;
     desc->flags = args->flags;
     desc->priority = 1;
     desc->arguments = args;
@@ -71,16 +73,24 @@ WEFT_TASK(split, struct args, args)
     }
 }
 
+WEFT_TASK(tick, struct args, args)
+{
+    (void)args;
+    count(self, (uint64_t *)weft_task_data(task, 0) + weft_task_index(task), 1, 1);
+}
+
 WEFT_TASK_KERNEL(tasks, BODIES, struct user)
 
 #ifndef __CUDACC__
 
 #include <stdlib.h>
 
-static void create_all(struct test_env *env, weft_win win, uint32_t levels, uint64_t words)
+static void create_all(struct test_env *env, weft_win win, uint32_t body, uint32_t levels,
+                       uint64_t words)
 {
     for (uint32_t tree = 0; tree < TREES; tree++) {
         const struct args args = {.place = (env->numbers->process + 1) % env->numbers->processes,
+                                  .body = body,
                                   .flags = tree % 2 == 0 ? WEFT_TASK_HOLD : 0,
                                   .levels = levels,
                                   .first = tree * words,
@@ -105,11 +115,13 @@ static int body(struct test_env *env)
     TEST_EQ(env, weft_host_win_create(env->job, memory, bytes, &user.win), WEFT_OK);
     if (!TEST_EQ(env, weft_tasks_begin(env->job, &tasks, &user, env->threads, env->ranks), WEFT_OK))
         return TEST_FAILED;
-    create_all(env, user.win, levels, words);
+    create_all(env, user.win, split_id, levels, words);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    create_all(env, user.win, tick_id, 0, words);
     TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
     TEST_EQ(env, weft_host_get(env->job, user.win, env->numbers->process, 0, seen, bytes), WEFT_OK);
     for (size_t i = 0; i < TREES * words; i++)
-        wrong += seen[i] != levels;
+        wrong += seen[i] != levels + 1;
     TEST_EQ(env, wrong, 0);
     TEST_EQ(env, weft_host_win_free(env->job, &user.win), WEFT_OK);
     free(seen);
