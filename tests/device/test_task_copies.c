@@ -1,8 +1,8 @@
 /*
- * Tasks whose data are the next place's, so that ranks which do not reach it run on copies: trees of
- * tasks that spawn tasks on parts of their own data, and go on with the rest, so that each word is
- * counted once by each task whose part it is in; and tasks of which each call counts a word. Every
- * second one does not leave its place.
+ * Tasks whose data are the next place's, so that ranks which do not reach it run on copies: trees
+ * of tasks that spawn tasks on parts of their own data, and go on with the rest, so that each word
+ * is counted once by each task whose part it is in; and tasks of which each call counts a word.
+ * Every second one does not leave its place.
  */
 #include "support/test.h"
 

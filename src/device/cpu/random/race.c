@@ -29,8 +29,8 @@ void weft_races_check(struct weft_races *races, struct weft_cells *cells,
 {
     struct weft_conflict conflict;
 
-    if (races->found || weft_cells_access(cells, address, bytes, kind, who, tasks->current->stamps,
-                                          &conflict))
+    if (races->found ||
+        weft_cells_access(cells, address, bytes, kind, who, tasks->current->stamps, &conflict))
         return;
     races->found = true;
     say_race(races, tasks, &conflict, kind, address, bytes);

@@ -56,7 +56,8 @@ struct weft_model_task {
 enum weft_mood { MOOD_ANYONE, MOOD_FAVOUR, MOOD_SHUN, MOOD_PRIORITY, MOODS };
 
 struct weft_tasks {
-    struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* live tasks, free places; of readers: whose */
+    struct weft_model_task
+        *slot[WEFT_RANDOM_TASKS]; /* live tasks, free places; of readers: whose */
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
     struct weft_model_task *current;
@@ -94,7 +95,8 @@ void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task);
 void weft_tasks_free(struct weft_model_task *task);
 void weft_tasks_exit(struct weft_tasks *tasks) __attribute__((noreturn));
 
-/* The current task's reader for a target; NULL, before others: for its loads. 0: there is no room. */
+/* The current task's reader for a target; NULL, before others: for its loads. 0: there is no room.
+ */
 uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target);
 
 /* A call was made: the turn may end. */
