@@ -43,12 +43,11 @@ WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_dat
 /* Whether this rank would write copies of a task's data. Any thread. */
 WEFT_COLD bool weft_task_writes_copies(weft_self *self, const struct weft_task_record *record)
 {
-    bool writes = false;
-
     for (uint32_t i = 0; i < record->datas; i++)
-        writes |= (record->data[i].mode & WEFT_TASK_OUT) != 0 &&
-                  weft_task_direct(self, &record->data[i]) == NULL;
-    return writes;
+        if ((record->data[i].mode & WEFT_TASK_OUT) != 0 &&
+            weft_task_direct(self, &record->data[i]) == NULL)
+            return true;
+    return false;
 }
 
 /* Scratch memory that a task's data take at most. */

@@ -60,8 +60,7 @@ struct weft_conflict {
     uintptr_t address; /* the first byte in common within its cell */
 };
 
-/* Records an access by task or reader `self`, whose clock is stamps. False, with *conflict set: a
- * race. */
+/* Records an access by task or reader `self`, who knows stamps. False, with *conflict: a race. */
 bool weft_cells_access(struct weft_cells *cells, const void *address, size_t bytes,
                        enum weft_access_kind kind, uint32_t self, const uint32_t *stamps,
                        struct weft_conflict *conflict);

@@ -56,8 +56,7 @@ static struct weft_clock *release(struct weft_model_task *task)
     return clock;
 }
 
-/* What a store or add carries: a release, or the latest fence and message. With one user, or NULL.
- */
+/* What a store or add carries: a release, or fence and message. With one user, or NULL. */
 static struct weft_clock *carried(struct weft_model_task *task, bool releases)
 {
     return releases ? release(task)
@@ -206,30 +205,23 @@ static void model_read(const void *source, size_t bytes)
                  loads_of(task));
 }
 
-/* A message: its words carry the stamps of two readers. */
-static void begin_message(struct weft_model_task *task, uint32_t loads, uint32_t source)
-{
-    task->message = weft_clock_new(m->tasks->slots);
-    task->message->stamp[loads] = task->stamps[loads]++;
-    task->message->stamp[source] = task->stamps[source];
-}
-
+/* The words of a message carry the stamps of two readers. */
 static void model_send(const void *target, const void *source, size_t bytes)
 {
     struct weft_model_task *task = begin_call();
     const uint32_t loads = target != NULL ? weft_tasks_reader(m->tasks, NULL) : 0;
     const uint32_t reader = target != NULL ? weft_tasks_reader(m->tasks, target) : 0;
 
+    weft_held_overlap(&m->holding, &task->held, source, bytes);
     weft_clock_drop(task->message);
     task->message = NULL;
-    weft_held_overlap(&m->holding, &task->held, source, bytes);
-    if (reader == 0) {
-        access_bytes(source, bytes, WEFT_ACCESS_READ, task->index);
-        return;
+    if (reader != 0) {
+        task->message = weft_clock_new(m->tasks->slots);
+        task->message->stamp[loads] = task->stamps[loads]++;
+        task->message->stamp[reader] = ++task->stamps[reader];
     }
-    task->stamps[reader]++;
-    access_bytes(source, bytes, WEFT_ACCESS_READER, reader);
-    begin_message(task, loads, reader);
+    access_bytes(source, bytes, reader != 0 ? WEFT_ACCESS_READER : WEFT_ACCESS_READ,
+                 reader != 0 ? reader : task->index);
 }
 
 static void model_claim(const void *address, size_t bytes)

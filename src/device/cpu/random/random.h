@@ -32,11 +32,11 @@
  * Races. Ranges given to write, read and claim are remembered, a byte at a time, with the task's
  * clock. Two accesses by different tasks, one of them a write, of which neither happened before the
  * other, are a race, however the run went: the check looks at order, not at luck. A held back write
- * counts from its call. A message (order/model.h: send) releases nothing, but what it brings has
- * been read: who takes it knows what its sender had loaded before, and what that has read to send
- * to the same target; no writes, and nothing read for another. Atomic accesses are not checked.
- * Only a few readers of a word are remembered, so a race of a write with one of many readers may
- * need another seed to show.
+ * counts from its call. Atomic accesses are not checked. Only a few readers of a word are
+ * remembered, so a race of a write with one of many readers may need another seed to show.
+ *
+ * A message (order/model.h: send) releases nothing, but what it brings has been read. Who takes it
+ * knows what its sender had loaded before, and what that has read to send to the same target.
  *
  * Time is virtual: 100 ns a call. Once every task that can run has yielded idle 20 times in a row
  * while nothing changed, the next held-back store arrives; if there is none, each yield takes 1 ms.

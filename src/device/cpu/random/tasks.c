@@ -197,7 +197,7 @@ struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *n
     task->argument = argument;
     task->say = (struct weft_say_task){.process = -1};
     task->priority = weft_draw(tasks, UINT32_MAX);
-    task->idle = 0;
+    task->idle = task->readers = 0;
     set_runnable(tasks, task);
     return task;
 }
@@ -243,13 +243,19 @@ uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target)
         i++;
     if (i < task->readers)
         return task->reader[i].index;
-    if (i == WEFT_TASK_READERS || tasks->slots == WEFT_RANDOM_TASKS)
+    if (i == WEFT_TASK_READERS)
         return 0;
-    const uint32_t index = tasks->slots++;
-    tasks->slot[index] = task;
-    task->stamps[index] = 1;
-    task->reader[task->readers++] = (struct weft_reader){target, index};
-    return index;
+    struct weft_reader *reader = &task->reader[i];
+    if (reader->index == 0) { /* else of a task that had this place */
+        if (tasks->slots == WEFT_RANDOM_TASKS)
+            return 0;
+        reader->index = tasks->slots++;
+        tasks->slot[reader->index] = task;
+        task->stamps[reader->index] = 1;
+    }
+    reader->target = target;
+    task->readers++;
+    return reader->index;
 }
 
 void weft_tasks_call(struct weft_tasks *tasks)

@@ -18,9 +18,8 @@ enum {
 enum weft_task_state { WEFT_TASK_FREE, WEFT_TASK_RUNNABLE, WEFT_TASK_JOINING, WEFT_TASK_ENDED };
 
 /*
- * What a task reads and tells of by messages that release nothing else. It has stamps of its own,
- * as if another task had read it: the first reader's are of loads, the others' of what was put to
- * one target each.
+ * Reads that messages tell of, which release nothing else: they have stamps of their own, as if
+ * another task had read. A task's first reader has its loads, each other one its puts to a target.
  */
 struct weft_reader {
     const void *target;
@@ -56,8 +55,7 @@ struct weft_model_task {
 enum weft_mood { MOOD_ANYONE, MOOD_FAVOUR, MOOD_SHUN, MOOD_PRIORITY, MOODS };
 
 struct weft_tasks {
-    struct weft_model_task
-        *slot[WEFT_RANDOM_TASKS]; /* live tasks, free places; of readers: whose */
+    struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* live, or a free place, or a reader's */
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
     struct weft_model_task *current;
@@ -95,8 +93,7 @@ void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task);
 void weft_tasks_free(struct weft_model_task *task);
 void weft_tasks_exit(struct weft_tasks *tasks) __attribute__((noreturn));
 
-/* The current task's reader for a target; NULL, before others: for its loads. 0: there is no room.
- */
+/* The current task's reader for a target; NULL, first: for its loads. 0: there is no room. */
 uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target);
 
 /* A call was made: the turn may end. */
