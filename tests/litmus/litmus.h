@@ -19,10 +19,11 @@ struct litmus {
                           "one", "one small": a queue that ranks share; "default" */
     const char *about;
     int (*host)(weft_job *job); /* what host programs do: messages.h */
+    int wrong;                  /* a program that is wrong: of kernels.h */
 };
 
-extern const struct litmus litmus_table[];
-extern const int litmus_count;
+extern const struct litmus litmus_table[], litmus_wrong[];
+extern const int litmus_count, litmus_wrong_count;
 
 /*
  * Runs it on the random schedule of a seed, with a label weakened or a drain dropped (mutate, ""

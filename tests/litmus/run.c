@@ -72,14 +72,35 @@ const struct litmus litmus_table[] = {
     {"tickets-shared", &litmus_tickets, "queue", "one small", "more atomics than slots", NULL},
     {"heap", &litmus_heap, "auto", "default", "a block of the heap, by one rank after another",
      NULL},
+    {"chain-eager", &litmus_chain, "direct", "eager", "a source overwritten by who heard of it",
+     NULL},
+    {"chain-proxy", &litmus_chain, "proxy", "default", "the same, in a command", NULL},
+    {"chain-letter", &litmus_chain, "proxy", "letters", "the same, by letter", NULL},
+    {"chain-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL},
+    {"answer-eager", &litmus_answer, "direct", "eager", "data overwritten after an answer", NULL},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
+
+const struct litmus litmus_wrong[] = {
+    {"chain-early", &litmus_chain, "direct", "eager", "the source is overwritten at once", NULL,
+     WRONG_EARLY},
+    {"chain-early-proxy", &litmus_chain, "proxy", "default", "the same, in a command", NULL,
+     WRONG_EARLY},
+    {"chain-early-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL,
+     WRONG_EARLY},
+    {"chain-other", &litmus_chain, "direct", "eager", "another said so", NULL, WRONG_OTHER},
+    {"chain-large", &litmus_chain, "direct", "eager", "the same beside a channel", NULL,
+     WRONG_LARGE},
+    {"answer-late", &litmus_answer, "direct", "eager", "read after the answer", NULL, WRONG_LATE},
+};
+const int litmus_wrong_count = sizeof(litmus_wrong) / sizeof(litmus_wrong[0]);
 
 /* The kernel, once. Non-zero: it failed. */
 static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_data *data)
 {
     int failed = 1;
 
+    data->wrong = litmus->wrong;
     data->mapped = weft_malloc(job, RANKS * LITMUS_EACH);
     data->plain = calloc(RANKS, LITMUS_EACH);
     data->sources = calloc(RANKS, LITMUS_EACH);
