@@ -100,6 +100,7 @@ struct weft_job {
     bool tags_taken[WEFT_TAGS]; /* tags.c */
 
     struct weft_watch *watch; /* watchdog.c; by slot */
+    uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: its last look; its clock */
     uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
     bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
     uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
