@@ -57,6 +57,15 @@ void weft_exchange_close(struct weft_job *job)
     free(job->exchange);
 }
 
+enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
+{
+    struct weft_net_caps caps = {0};
+
+    if (job->proxy.net != NULL)
+        job->proxy.net_ops->caps(job->proxy.net, &caps);
+    return caps.closes_together ? WEFT_EXCHANGE_STOPPED : WEFT_EXCHANGE_CLOSE;
+}
+
 /* When the last process has ended its run, all do the same sweep, at this point of the order. */
 static void count_ran(struct weft_job *job, int source)
 {
@@ -88,6 +97,8 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
     memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->count);
     if (a->head.op == WEFT_EXCHANGE_RAN)
         count_ran(job, frame->source);
+    if (a->head.op >= WEFT_EXCHANGE_CLOSE && a->head.op == weft_exchange_last(job))
+        job->parted++;
     weft_lock(&job->exchange_lock);
     STAILQ_INSERT_TAIL(&job->exchange[frame->source].arrivals, a, link);
     weft_unlock(&job->exchange_lock);

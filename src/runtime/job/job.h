@@ -88,6 +88,7 @@ struct weft_job {
     struct weft_exchange_slot *exchange; /* exchange.c; by process */
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell; /* also rung when the job fails */
+    int parted; /* monitor: processes whose weft_exchange_last has come */
 
     struct weft_lock failure_lock;
     bool own_said;    /* this process has logged the error that it told the others of */
