@@ -1,8 +1,8 @@
 /*
- * fault/test_held.c - a thread that waits gets no processor for a while, and what it waits for comes
- * meanwhile: no limit of weft's ends the job, in any kind of wait. Its thread alone is held, or its
- * whole process. And a wait that another thread of its own process ends, after all others have
- * closed the job.
+ * fault/test_held.c - a thread that waits gets no processor for a while, and what it waits for
+ * comes meanwhile: no limit of weft's ends the job, in any kind of wait. Its thread alone is held,
+ * or its whole process. And a wait that another thread of its own process ends, after all others
+ * have closed the job.
  */
 #include "runtime/job/job.h"
 #include "support/fault_job.h"
@@ -21,7 +21,8 @@
 enum { TAG = 5, LARGE = 1 << 20, RANKS = 2 };
 enum { WAITS = FAULT_WORD_A, HELD = FAULT_WORD_B };
 
-/* Longer than the watchdog takes for a wait in vain, or for WEFT_TIMEOUT_S; than process 0 stays. */
+/* Longer than the watchdog takes for a wait in vain, or for WEFT_TIMEOUT_S; than process 0 stays.
+ */
 static const double HOLD_S = 3.5, HOLD_CLOSE_S = 7, TIMEOUT_S = 1;
 
 enum kind {
@@ -43,9 +44,11 @@ enum kind {
     KINDS
 };
 static const char *const names[] = {
-    "barrier", "window", "gather",         "notification", "message", "synchronous send",
-    "team",    "flush",  "get",            "exposed",      "rank",    "ranks' barrier",
-    "close",   "own",    "own by message",
+    "barrier",      "window",  "gather",
+    "notification", "message", "synchronous send",
+    "team",         "flush",   "get",
+    "exposed",      "rank",    "ranks' barrier",
+    "close",        "own",     "own by message",
 };
 
 static enum kind kind;
@@ -102,7 +105,8 @@ static void *helper(void *unused)
     return unused;
 }
 
-/* ---- both sides of each wait ------------------------------------------------------------------ */
+/* ---- both sides of each wait ------------------------------------------------------------------
+ */
 
 static void await_held(void)
 {
@@ -280,7 +284,8 @@ static int body(int process)
     return (int)(status != WEFT_OK ? status : closed);
 }
 
-/* ---- one job for each ------------------------------------------------------------------------- */
+/* ---- one job for each -------------------------------------------------------------------------
+ */
 
 static int run_one(bool limit)
 {
@@ -307,7 +312,8 @@ static int run_one(bool limit)
     fault_wait(&held, 120 * fault_scale());
     int failures = 0;
     for (int p = 0; p < 2; p++)
-        failures += fault_check(held.status[p] == 0 && held.text[p][0] == 0, &held, name, p, "ends");
+        failures +=
+            fault_check(held.status[p] == 0 && held.text[p][0] == 0, &held, name, p, "ends");
     fflush(stdout);
     return failures;
 }

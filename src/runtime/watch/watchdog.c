@@ -277,8 +277,7 @@ static bool waits_in_vain(struct weft_job *job, struct weft_elsewhere *other, in
                (elsewhere > 0 || (!job->threads && weft_collective_elsewhere(job, other))) &&
                (int32_t)(other->barriers - weft_barriers_entered(job)) < 0;
     case WEFT_WAIT_REPLY:
-        return elsewhere > 0 &&
-               has_members_of(job, (weft_comm)have, other->process);
+        return elsewhere > 0 && has_members_of(job, (weft_comm)have, other->process);
     default:
         return false;
     }
@@ -334,8 +333,8 @@ static void look(struct weft_job *job, bool judges)
         const double seconds = (double)lasted * 1e-9;
         /* Who waits for all leaves the word to who waits for one, here or in another process. */
         const double patience = waits_for_all(job, slot) ? timeout + FOR_ALL_S : timeout;
-        const bool fatal = judges && watch->counts != 0 && timeout > 0 &&
-                           (double)watch->looked * 1e-9 >= patience;
+        const bool fatal =
+            judges && watch->counts != 0 && timeout > 0 && (double)watch->looked * 1e-9 >= patience;
         /* Reported when it is a stall, and again whenever it has lasted twice as long. */
         const bool due = stall > 0 && seconds >= stall && lasted >= 2 * watch->told;
 
