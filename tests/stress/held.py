@@ -84,8 +84,10 @@ class Job:
 
     def __init__(self, name, command, folder):
         self.name, self.output, self.started = name, tempfile.TemporaryFile(), time.time()
-        self.child = subprocess.Popen(command, cwd=folder, stdout=self.output, stderr=subprocess.STDOUT,
-                                      stdin=subprocess.DEVNULL, preexec_fn=os.setpgrp)
+        environment = dict(os.environ, WEFT_CONNECT_S="600")  # holds add up while a job starts
+        self.child = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                      stdout=self.output, stderr=subprocess.STDOUT,
+                                      preexec_fn=os.setpgrp)
 
     def wrong(self):
         """What is; None: nothing. It has ended, or hangs."""

@@ -4,9 +4,9 @@
  * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second,
  * and waiting.c puts it into words. A wait is told from the next one by its episode number.
  *
- * A thread that gets no processor does not see what has come. So nobody ends a job by a wait that
- * has not looked: its time counts only where it has looked twice since the watchdog did, as the
- * second of these looks began after that.
+ * A thread that gets no processor does not see what has come, and nobody is judged who has not
+ * looked. A wait's time counts where it has looked twice since the watchdog's last look: the second
+ * of these looks began after that one.
  */
 #include "runtime/job/job.h"
 
@@ -261,7 +261,6 @@ static bool waits_in_vain(struct weft_job *job, struct weft_elsewhere *other, in
     const struct weft_waiting *w = job->ranks.selves[WEFT_HOST_SLOT]->waiting;
     const weft_comm on = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED) & ~WEFT_TRACE_ALIAS;
     const int elsewhere = weft_exchange_elsewhere(job, job->threads, other);
-    const int me = job->numbers.process;
     const uint64_t have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     struct weft_elsewhere closing;
 
@@ -271,7 +270,8 @@ static bool waits_in_vain(struct weft_job *job, struct weft_elsewhere *other, in
     case WEFT_WAIT_TAG:
         return all_closed && !job->threads;
     case WEFT_WAIT_MESSAGE:
-        return all_closed && (!job->threads || (have != 0 && have != (uint64_t)me + 1));
+        return all_closed &&
+               (!job->threads || (have != 0 && have != (uint64_t)job->numbers.process + 1));
     case WEFT_WAIT_BARRIER:
         return on == WEFT_COMM_HOST &&
                (elsewhere > 0 || (!job->threads && weft_collective_elsewhere(job, other))) &&
