@@ -96,10 +96,10 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
     /* The count of what is found, and what lands only while this process looks. */
     weft_status status = weft_host_test(weftgaspi.job, weftgaspi.tag, 1, &counted);
     while (status == WEFT_OK || status == WEFT_ERR_TIMEOUT) {
+        const double left = weftgaspi_left(until); /* then it looks */
         weftgaspi_lock();
         const bool reading = weftgaspi_reads_done();
         const gaspi_return_t code = weftgaspi_unlock(look(local, first, number, found));
-        const double left = weftgaspi_left(until);
         if (code != GASPI_TIMEOUT || left <= 0)
             return code;
         say_stall(local, first, number, began, &next);

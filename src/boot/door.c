@@ -48,10 +48,14 @@ static void refuse(struct weft_door *door, struct weft_stranger *stranger,
 }
 
 void weft_door_open(struct weft_door *door, int listener, const struct weft_hello *expected,
-                    enum weft_refusal (*enter)(void *context, int process, int fd), void *context)
+                    int silence_s, enum weft_refusal (*enter)(void *context, int process, int fd),
+                    void *context)
 {
-    *door = (struct weft_door){
-        .expected = expected, .listener = listener, .enter = enter, .context = context};
+    *door = (struct weft_door){.expected = expected,
+                               .listener = listener,
+                               .silence_s = silence_s,
+                               .enter = enter,
+                               .context = context};
     for (int i = 0; i < WEFT_DOOR_STRANGERS; i++)
         door->strangers[i].fd = -1;
 }
@@ -132,7 +136,7 @@ static void accept_some(struct weft_door *door)
             door->accept_from = weft_now_ns() + accept_pause;
             return;
         }
-        weft_socket_tune(fd);
+        weft_socket_tune(fd, door->silence_s);
         struct weft_stranger *stranger = place(door);
         stranger->fd = fd;
         stranger->have = 0;

@@ -206,7 +206,7 @@ static void give_up_waiting(struct weft_hub *hub)
 static void lose_the_silent(struct weft_hub *hub)
 {
     for (int i = 1; i < hub->expected.processes; i++) {
-        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd))
+        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd, hub->door.silence_s))
             lose(hub, i, WEFT_SAY_INFO, "its host is silent");
     }
 }
@@ -333,7 +333,7 @@ static weft_status check_files(int processes)
 }
 
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
-                           uint64_t wait_ns, int *member)
+                           uint64_t wait_ns, int silence_s, int *member)
 {
     weft_status status = check_files(expected->processes); /* the door would wait for room */
     int pair[2];
@@ -350,7 +350,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     }
     h->deadline = weft_now_ns() + wait_ns;
     h->end = UINT64_MAX;
-    weft_door_open(&h->door, listener, &h->expected, enter, h);
+    weft_door_open(&h->door, listener, &h->expected, silence_s, enter, h);
     enroll(h, 0, pair[0]);
     status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {

@@ -139,7 +139,7 @@ static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
     tcp->fd = weft_socket_connect(root, patience, reason);
     if (tcp->fd < 0)
         return again;
-    weft_socket_tune(tcp->fd);
+    weft_socket_tune(tcp->fd, (int)config->silence_s);
     weft_status status = introduce(tcp, config, patience, deadline);
     if (status == WEFT_OK)
         return WEFT_OK;
@@ -216,7 +216,8 @@ static weft_status start_hub(struct tcp *tcp, const struct weft_config *config,
                                               : weft_socket_listen(&listener, root);
     if (status != WEFT_OK)
         return status;
-    status = weft_hub_start(&tcp->hub, listener, &expected, wait_ns, &tcp->fd);
+    status =
+        weft_hub_start(&tcp->hub, listener, &expected, wait_ns, (int)config->silence_s, &tcp->fd);
     if (status != WEFT_OK)
         close(listener);
     return status;

@@ -36,7 +36,7 @@ struct weft_port {
     struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
     struct weft_port_call *call; /* of the host program: of the thread that has the lock */
     uint32_t turn;               /* operations without a wait */
-    uint32_t episode;            /* of a GPU's rank: waits that were told to the watchdog */
+    uint32_t told;               /* of a GPU's rank: what the watchdog was told, in all */
 };
 
 /*
@@ -46,7 +46,7 @@ struct weft_port {
 struct weft_port_call {
     jmp_buf escape;    /* where it goes when its wait ends early: within the library */
     uint64_t deadline; /* of its waits; 0: none */
-    bool late;         /* that came; else the job has ended */
+    bool late;         /* that came; in `escape`, else the job has ended */
     uint32_t rounds;   /* of the present wait */
     bool prepared;     /* it lies down in the next round */
     uint32_t ticket;   /* with this ticket of the bell */

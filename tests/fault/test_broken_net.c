@@ -96,6 +96,7 @@ static int talk(int process)
     setenv("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("WEFT_PATH", "proxy", 1);
     setenv("WEFT_STALL_S", "60", 1);
+    setenv("WEFT_SILENCE_S", "5", 1);
     weft_status status = weft_open(&job, NULL, NULL);
     if (status != WEFT_OK)
         return (int)status;

@@ -249,6 +249,19 @@ static int poor(int process)
     return 0;
 }
 
+/* No other thread can send what only a process that has closed the job could. */
+static int from_closed(int process)
+{
+    weft_job *job;
+    int word;
+
+    CHECK(weft_open_threads(&job, NULL, NULL, WEFT_THREAD_MULTIPLE) == WEFT_OK);
+    if (process == 1)
+        CHECK(weft_host_receive(job, WEFT_COMM_HOST, 0, 3, &word, sizeof(word), NULL) ==
+              WEFT_ERR_MISMATCH);
+    return (int)weft_close(job);
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 struct fault {
@@ -316,6 +329,14 @@ static const struct fault faults[] = {
      0,
      "messages to process 1 go without their bytes",
      "WEFT_MSG_UNEXPECTED"},
+    {"one that has closed",
+     2,
+     from_closed,
+     {NULL},
+     WEFT_ERR_MISMATCH,
+     1,
+     "process 1 waits in weft_host_receive for a message from process 0 with tag 3",
+     "1 of the 1 others have called weft_close"},
 };
 
 static int run(const struct fault *fault)

@@ -27,7 +27,7 @@ echo $$ >"$FOLDER/way-to-$host"
 REACHED=$host exec sh -c "exec $*"
 TEXT
 chmod +x reach
-export FOLDER=$folder WEFT_RSH="$folder/reach"
+export FOLDER=$folder WEFT_RSH="$folder/reach" WEFT_SILENCE_S=8 # and two more for the launcher
 
 fail() {
     echo "FAILED: $name: $*"
@@ -246,6 +246,16 @@ nobody "^sleep 98777.$run" 40 # 10 s, and what a busy machine adds
 kill -CONT $pid
 wait $pid
 [ $? -ne 0 ] || fail "status 0"
+
+name="all are stopped for longer than silence lasts"
+WEFT_SILENCE_S=4 begin sh -c 'echo ready; sleep 10; exit 3'
+kill -STOP "$(cat way-to-a)" "$(cat way-to-b)" $pid
+sleep 8
+kill -CONT "$(cat way-to-a)" "$(cat way-to-b)" # who is first hears nothing
+sleep 0.2
+kill -CONT $pid
+wait $pid
+[ $? -eq 3 ] || fail "status"
 
 name="a helper falls silent"
 begin sh -c 'echo ready; exec sleep 98778.$run'

@@ -80,7 +80,7 @@ static void greet(struct gpud *gpud, int fd)
     stranger->fd = fd;
     stranger->have = 0;
     stranger->deadline = weft_now_ns() + patience;
-    weft_socket_tune(fd);
+    weft_socket_tune(fd, (int)(patience / 1000000000));
     weft_greeting_put(greeting);
     if (getrandom(greeting->nonce, sizeof(greeting->nonce), 0) != sizeof(greeting->nonce) ||
         send(fd, greeting, sizeof(*greeting), MSG_NOSIGNAL | MSG_DONTWAIT) !=

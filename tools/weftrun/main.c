@@ -262,6 +262,7 @@ static int start(struct job *job)
     if (job->options->host_count > 0) {
         if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
             return EXIT_OWN_ERROR; /* it has been said */
+        job->silence_s = (int)config.silence_s + LINK_MORE_S;
         return remote_start(job, job->options->rsh != NULL ? job->options->rsh : config.rsh);
     }
     for (int k = 0; status == 0 && k < job->options->processes; k++)

@@ -227,7 +227,6 @@ static bool rest(void *context, uint64_t since)
 
     for (int i = 0; i < options->host_count; i++)
         remote_beat(&options->hosts[i]);
-    watch->job->rested = now_ns();
     take_signals(watch);
     look_at_clock(watch);
     if (watch->asked == 0)
@@ -363,8 +362,8 @@ static bool helpers_left(const struct watch *watch)
 /* They have a grace period for that, but no reader of ours may shorten it. */
 static void wait_for_helpers(struct watch *watch)
 {
-    const double grace_s = watch->job->options->grace_s;
-    const uint64_t deadline = after(grace_s > LINK_SILENCE_S ? grace_s : LINK_SILENCE_S);
+    const double grace_s = watch->job->options->grace_s, silence_s = watch->job->silence_s;
+    const uint64_t deadline = after(grace_s > silence_s ? grace_s : silence_s);
 
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;

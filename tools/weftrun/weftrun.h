@@ -89,7 +89,7 @@ struct job {
     char secret[WEFT_SECRET_BYTES];
     /* with helpers: */
     uint64_t begin;
-    uint64_t rested;         /* until when a reader kept us from reading */
+    int silence_s;           /* of the links */
     bool started;            /* they have been told to start their processes */
     bool input, input_taken; /* there may be more on standard input; process 0 took the last */
 };

@@ -351,10 +351,10 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         look(op->team->of->messages);
     claim(op, true);
     for (unsigned waits = 0; op->failed == WEFT_OK; waits++) {
+        const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns(); /* then it looks */
         op->failed = advance(op, &open);
         if (op->failed != WEFT_OK || open == NULL)
             break;
-        const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns();
         if (now >= deadline) {
             claim(op, false);
             weft_msg_idle(op->team->of->messages);

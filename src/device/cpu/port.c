@@ -42,8 +42,12 @@ static void host_wait(struct weft_port *port)
 {
     struct weft_port_call *call = port->call;
 
-    if (call->deadline != 0 && weft_now_ns() >= call->deadline)
-        escape(port, true);
+    if (call->deadline != 0 && weft_now_ns() >= call->deadline) {
+        if (call->late)
+            escape(port, true);
+        call->late = true; /* it looks once more: it may have had no processor since it looked */
+        return;
+    }
     weft_port_leave(port);
     host_rest(port->bell, call);
     weft_port_enter(port, call);

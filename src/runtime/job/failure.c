@@ -85,6 +85,9 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
     struct abort_frame abort = {0};
     char text[WEFT_NAME_BYTES + 16];
 
+    /* Process 0 ends without those that are late to close (boot/hub.c): they miss nothing then. */
+    if (frame->kind == WEFT_FRAME_LOST && job->parted == job->numbers.processes)
+        return;
     if (frame->kind == WEFT_FRAME_LOST) {
         weft_lock(&job->space.tables);
         snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);

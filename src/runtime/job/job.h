@@ -88,6 +88,7 @@ struct weft_job {
     struct weft_exchange_slot *exchange; /* exchange.c; by process */
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell; /* also rung when the job fails */
+    int parted;                     /* monitor: processes whose weft_exchange_last has come */
 
     struct weft_lock failure_lock;
     bool own_said;    /* this process has logged the error that it told the others of */
@@ -99,10 +100,11 @@ struct weft_job {
 
     bool tags_taken[WEFT_TAGS]; /* tags.c */
 
-    struct weft_watch *watch; /* watchdog.c; by slot */
-    uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
-    bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
-    uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
+    struct weft_watch *watch;                 /* watchdog.c; by slot */
+    uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: its last look; its clock */
+    uint64_t failed_since; /* watchdog.c: when it saw that the job has failed; 0: not yet */
+    bool end_told;         /* watchdog.c: it has said that the kernel of a failed job goes on */
+    uint32_t stuck_looks;  /* watchdog.c: how often a service of a failed job had not ended */
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */

@@ -136,12 +136,7 @@ static void leave_behind(struct weft_job *job)
 /* Where the network asks for it, nobody closes it before all have stopped sending. */
 static void stop_together(struct weft_job *job)
 {
-    struct weft_net_caps caps;
-
-    if (job->proxy.net == NULL || weft_job_status(job) != WEFT_OK)
-        return;
-    job->proxy.net_ops->caps(job->proxy.net, &caps);
-    if (!caps.closes_together)
+    if (weft_job_status(job) != WEFT_OK || weft_exchange_last(job) != WEFT_EXCHANGE_STOPPED)
         return;
     weft_services_stop(job);
     weft_exchange(job, WEFT_EXCHANGE_STOPPED, NULL, 0, NULL);
