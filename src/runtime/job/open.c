@@ -154,6 +154,9 @@ static bool close_network(struct weft_job *job)
         return true;
     __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
     job->proxy.net_ops->close(job->proxy.net);
+    if (job->proxy.net_puts != 0)
+        weft_say(WEFT_SAY_INFO, "network %s carried %llu puts of this process",
+                 job->proxy.net_ops->name, (unsigned long long)job->proxy.net_puts);
     return !__atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
 }
 
