@@ -63,11 +63,11 @@ const struct weft_module weft_teams_module = {.open = teams_open, .close = teams
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)
 {
-    const weft_status ready = weft_job_ready(job, "weft_team_open");
-    weft_team *made = ready == WEFT_OK ? calloc(1, sizeof(*made)) : NULL;
+    weft_status status = weft_job_ready(job, "weft_team_open");
 
-    if (ready != WEFT_OK)
-        return ready;
+    if (status != WEFT_OK)
+        return status;
+    weft_team *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "weft_team_open: no memory");
     *made = (weft_team){.of = job->teams,
@@ -77,7 +77,7 @@ weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, c
                         .me = me,
                         .name = name,
                         .names = names == NULL ? usual_names : names};
-    const weft_status status = weft_msg_name_tags(job, comm, weft_team_words, made);
+    status = weft_msg_name_tags(job, comm, weft_team_words, made);
     if (status != WEFT_OK) {
         free(made);
         return status;
