@@ -347,9 +347,14 @@ weft_status weft_tasks_end(weft_job *job)
 
 weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers)
 {
-    if (job == NULL || numbers == NULL || job->tasks == NULL || !job->tasks->counted)
-        return weft_err(WEFT_ERR_STATE,
-                        "weft_tasks_numbers: tasks have not ended, or numbers is NULL");
+    const weft_status status = weft_job_owned(job, "weft_tasks_numbers");
+
+    if (status != WEFT_OK)
+        return status;
+    if (numbers == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_numbers: numbers is NULL");
+    if (job->tasks == NULL || !job->tasks->counted)
+        return weft_err(WEFT_ERR_STATE, "weft_tasks_numbers: tasks have not ended");
     *numbers = job->tasks->numbers;
     return WEFT_OK;
 }

@@ -29,8 +29,9 @@ for program in "${programs[@]}"; do
         passes "$program on $n" "$weftrun" -n $n "$bin/tests/dart_$program"
     done
     WEFT_PATH=proxy passes "$program through the host" "$weftrun" -n 3 "$bin/tests/dart_$program"
-    if "$bin/weft-info" 2>/dev/null | grep -q ofi; then
-        WEFT_NET=ofi passes "$program over ofi" "$weftrun" -n 2 "$bin/tests/dart_$program"
+    if "$bin/weft-info" 2>/dev/null | grep -qE '^  ofi +between'; then
+        WEFT_LOG=info WEFT_PATH=proxy WEFT_NET=ofi passes "$program over ofi" "$weftrun" -n 2 "$bin/tests/dart_$program"
+        grep -q 'network ofi carried' err || fail "$program did not go over ofi"
     fi
     passes "$program on units of both kinds" "$weftrun" --units cuda:1,cpu:2 "$bin/tests/far_dart_$program"
 done

@@ -169,6 +169,16 @@ static void free_memory(struct test_env *env)
 
 /* ---- the four ways to run ------------------------------------------------------------------- */
 
+/* A network that the run names is what it is about: something went over it. */
+static void check_network(struct test_env *env)
+{
+    const weft_job *job = env->job;
+
+    if (job->config.net != WEFT_NET_AUTO && env->numbers->processes > 1 &&
+        weft_job_status(job) == WEFT_OK)
+        TEST(env, weft_load_relaxed_u64(&job->proxy.net_puts) != 0);
+}
+
 /* One process of the job. */
 static int run_process(void *argument)
 {
@@ -196,6 +206,7 @@ static int run_process(void *argument)
     env.only = options->only;
     const int result = launch->body(&env);
     free_memory(&env);
+    check_network(&env);
     const weft_numbers numbers = *env.numbers; /* the job's own are gone when it is closed */
     const weft_status closed = weft_close(env.job);
     env.numbers = &numbers;

@@ -115,7 +115,7 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 
 int weft_lost(const weft_job *job)
 {
-    return __atomic_load_n(&job->lost, __ATOMIC_ACQUIRE) - 1;
+    return job == NULL ? -1 : __atomic_load_n(&job->lost, __ATOMIC_ACQUIRE) - 1;
 }
 
 const struct weft_service weft_failure_service = {
