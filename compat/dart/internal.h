@@ -19,7 +19,8 @@
             return try_code;                                                                       \
     } while (0)
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
-/* Every call begins so: the library is open, and what pointer points to is there. */
+/* Every call begins so: the library is open, reports of waits name the call, and what pointer
+ * points to is there. */
 #define TRY_OPEN()         TRY(weftdart_open(__func__))
 #define TRY_PLACE(pointer) TRY_PLACE_OF(__func__, pointer)
 #define TRY_PLACE_OF(call, pointer)                                                                \
@@ -83,7 +84,8 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
 dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
-/* ---- group.c, team.c ------------------------------------------------------------------------- */
+/* ---- group.c, team.c, collective.c
+ * ------------------------------------------------------------------------- */
 
 struct dart_group_struct {
     uint64_t bit[WEFTDART_WORDS];
@@ -106,6 +108,7 @@ dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
 struct weftdart_team {
     bool there;
     dart_team_t id;
+    char name[16]; /* in texts */
     int members, me;
     int *unit;       /* by member */
     weft_comm group; /* its segments', */
@@ -124,6 +127,8 @@ dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_
     struct weftdart_team *t;                                                                       \
     TRY(weftdart_team_of(__func__, team, &t))
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
+/* Waits for a collective that was begun with that status. */
+dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
 
 /* ---- globmem.c ------------------------------------------------------------------------------- */
 

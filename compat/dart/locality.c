@@ -24,12 +24,16 @@ dart_ret_t weftdart_locality_open(void)
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .memory_mib =
             (int)((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20)};
+    struct weftdart_team *all;
+    weft_team_op *begun;
 
     gethostname(mine.host, sizeof(mine.host) - 1);
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
     if (origins == NULL)
         return weftdart_no_memory("dart_init");
-    return dart_allgather(&mine, origins, sizeof(mine), DART_TYPE_BYTE, DART_TEAM_ALL);
+    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
+    return weftdart_finish(weft_team_allgather(all->team, &mine, sizeof(mine), origins, &begun),
+                           &begun);
 }
 
 void weftdart_locality_close(void)

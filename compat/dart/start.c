@@ -32,6 +32,7 @@ dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format
 
 dart_ret_t weftdart_open(const char *call)
 {
+    weft_host_caller(call);
     return weftdart.job != NULL
                ? DART_OK
                : weftdart_refuse(DART_ERR_NOTINIT, call, "not between dart_init and dart_exit");
@@ -119,6 +120,7 @@ static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_l
 {
     if (weftdart.job != NULL)
         return INVALID(call, "it was called before");
+    weft_host_caller(call);
     TRY_WEFT(open_job(argc, argv, level));
     const dart_ret_t code = open_tables();
     if (code != DART_OK) {
@@ -147,12 +149,14 @@ dart_ret_t dart_exit(void)
 {
     TRY_OPEN();
     dart_ret_t code = weftdart_tapi_close();
+    weft_host_caller(__func__);
     /* All end whole or none; weft_close returns errors that the program has been told, too. */
     if (code == DART_OK)
         code = weftdart_result(weft_host_barrier(weftdart.job));
     close_tables();
     const dart_ret_t closed = weftdart_result(weft_pgas_close(weftdart.job));
     weft_close(weftdart.job);
+    weft_host_caller(NULL);
     weftdart.job = NULL;
     return code != DART_OK ? code : closed;
 }

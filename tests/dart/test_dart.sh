@@ -35,6 +35,9 @@ for program in "${programs[@]}"; do
     passes "$program on units of both kinds" "$weftrun" --units cuda:1,cpu:2 "$bin/tests/far_dart_$program"
 done
 
+# ---- reports of waits: stderr is the file that the program reads ------------------------------------
+STALLS=$PWD/err WEFT_STALL_S=0.05 passes "names in reports" "$weftrun" -n 2 "$bin/tests/dart_stall"
+
 # ---- dartrun -------------------------------------------------------------------------------------
 ln -sf "$weftrun" weftrun
 PATH=$HOME:$PATH
