@@ -134,6 +134,7 @@ dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
 
 struct weftdart_segment {
     bool there, adopted;
+    bool gone; /* this unit has deregistered it; it is freed when all have */
     uint16_t flags;
     dart_team_t team;
     size_t bytes; /* of each unit, as the program has asked */
@@ -146,16 +147,22 @@ dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *point
 /* Where it leads; so many bytes from there on are in the segment. */
 dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
+/* Frees what all units have deregistered; *bytes becomes the largest of theirs. Collective. */
+dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes);
 /* Segments of the team, not freed. */
 int weftdart_segments_of(dart_team_t team);
 void weftdart_segments_close(void);
 
-/* ---- transfer.c, locality.c, tapi.c ---------------------------------------------------------- */
+/* ---- transfer.c, domain.c, locality.c, tapi.c ------------------------------------------------ */
 
 /* frees: the handles, if all are done. */
 dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
                          bool frees, int32_t *done);
 
+/* Frees what is below, and what it holds; not itself. */
+void weftdart_domain_clear(dart_domain_locality_t *domain);
+/* Makes room for so many. */
+bool weftdart_domain_room(dart_domain_locality_t *domain, int domains, int units);
 dart_ret_t weftdart_locality_open(void);
 void weftdart_locality_drop(struct weftdart_team *team);
 void weftdart_locality_close(void);
