@@ -184,10 +184,12 @@ static void locality(void)
     GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &domain));
     CHECK(domain->scope == DART_LOCALITY_SCOPE_GLOBAL && domain->num_units == units);
     CHECK(domain->num_nodes >= 1 && domain->num_domains == domain->num_nodes);
-    GOOD(dart_unit_locality(DART_TEAM_ALL, unit, &place));
-    CHECK(place->unit.id == unit && place->hwinfo.num_scopes == 3 && place->hwinfo.num_cores > 0);
+    GOOD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(unit), &place));
+    CHECK(place->unit.id == unit && place->hwinfo.num_scopes == 4 && place->hwinfo.num_cores > 0);
     GOOD(dart_domain_find(domain, place->domain_tag, &host));
-    CHECK(host->scope == DART_LOCALITY_SCOPE_UNIT && host->unit_ids[0].id == unit);
+    CHECK(host->scope == DART_LOCALITY_SCOPE_CORE && host->level == 3 &&
+          host->unit_ids[0].id == unit && host->num_domains == 0 && host->children == NULL &&
+          host->parent->scope == DART_LOCALITY_SCOPE_UNIT);
     GOOD(dart_domain_scope_tags(domain, DART_LOCALITY_SCOPE_UNIT, &found, &tags));
     CHECK(found == units);
     for (int i = 0; i < found; i++)
@@ -211,16 +213,49 @@ static void locality(void)
     GOOD(dart_domain_assign(host, host));
     CHECK(host->parent == NULL && strcmp(host->domain_tag, ".0") == 0 &&
           host->children[0]->parent == host);
-    BAD(dart_domain_select(host, 0, NULL));
-    BAD(dart_domain_exclude(host, 0, NULL));
     BAD(dart_domain_add_subdomain(host, host, 0));
     BAD(dart_domain_move_subdomain(host, host, 0));
-    BAD(dart_domain_split_scope(host, DART_LOCALITY_SCOPE_UNIT, 1, host));
     BAD(dart_domain_group(host, 0, NULL, NULL));
     GOOD(dart_domain_destroy(host));
-    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(DART_TEAM_ALL, ".99", &domain));
     GOOD(dart_team_locality_finalize(DART_TEAM_ALL));
     GOOD(dart_team_locality_init(DART_TEAM_ALL));
+}
+
+/* What is not found is nothing, whatever was in its place. */
+static void not_found(void)
+{
+    dart_domain_locality_t *top, *one = (void *)&top, **list = &one;
+    dart_unit_locality_t *place = (void *)&top;
+    dart_group_t all, parts[2];
+    char **tags = (char **)&top;
+    size_t groups = 7;
+    int count = 77;
+
+    GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &top));
+    CODE(DART_ERR_NOTFOUND,
+         dart_domain_scope_domains(top, DART_LOCALITY_SCOPE_NUMA, &count, &list));
+    CHECK(count == 0 && list == NULL);
+    count = 77;
+    CODE(DART_ERR_NOTFOUND, dart_domain_scope_tags(top, DART_LOCALITY_SCOPE_NUMA, &count, &tags));
+    CHECK(count == 0 && tags == NULL);
+    CODE(DART_ERR_NOTFOUND, dart_domain_find(top, ".99", &one));
+    CHECK(one == NULL);
+    one = top;
+    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(DART_TEAM_ALL, ".99", &one));
+    CHECK(one == NULL);
+    one = top;
+    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(249, ".", &one));
+    CHECK(one == NULL);
+    CODE(DART_ERR_NOTFOUND, dart_unit_locality(249, DART_TEAM_UNIT_ID(0), &place));
+    CHECK(place == NULL);
+    place = (void *)&top;
+    BAD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(units), &place));
+    CHECK(place == NULL);
+    GOOD(dart_team_get_group(DART_TEAM_ALL, &all));
+    CODE(DART_ERR_NOTFOUND,
+         dart_group_locality_split(all, top, DART_LOCALITY_SCOPE_NUMA, 2, &groups, parts));
+    CHECK(groups == 0);
+    GOOD(dart_group_destroy(&all));
 }
 
 static void run(void)
@@ -232,4 +267,5 @@ static void run(void)
         disagree();
     many();
     locality();
+    not_found();
 }

@@ -76,6 +76,8 @@ while read -r name; do
     *) grep -qx "$name" typed bytes ;;
     esac || fail "$name is in no header"
 done <symbols
+sed -n 's/^X(\(dart_[a-z0-9_]*\), .*/\1/p' "$here/prototypes.inc" | sort >prototypes
+declared "$headers"/dash/dart/if/*.h | diff prototypes - >difference || fail "prototypes: $(cat difference)"
 for interface in typed bytes; do
     sed 's/.*/USE(&)/' $interface >functions.inc
     # shellcheck disable=SC2046 # words
