@@ -172,6 +172,79 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     return DART_OK;
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/*
+ * Keeps of a domain what is above, at or below one of the tags (selects), or all that is not at or
+ * below one. Who loses all that was below goes, too. False: the domain itself is to go.
+ */
+static bool prune(dart_domain_locality_t *domain, int count, const char **tags, bool selects)
+{
+    int kept = 0, cores = 0;
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(domain->domain_tag, tags[i]) == 0)
+            return selects;
+    if (domain->num_domains == 0)
+        return !selects;
+    domain->num_units = 0;
+    for (int i = 0; i < domain->num_domains; i++) {
+        dart_domain_locality_t *const child = domain->children[i];
+        if (!prune(child, count, tags, selects)) {
+            weftdart_domain_clear(child);
+            free(child);
+            continue;
+        }
+        for (int u = 0; u < child->num_units; u++)
+            domain->unit_ids[domain->num_units++] = child->unit_ids[u];
+        cores += child->num_cores;
+        child->relative_index = kept;
+        domain->children[kept++] = child;
+    }
+    domain->num_domains = kept;
+    if (domain->scope == DART_LOCALITY_SCOPE_GLOBAL) {
+        domain->num_nodes = kept;
+        domain->num_cores = cores;
+    }
+    return kept > 0;
+}
+
+#define KEEP(name, selects)                                                                        \
+    dart_ret_t name(dart_domain_locality_t *domain, int count, const char **tags)                  \
+    {                                                                                              \
+        TRY_PLACE(domain);                                                                         \
+        if (count < 0 || (tags == NULL && count > 0))                                              \
+            return INVALID(#name, "%d tags", count);                                               \
+        prune(domain, count, tags, selects);                                                       \
+        return DART_OK;                                                                            \
+    }
+KEEP(dart_domain_select, true)
+KEEP(dart_domain_exclude, false)
+
+dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
+                                   dart_locality_scope_t scope, int parts,
+                                   dart_domain_locality_t *split)
+{
+    int found, made = 0;
+    char **tags;
+
+    TRY_PLACE(split);
+    TRY(dart_domain_scope_tags(domain, scope, &found, &tags));
+    dart_ret_t code =
+        parts > 0 && parts <= found ? DART_OK : INVALID(__func__, "%d parts of %d", parts, found);
+    for (; made < parts && code == DART_OK; made++) {
+        const int first = made * found / parts, end = (made + 1) * found / parts;
+        code = copy(__func__, &split[made], domain, NULL);
+        prune(&split[made], end - first, (const char **)tags + first, true);
+    }
+    while (code != DART_OK && made > 0)
+        weftdart_domain_clear(&split[--made]);
+    while (found > 0)
+        free(tags[--found]);
+    free(tags);
+    return code;
+}
+
 /* ---- not there ------------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -180,10 +253,6 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     {                                                                                              \
         return INVALID(#name, "it is not there");                                                  \
     }
-ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
-ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)
-ABSENT(dart_domain_split_scope, const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-       int parts, dart_domain_locality_t *split)
 ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
        int index)
 ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *parent,

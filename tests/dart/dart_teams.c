@@ -258,6 +258,71 @@ static void not_found(void)
     GOOD(dart_group_destroy(&all));
 }
 
+/* A copy's units are those of its cores, in order, and so all the way up. */
+static int check_tree(const dart_domain_locality_t *domain)
+{
+    int cores = domain->num_domains == 0;
+
+    CHECK((domain->num_domains == 0) == (domain->children == NULL));
+    for (int i = 0, u = 0; i < domain->num_domains; i++) {
+        const dart_domain_locality_t *const child = domain->children[i];
+        CHECK(child->parent == domain && child->relative_index == i);
+        for (int j = 0; j < child->num_units; j++)
+            CHECK(domain->unit_ids[u++].id == child->unit_ids[j].id);
+        cores += check_tree(child);
+    }
+    CHECK(domain->num_units == cores);
+    CHECK(domain->scope != DART_LOCALITY_SCOPE_GLOBAL || domain->num_nodes == domain->num_domains);
+    return cores;
+}
+
+/* Parts of a domain: without this unit's, of this unit alone, and all split up. */
+static void parts(void)
+{
+    dart_domain_locality_t *team, *copy, *found, split[64];
+    dart_unit_locality_t *place;
+    int all = 0;
+
+    GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &team));
+    CHECK(check_tree(team) == units);
+    GOOD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(unit), &place));
+    const char *tags[] = {"no such domain", place->domain_tag};
+    GOOD(dart_domain_clone(team, &copy));
+    GOOD(dart_domain_exclude(copy, 1, tags));
+    CHECK(copy->num_units == units);
+    if (units > 1) {
+        GOOD(dart_domain_exclude(copy, 2, tags));
+        CHECK(check_tree(copy) == units - 1 && team->num_units == units);
+        CODE(DART_ERR_NOTFOUND, dart_domain_find(copy, place->domain_tag, &found));
+    }
+    GOOD(dart_domain_assign(copy, team));
+    GOOD(dart_domain_select(copy, 2, tags));
+    CHECK(check_tree(copy) == 1 && copy->unit_ids[0].id == unit && copy->num_domains == 1);
+    GOOD(dart_domain_find(copy, place->domain_tag, &found));
+    BAD(dart_domain_select(copy, 1, NULL));
+    BAD(dart_domain_exclude(copy, -1, tags));
+    GOOD(dart_domain_destroy(copy));
+
+    for (int n = 1; n <= units; n++) {
+        GOOD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, n, split));
+        all = 0;
+        for (int i = 0; i < n; i++) {
+            CHECK(split[i].num_units >= units / n && split[i].unit_ids[0].id == all);
+            all += check_tree(&split[i]);
+            GOOD(dart_domain_clone(&split[i], &copy));
+            GOOD(dart_domain_destroy(copy));
+            GOOD(dart_domain_create(&copy));
+            GOOD(dart_domain_assign(&split[i], copy)); /* frees what it holds */
+            GOOD(dart_domain_destroy(copy));
+            free(split[i].unit_ids);
+        }
+        CHECK(all == units);
+    }
+    BAD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, units + 1, split));
+    BAD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, 0, split));
+    CODE(DART_ERR_NOTFOUND, dart_domain_split_scope(team, DART_LOCALITY_SCOPE_NUMA, 1, split));
+}
+
 static void run(void)
 {
     groups();
@@ -268,4 +333,5 @@ static void run(void)
     many();
     locality();
     not_found();
+    parts();
 }
