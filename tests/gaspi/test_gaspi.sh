@@ -68,14 +68,14 @@ fi
 
 # ---- the end -------------------------------------------------------------------------------------
 for how in exit kill; do
-    timeout 30 "$weftrun" -n 3 "$lost" $how >out 2>err
+    timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err
     status=$?
     [ $status -ne 124 ] || fail "$how: the others wait"
     [ "$(grep -c 'rank 2 is CORRUPT' out)" -eq 2 ] || fail "$how: $(cat out err)"
     [ $how = kill ] || [ $status -eq 3 ] || fail "exit: status $status"
 done
 for how in term none; do
-    timeout 30 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
+    timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
 done
 
 # ---- gaspi_run -----------------------------------------------------------------------------------
@@ -83,13 +83,13 @@ ln -sf "$weftrun" weftrun
 PATH=$HOME:$PATH
 gaspi_run=$root/tools/gaspi_run
 printf '# two\nlocalhost\n\nlocalhost\n' >machines
-[ "$(timeout 20 "$gaspi_run" -m machines -n 2 sh -c 'echo $WEFT_PROCESS of $WEFT_PROCESSES' | sort | tr '\n' ,)" = \
+[ "$(timeout 120 "$gaspi_run" -m machines -n 2 sh -c 'echo $WEFT_PROCESS of $WEFT_PROCESSES' | sort | tr '\n' ,)" = \
     "0 of 2,1 of 2," ] || fail "gaspi_run -m"
-[ "$(timeout 20 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
-timeout 20 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
-timeout 20 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
+[ "$(timeout 120 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
+timeout 120 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
+timeout 120 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
 grep -qx "gaspi_run: -n has no value" err || fail "gaspi_run -n: $(cat err)"
-timeout 20 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
+timeout 120 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
 grep -q 'nothing cannot be read' err || fail "gaspi_run: $(cat err)"
 
 # ---- symbols: those of the list, each with its strong name ---------------------------------------
@@ -111,7 +111,7 @@ export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig
 # shellcheck disable=SC2046 # words
 gcc -std=c11 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs weft-gaspi) -o example ||
     fail "the example of docs/gaspi.md"
-timeout 20 "$HOME/opt/weft/bin/gaspi_run" -n 3 ./example >out 2>err || fail "the example: $(cat err)"
+timeout 120 "$HOME/opt/weft/bin/gaspi_run" -n 3 ./example >out 2>err || fail "the example: $(cat err)"
 [ "$(grep -c 'has 42 from rank' out)" -eq 3 ] || fail "the example: $(cat out)"
 
 echo "$(wc -l <symbols) names, $total checks"
