@@ -96,10 +96,11 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
     char comms[] = "--weft-COMMS=256", share[] = "--weft-HEAP_KERNEL_SHARE=0", name[] = "dart";
     char *const own[] = {segments, windows, comms, share};
     const int more = sizeof(own) / sizeof(own[0]);
-    const int given = argc != NULL && argv != NULL && *argc > 0 ? *argc : 0;
-    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
-    int count = 0;
+    int count = 0, given = 0;
 
+    while (argc != NULL && argv != NULL && *argv != NULL && given < *argc && (*argv)[given] != NULL)
+        given++;
+    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
     if (all == NULL)
         return WEFT_ERR_MEMORY;
     all[count++] = given > 0 ? (*argv)[0] : name;
