@@ -116,14 +116,15 @@ static int read_value(const char *path, const char *format, void *value)
 /* GASPI_ERROR: the system does not say. */
 API(cpu_frequency, (gaspi_float *const mhz))
 {
-    float khz;
+    int value; /* whole numbers: what stands for the point is the locale's */
 
     TRY_PLACE(mhz);
-    if (read_value("/proc/cpuinfo", "cpu MHz : %f", mhz))
-        return GASPI_SUCCESS;
-    if (!read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%f", &khz))
+    if (read_value("/proc/cpuinfo", "cpu MHz : %d", &value))
+        *mhz = (gaspi_float)value;
+    else if (read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%d", &value))
+        *mhz = (gaspi_float)value / 1000;
+    else
         return GASPI_ERROR;
-    *mhz = khz / 1000;
     return GASPI_SUCCESS;
 }
 

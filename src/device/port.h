@@ -35,6 +35,7 @@ struct weft_port {
     struct weft_bell *bell;
     struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
     struct weft_port_call *call; /* of the host program: of the thread that has the lock */
+    const char *caller;          /* what the thread that waited last said it is in */
     uint32_t turn;               /* operations without a wait */
     uint32_t told;               /* of a GPU's rank: what the watchdog was told, in all */
 };

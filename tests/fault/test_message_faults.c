@@ -347,7 +347,7 @@ static int run(const struct fault *fault)
     if (fault->settings[0] != NULL)
         setenv(fault->settings[0], fault->settings[1], 1);
     fault_start(&job, fault->processes, fault->body);
-    wrong |= !fault_wait(&job, 60 * fault_scale());
+    wrong |= !fault_wait(&job, FAULT_HANG_S);
     if (fault->settings[0] != NULL)
         unsetenv(fault->settings[0]);
     for (int p = 0; p < fault->processes; p++)

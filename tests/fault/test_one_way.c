@@ -94,7 +94,7 @@ static bool expect(const char *name, int (*body)(int process), weft_status statu
     static struct fault_job job;
 
     fault_start(&job, PROCESSES, body);
-    bool good = fault_wait(&job, 60) && strstr(job.text[BLIND], blind_says) != NULL;
+    bool good = fault_wait(&job, FAULT_HANG_S) && strstr(job.text[BLIND], blind_says) != NULL;
     for (int p = 0; p < PROCESSES; p++)
         good = good && job.status[p] == (int)status;
     for (int p = 0; p < PROCESSES && !good; p++)
@@ -106,7 +106,7 @@ static bool expect(const char *name, int (*body)(int process), weft_status statu
 int main(void)
 {
     setbuf(stdout, NULL);
-    setenv("WEFT_TIMEOUT_S", "20", 1);
+    setenv("WEFT_TIMEOUT_S", "120", 1);
     setenv("WEFT_LOG", "info", 1);
     const bool one = expect("one way", one_way, WEFT_OK, "through the host over shm (it is blind)");
     const bool two = expect("told differently", told_differently, WEFT_ERR_CONFIG,

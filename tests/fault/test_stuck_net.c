@@ -110,10 +110,11 @@ static int check(const char *what, int (*body)(int process))
     fault_start(&job, PROCESSES, body);
     fault_await(&job);
     fault_add(STICK);
-    for (const double end = fault_now() + 30; fault_look(STUCK) == 0 && fault_now() < end;)
+    for (const double end = fault_now() + FAULT_HANG_S;
+         fault_look(STUCK) == 0 && fault_now() < end;)
         usleep(1000);
     fault_kill(&job, 1, 0.3);
-    const bool ended = fault_wait(&job, 30 * fault_scale());
+    const bool ended = fault_wait(&job, FAULT_HANG_S);
     const double took = job.ended[0] - job.ended[1];
     const bool good = ended && job.status[0] == EXIT_FAILURE && took < MOST_S * fault_scale() &&
                       strstr(job.text[0], "process 1 (pid ") != NULL &&

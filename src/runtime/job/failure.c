@@ -71,7 +71,7 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
         __atomic_exchange_n(&job->failing, 1, __ATOMIC_RELAXED) != 0)
         return;
     va_start(list, format);
-    vsnprintf(frame.text, sizeof(frame.text), format, list);
+    weft_format(frame.text, sizeof(frame.text), format, list);
     va_end(list);
     __atomic_store_n(&job->own_said, weft_err_was_said(frame.text), __ATOMIC_RELEASE);
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,

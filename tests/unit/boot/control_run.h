@@ -29,7 +29,7 @@
 
 #include <cmocka.h>
 
-enum { PROCESSES = 4, FRAMES = 150, HANG_S = 60 };
+enum { PROCESSES = 4, FRAMES = 150, HANG_S = 200 };
 
 static const uint64_t second = 1000000000;
 
