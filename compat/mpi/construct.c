@@ -128,8 +128,15 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
     if (count == 0)
         return true;
     const MPI_Aint last = offset + stride * (MPI_Aint)(count - 1);
-    stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
-    stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+    if (old->bounded && !type->bounded) {
+        type->bounded = true;
+        type->lower = INTPTR_MAX;
+        type->upper = INTPTR_MIN;
+    }
+    if (old->bounded == type->bounded) {
+        stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
+        stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+    }
     if (old->size != 0) {
         stretch(&type->true_lower, &type->true_upper, offset + old->true_lower,
                 offset + old->true_upper);
@@ -155,10 +162,14 @@ static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_
         weftmpi_leave(type);
         return weftmpi_no_memory(NULL, call);
     }
-    if (type->lower > type->upper)
-        type->lower = type->upper = 0;
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
+    if (type->lower == INTPTR_MAX) /* there is nothing in it */
+        type->lower = type->upper = 0;
+    if (!type->bounded) { /* as a compiler pads a struct */
+        const MPI_Aint align = (MPI_Aint)type->align, rest = weftmpi_extent(type) % align;
+        type->upper += rest == 0 ? 0 : align - rest;
+    }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
     *handle = type->object.handle;
@@ -246,10 +257,6 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
         complete = add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
                    add_part(type, old, (size_t)lengths[i]);
     }
-    if (complete && type->upper > type->lower) { /* as a compiler pads a struct */
-        const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
-        type->upper += rest == 0 ? 0 : align - rest;
-    }
     return give(__func__, type, complete, made);
 }
 
@@ -261,6 +268,7 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
     type = make();
     const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_part(type, old, 1);
     if (complete) {
+        type->bounded = true;
         type->lower = lower;
         type->upper = lower + extent;
     }
@@ -274,6 +282,7 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
     TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
     TRY(old_in(__func__, *made, 0, &copy));
+    copy->bounded = old->bounded;
     copy->committed = old->committed;
     return MPI_SUCCESS;
 }
@@ -311,6 +320,7 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     if (complete) {
         row->true_lower += offset;
         row->true_upper += offset;
+        row->bounded = true;
         row->lower = 0;
         row->upper = step;
     }

@@ -148,7 +148,8 @@ struct weftmpi_type {
     size_t size; /* bytes that it packs into */
     MPI_Aint lower, upper, true_lower, true_upper;
     size_t align;
-    bool dense; /* elements in a row are one stretch of memory from true_lower on */
+    bool bounded; /* a resized type is in it: lower and upper are those of such alone */
+    bool dense;   /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic;
     struct weftmpi_run *runs;
     size_t runs_count;
