@@ -59,23 +59,64 @@ static bool reaches(int factor, int times, int left)
     return product >= left;
 }
 
+/* The divisors of a number, ascending. */
+struct divisors {
+    int count, number[1600]; /* no int has more */
+};
+
+static void find_divisors(int of, struct divisors *divisors)
+{
+    int large = 0, larger[800];
+
+    divisors->count = 0;
+    for (int i = 1; i <= of / i; i++) {
+        if (of % i != 0)
+            continue;
+        divisors->number[divisors->count++] = i;
+        if (i != of / i)
+            larger[large++] = of / i;
+    }
+    while (large > 0)
+        divisors->number[divisors->count++] = larger[--large];
+}
+
+/* Cuts `left` into n factors, the largest first, all of them within the bounds. False: it cannot
+ * be. */
+static bool cut(int left, int n, int least, int most, const struct divisors *divisors,
+                int factors[])
+{
+    if (n == 0)
+        return left == 1;
+    for (int i = 0; i < divisors->count && divisors->number[i] <= most; i++) {
+        const int factor = divisors->number[i];
+        if (factor >= least && left % factor == 0 && reaches(factor, n, left) &&
+            cut(left / factor, n - 1, least, factor, divisors, factors + 1)) {
+            factors[0] = factor;
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
- * Cuts `left` into as even factors as it has, for the dimensions that are 0; the largest first.
- * Each factor is the smallest for which the others need not be larger.
+ * Cuts `left` for the dimensions that are 0; the largest first. The largest and the smallest are as
+ * near each other as can be; of several such the one with the smaller largest.
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
-    int factors[zeros];
+    struct divisors divisors;
+    int factors[zeros], apart = left;
 
-    for (int i = 0; i < zeros; i++) {
-        int factor = 1;
-        for (; left % factor != 0 || !reaches(factor, zeros - i, left); factor++)
-            ;
-        left /= factor;
-        int at = i; /* in order */
-        for (; at > 0 && factors[at - 1] < factor; at--)
-            factors[at] = factors[at - 1];
-        factors[at] = factor;
+    find_divisors(left, &divisors);
+    for (int i = 0; i < divisors.count && apart > 0; i++) {
+        const int most = divisors.number[i];
+        while (apart > 0 &&
+               cut(left / most, zeros - 1, most - apart + 1, most, &divisors, factors + 1)) {
+            factors[0] = most;
+            apart = most - factors[zeros - 1];
+        }
+        if (most >= apart && reaches(most - apart + 1, zeros - 1, left / most + 1))
+            break; /* the smallest would be too large */
     }
     for (int i = 0, at = 0; i < ndims; i++)
         if (dims[i] == 0)
