@@ -158,9 +158,9 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
 /* The type is complete (or, if not, there was no memory): *handle. Takes it. */
 static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
 {
-    if (!complete) {
+    if (!complete || handle == NULL) {
         weftmpi_leave(type);
-        return weftmpi_no_memory(NULL, call);
+        return complete ? weftmpi_place_in(call, handle) : weftmpi_no_memory(NULL, call);
     }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -226,7 +226,7 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
 }
 
 CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, 1, count, 0, old, false, made))
+     vector(__func__, count, 1, 1, old, true, made))
 CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
      vector(__func__, count, length, stride, old, true, made))
 CALL(Type_create_hvector,
@@ -248,6 +248,7 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
 {
     struct weftmpi_type *old;
 
+    TRY(old_in(__func__, MPI_BYTE, count, &old));
     for (int i = 0; i < count; i++)
         TRY(old_in(__func__, olds[i], lengths[i], &old));
     struct weftmpi_type *type = make();
@@ -279,6 +280,7 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old, *copy;
 
+    OUT(made);
     TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
     TRY(old_in(__func__, *made, 0, &copy));
@@ -294,8 +296,8 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     struct weftmpi_type *old;
 
     TRY(old_in(__func__, handle, ndims, &old));
-    if (ndims < 1)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions", ndims);
+    if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions, order %d", ndims, order);
     for (int i = 0; i < ndims; i++)
         if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
             return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",

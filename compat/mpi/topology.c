@@ -59,36 +59,24 @@ static bool reaches(int factor, int times, int left)
     return product >= left;
 }
 
-/* The divisors of a number, ascending. */
+/* The divisors of a number, ascending: the smaller half is kept. */
 struct divisors {
-    int count, number[1600]; /* no int has more */
+    int of, half, smaller[800]; /* no int has more */
 };
 
-static void find_divisors(int of, struct divisors *divisors)
+static int divisor(const struct divisors *d, int i)
 {
-    int large = 0, larger[800];
-
-    divisors->count = 0;
-    for (int i = 1; i <= of / i; i++) {
-        if (of % i != 0)
-            continue;
-        divisors->number[divisors->count++] = i;
-        if (i != of / i)
-            larger[large++] = of / i;
-    }
-    while (large > 0)
-        divisors->number[divisors->count++] = larger[--large];
+    return i < d->half ? d->smaller[i] : d->of / d->smaller[2 * d->half - 1 - i];
 }
 
-/* Cuts `left` into n factors, the largest first, all of them within the bounds. False: it cannot
- * be. */
+/* Cuts `left` into n factors within the bounds, the largest first. False: it cannot be. */
 static bool cut(int left, int n, int least, int most, const struct divisors *divisors,
                 int factors[])
 {
     if (n == 0)
         return left == 1;
-    for (int i = 0; i < divisors->count && divisors->number[i] <= most; i++) {
-        const int factor = divisors->number[i];
+    for (int i = 0; i < 2 * divisors->half && divisor(divisors, i) <= most; i++) {
+        const int factor = divisor(divisors, i);
         if (factor >= least && left % factor == 0 && reaches(factor, n, left) &&
             cut(left / factor, n - 1, least, factor, divisors, factors + 1)) {
             factors[0] = factor;
@@ -104,12 +92,14 @@ static bool cut(int left, int n, int least, int most, const struct divisors *div
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
-    struct divisors divisors;
+    struct divisors divisors = {.of = left};
     int factors[zeros], apart = left;
 
-    find_divisors(left, &divisors);
-    for (int i = 0; i < divisors.count && apart > 0; i++) {
-        const int most = divisors.number[i];
+    for (int i = 1; i <= left / i; i++)
+        if (left % i == 0)
+            divisors.smaller[divisors.half++] = i;
+    for (int i = 0; i < 2 * divisors.half && apart > 0; i++) {
+        const int most = divisor(&divisors, i);
         while (apart > 0 &&
                cut(left / most, zeros - 1, most - apart + 1, most, &divisors, factors + 1)) {
             factors[0] = most;
@@ -239,6 +229,7 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
+    OUT(rank);
     GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
