@@ -172,7 +172,7 @@ void dart_abort(int errorcode)
     if (weftdart.job != NULL)
         weft_abort(weftdart.job, "dart_abort");
     fflush(NULL);
-    _exit(errorcode);
+    _exit((errorcode & 0xff) == 0 ? 1 : errorcode); /* of which the low byte is told */
 }
 
 void dart_config(dart_config_t **config)

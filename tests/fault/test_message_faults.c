@@ -152,7 +152,8 @@ static int bad_input(int process)
     CHECK(weft_host_probe(job, WEFT_COMM_HOST, 0, 0, NULL, NULL) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_send_synchronous_begin(job, WEFT_COMM_HOST, process, 0, NULL, 0, &send) ==
           WEFT_OK);
-    CHECK(weft_host_message_cancel(job, &send, &done) == WEFT_ERR_ARGUMENT);
+    CHECK(weft_host_message_cancel(job, &send, NULL) == WEFT_ERR_ARGUMENT);
+    CHECK(weft_host_message_cancel(job, &op, &done) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_receive(job, WEFT_COMM_HOST, process, 0, NULL, 0, NULL) == WEFT_OK);
     CHECK(weft_host_message_wait(job, &send, NULL) == WEFT_OK);
     CHECK(weft_message_group_take(job, 65536, twice, 2, &group) == WEFT_ERR_ARGUMENT);

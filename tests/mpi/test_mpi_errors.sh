@@ -57,6 +57,12 @@ refused 1 "MPI_Win_create is not supported by this library" \
     'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);'
 refused 2 "MPI_Abort with code 7 in process 1" 'if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); MPI_Barrier(MPI_COMM_WORLD);'
 [ $status -eq 7 ] || fail "MPI_Abort's code became $status"
+for code in 0 256 -256 65536; do # whose low byte, all that a status has, is 0
+    refused 1 "MPI_Abort with code $code in process 0" "MPI_Abort(MPI_COMM_WORLD, $code);"
+    timeout 20 ./refused >out 2>err && fail "MPI_Abort with code $code ends alone with status 0"
+    refused 2 "MPI_Abort with code $code in process 1" \
+        "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, $code); MPI_Barrier(MPI_COMM_WORLD);"
+done
 refused 1 "MPI_Comm_size was called after MPI_Finalize" 'MPI_Finalize(); MPI_Comm_size(MPI_COMM_WORLD, &size);'
 program lost 'if (rank == 1) abort(); MPI_Barrier(MPI_COMM_WORLD);'
 timeout 120 "$weftrun" -n 3 ./lost >out 2>err
@@ -86,6 +92,19 @@ refused 1 "MPI_Send: tag -5" 'MPI_Send(data, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);
 program open 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);'
 timeout 120 ./open >out 2>err
 grep -q "1 operation was never completed: .*tag 4" err || fail "a request that was never completed: $(cat err)"
+# One that was let go is waited for, if it is matched.
+program let_go 'static char in[1 << 20], out[1 << 20]; MPI_Request r; int other = size - 1 - rank;
+     MPI_Irecv(data, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &r); MPI_Request_free(&r);
+     MPI_Irecv(in, sizeof(in), MPI_CHAR, other, 8, MPI_COMM_WORLD, &r); MPI_Request_free(&r);
+     MPI_Send(data, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
+     MPI_Isend(out, sizeof(out), MPI_CHAR, other, 8, MPI_COMM_WORLD, &r); MPI_Request_free(&r);'
+for processes in 1 2; do
+    timeout 20 "$weftrun" -n $processes ./let_go >out 2>err || fail "receives that were let go: $(cat err)"
+    [ ! -s err ] || fail "receives that were let go: $(cat err)"
+done
+program left 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r); MPI_Request_free(&r);'
+timeout 20 ./left >out 2>err
+grep -q "1 operation was never completed: .*tag 4" err || fail "a receive let go that nobody sent to: $(cat err)"
 printf '#include <mpi.h>\nint MPI_File_open(void);\nint main(void) { return MPI_File_open(); }\n' >file.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" file.c -o file 2>err && fail "MPI_File_open links"
 grep -q "undefined reference to .MPI_File_open" err || fail "MPI_File_open: $(cat err)"
