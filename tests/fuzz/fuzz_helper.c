@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reader = -1;
     launches_left = (int)(fuzz_byte(&in) % 16);
     MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    MUST(link_open(&own.link, pair[0], open("/dev/null", O_WRONLY | O_CLOEXEC)));
+    MUST(link_open(&own.link, pair[0], open("/dev/null", O_WRONLY | O_CLOEXEC), 30));
     while (in.size > 0 && !own.over) {
         send_some(pair[1], &in);
         obey();

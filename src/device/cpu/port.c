@@ -50,18 +50,13 @@ static void host_wait(struct weft_port *port)
 {
     struct weft_port_call *call = port->call;
 
-<<<<<<< HEAD
     if (call->deadline != 0 && weft_now_ns() >= call->deadline) {
         if (call->late)
             escape(port, true);
         call->late = true; /* it looks once more: it may have had no processor since it looked */
         return;
     }
-=======
-    if (call->deadline != 0 && weft_now_ns() >= call->deadline)
-        escape(port, true);
     WEFT_PORT_SET(port, caller, caller);
->>>>>>> wt-dart
     weft_port_leave(port);
     host_rest(port->bell, call);
     weft_port_enter(port, call);
