@@ -353,7 +353,8 @@ static void run_failure(const struct failure *f)
     static struct fault_job job;
     const int before = left_behind();
 
-    const char *const usual = getenv("WEFT_NET") != NULL ? "proxy" : "auto"; /* over what it names */
+    const char *const usual =
+        getenv("WEFT_NET") != NULL ? "proxy" : "auto"; /* over what it names */
     setenv("WEFT_PATH", f->path != NULL ? f->path : usual, 1);
     ranks_do = f->ranks_do;
     victim = f->victim;
