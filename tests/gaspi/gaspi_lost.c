@@ -1,11 +1,13 @@
 /*
- * gaspi_lost HOW - how a job of GASPI ends, for test_gaspi.sh. exit, kill: the last rank ends
- * early, by itself or by gaspi_proc_kill of rank 0; the others learn it from a call that blocks,
- * and the state vector says who it is. term, none: nobody ends early, and rank 0 ends with calls
- * under way that it has never completed; none: GASPI_GROUP_ALL is not committed at first. start
- * MICROSECONDS: the last process is killed while the job starts. differ: its number of
- * notifications is another one. leave: all
- * end when they have begun, without gaspi_proc_term: who is quicker fails nobody's gaspi_proc_init.
+ * gaspi_lost HOW - how a job of GASPI begins and ends, for test_gaspi.sh:
+ *
+ * - exit, kill: the last rank ends early, by itself or by gaspi_proc_kill of rank 0; the others
+ *   learn it from a call that blocks, and the state vector says who it is.
+ * - term, none: rank 0 ends with calls under way that it has never completed. none: besides,
+ *   GASPI_GROUP_ALL is not committed at first.
+ * - leave: all end when they have begun, without gaspi_proc_term. No gaspi_proc_init fails.
+ * - start US: the last process is killed after so many microseconds, while the job starts.
+ * - differ: its number of notifications is another one.
  */
 #include "gaspi_test.h"
 
