@@ -117,7 +117,6 @@ gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t 
 gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                   struct weftgaspi_place *place);
 gaspi_return_t weftgaspi_segments_open(void);
-gaspi_return_t weftgaspi_segments_agree(void); /* CONFIG; when all are open */
 void weftgaspi_segments_close(void);
 /* Reads a word of the rank, within that time. */
 gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);

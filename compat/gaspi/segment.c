@@ -71,7 +71,7 @@ size_t weftgaspi_head_bytes(void)
 }
 
 /* Where notifications end, all must know of each other. */
-gaspi_return_t weftgaspi_segments_agree(void)
+static gaspi_return_t agree(void)
 {
     uint64_t number = 0;
 
@@ -94,8 +94,8 @@ gaspi_return_t weftgaspi_segments_open(void)
         return GASPI_ERR_MEMALLOC;
     TRY(weftgaspi_result(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)),
                          -1));
-    return weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window),
-                            -1);
+    TRY(weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window), -1));
+    return agree();
 }
 
 /* The job's end frees what weft has. */

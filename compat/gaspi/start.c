@@ -203,7 +203,6 @@ static gaspi_return_t open_tables(void)
     TRY(weftgaspi_groups_open());
     /* All can be written to from here on. */
     TRY(weftgaspi_result(weft_host_barrier(weftgaspi.job), -1));
-    TRY(weftgaspi_segments_agree());
     watch.runs =
         weftgaspi.ranks > 1 && pthread_create(&watch.thread, NULL, watch_dismissal, NULL) == 0;
     return GASPI_SUCCESS;

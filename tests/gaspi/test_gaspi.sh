@@ -84,6 +84,9 @@ for how in term none; do
     timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
     WEFT_PATH=proxy timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how, through the host: $(cat err)"
 done
+for _ in 1 2 3 4 5 6 7 8; do
+    timeout 120 "$weftrun" -n 3 "$lost" leave >out 2>err || fail "leave: $(cat err)"
+done
 timeout 120 "$weftrun" -n 3 "$lost" differ >out 2>err || fail "differ: $(cat err)"
 grep -q "notification_num is 100 on rank 2, and 65536 on rank 0" err || fail "differ: $(cat err)"
 for microseconds in 1000 2000 3000 4000 6000 8000 12000 20000; do
