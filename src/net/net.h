@@ -25,10 +25,10 @@ struct weft_net;
 /* One put: data and notice travel together. bytes may be 0 (notice only), notice may be 0. */
 struct weft_net_put {
     int process;
-    uint64_t key;      /* the target's region, as its reg gave it */
-    uint64_t offset;   /* in that region */
-    uint64_t place[2]; /* what `place` gave of it there; zero: not known */
-    const void *source;
+    uint64_t key;               /* the target's region, as its reg gave it */
+    uint64_t offset;            /* in that region */
+    uint64_t place[2];          /* what `place` gave of it there; zero: not known */
+    const void *source;         /* never NULL */
     size_t bytes;               /* of a row */
     uint32_t rows;              /* 0: one; several have caps.rows_bytes in all at most */
     size_t pitch, source_pitch; /* from a row to the next, there and here */

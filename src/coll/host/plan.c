@@ -95,7 +95,9 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
         *status = weft_team_strangers(team, WEFT_ANY);
     if (*status != WEFT_OK)
         return NULL;
-    if (op == NULL && (op = calloc(1, sizeof(*op))) == NULL) {
+    if (op == NULL && (op = aligned_alloc(_Alignof(weft_team_op), sizeof(*op))) != NULL)
+        memset(op, 0, sizeof(*op));
+    if (op == NULL) {
         *status = weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", team->names[kind]);
         return NULL;
     }
