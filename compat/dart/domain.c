@@ -235,7 +235,8 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
     for (; made < parts && code == DART_OK; made++) {
         const int first = made * found / parts, end = (made + 1) * found / parts;
         code = copy(__func__, &split[made], domain, NULL);
-        prune(&split[made], end - first, (const char **)tags + first, true);
+        if (code == DART_OK)
+            prune(&split[made], end - first, (const char **)tags + first, true);
     }
     while (code != DART_OK && made > 0)
         weftdart_domain_clear(&split[--made]);

@@ -175,8 +175,8 @@ dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes)
     *bytes = all.bytes;
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if ((all.gone[i / 64] >> i % 64 & 1) != 0) {
-            segments[i].there = segments[i].gone = false;
             TRY_WEFT(weft_gfree(weftdart.job, &segments[i].span));
+            segments[i].there = segments[i].gone = false;
         }
     return DART_OK;
 }
@@ -220,9 +220,11 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
                        gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
                        : adopted                        ? "memory that was not registered"
                                                         : "memory that the program has registered");
-    segment->gone = adopted;
+    segment->gone = adopted; /* it is freed later: weftdart_settle */
+    if (!adopted)
+        TRY_WEFT(weft_gfree(weftdart.job, &segment->span));
     segment->there = adopted;
-    return adopted ? DART_OK : weftdart_result(weft_gfree(weftdart.job, &segment->span));
+    return DART_OK;
 }
 
 dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,

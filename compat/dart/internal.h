@@ -84,8 +84,7 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
 dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
-/* ---- group.c, team.c, collective.c
- * ------------------------------------------------------------------------- */
+/* ---- group.c, team.c, collective.c ----------------------------------------------------------- */
 
 struct dart_group_struct {
     uint64_t bit[WEFTDART_WORDS];
