@@ -183,11 +183,59 @@ grep -Eq '^weftrun [0-9]+\.[0-9]+\.[0-9]+$' out || fail "$(cat out)"
 # wrote COUNT TEXT: waits until so many lines of `out` have the text.
 wrote() {
     for _ in $(seq 1200); do
-        [ "$(grep -c "$2" out)" -eq "$1" ] && return
+        grep -c "$2" out | grep -qx "$1" && return
         sleep 0.05
     done
     fail "not $1 lines with $2: $(cat out err)"
 }
+# together WANTED-STATUS TEXT FIRST SECOND: two processes end by these commands while weftrun is stopped:
+# it finds both at once, the first one first. The text is what it says of the one that it names.
+together() {
+    name="two end together: $3; $4"
+    FIRST=$3 SECOND=$4 "$weftrun" -t 60 -n 2 sh -c 'echo $$ >pid$WEFT_PROCESS
+        until test -e go; do sleep 0.02; done
+        test $WEFT_PROCESS = 1 || eval "$FIRST"; eval "$SECOND"' >out 2>err </dev/null &
+    local pid=$! k
+    until [ -s pid0 ] && [ -s pid1 ]; do sleep 0.02; done
+    kill -STOP $pid
+    touch go
+    for k in 0 1; do
+        until grep -q '^State:.Z' "/proc/$(cat pid$k)/status"; do sleep 0.02; done
+    done
+    kill -CONT $pid
+    wait $pid
+    local got=$?
+    rm go pid?
+    [ $got -eq "$1" ] || fail "status $got, not $1: $(cat err)"
+    has err "$2"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+}
+together 137 "process 1 (pid " "exit 3" 'kill -9 $$'
+together 137 "process 1 (pid " "exit 16" 'kill -9 $$'
+together 3 "process 1 (pid " "exit 16" "exit 3" # 16: WEFT_ERR_PEER_LOST
+together 3 "process 0 (pid " "exit 3" "exit 16"
+together 137 "process 0 (pid " 'kill -9 $$' 'kill -11 $$'
+check "who has lost another one does not say why, however late it ends" 137 "$weftrun" -n 2 sh -c \
+    '[ $WEFT_PROCESS = 1 ] || exit 16; sleep 1; kill -9 $$'
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+check "the signal that it sends is no reason" 16 "$weftrun" -n 2 --grace 0 sh -c \
+    '[ $WEFT_PROCESS = 1 ] || exit 16; exec sleep 98768.$run'
+has err "process 0 (pid "
+# Some process is killed at some moment among messages.
+for i in $(seq 12); do
+    name="process $((i % 3)) of 3 is killed, number $i"
+    "$weftrun" -t 60 -n 3 sh -c 'echo $$ >pid$WEFT_PROCESS; exec "$0"' "$bin/tests/test_cut_off" >out 2>err </dev/null &
+    pid=$!
+    wrote "[1-9][0-9]*" ready
+    sleep 0.0$((RANDOM % 10))
+    kill -9 "$(cat pid$((i % 3)))"
+    wait $pid
+    got=$?
+    rm pid?
+    [ $got -eq 137 ] || fail "status $got: $(cat err)"
+    has err "weftrun: process $((i % 3)) (pid "
+done
+
 for signal in INT TERM HUP USR1 USR2 QUIT; do
     name="SIG$signal is passed on"
     : >out
