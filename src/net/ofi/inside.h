@@ -173,6 +173,7 @@ struct weft_net {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
+    bool enabled; /* the endpoint */
     uint64_t token;
     struct weft_ofi_peer *peers;
 

@@ -57,6 +57,12 @@ static bool nobody_lost(void *context)
     return weft_job_status(context) != WEFT_ERR_PEER_LOST;
 }
 
+/* Who closes without an error has waited for the others (runtime/job/open.c: stop_together). */
+static bool all_stopped(void *context)
+{
+    return weft_job_status(context) == WEFT_OK;
+}
+
 static weft_status open_named(struct weft_job *job, const char *name)
 {
     struct weft_net_caps caps;
@@ -72,7 +78,8 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
                    .lingers = network_lingers,
-                   .all_there = nobody_lost},
+                   .all_there = nobody_lost,
+                   .all_stopped = all_stopped},
         .kinds = &job->proxy.kinds,
         .device = weft_landing_device(job),
     };
