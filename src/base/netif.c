@@ -21,6 +21,15 @@ bool weft_address_copy(union weft_address *to, const struct sockaddr *from)
     return true;
 }
 
+bool weft_address_is_loopback(const struct sockaddr *address)
+{
+    union weft_address a;
+
+    return weft_address_copy(&a, address) &&
+           (a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127
+                                       : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr));
+}
+
 /* The bytes of an address that count. */
 static const unsigned char *number_of(const union weft_address *address, size_t *bytes)
 {
