@@ -5,6 +5,7 @@
  */
 #include "fuzz/fuzz.h"
 
+#include "base/netif.h"
 #include "base/say.h"
 #include "remote/client/connect.h"
 #include "remote/copy/plan.h"
@@ -283,9 +284,9 @@ static void test_loopback(void)
         "localhost.other", "0.0.0.0",           "::",        "127."};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        MUST(weft_is_loopback(own[i]));
+        MUST(weft_host_is_loopback(own[i]));
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-        MUST(!weft_is_loopback(other[i]));
+        MUST(!weft_host_is_loopback(other[i]));
 }
 
 int main(void)

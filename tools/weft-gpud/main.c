@@ -179,7 +179,7 @@ static bool choose_devices(int there)
 /* Whether who may come in is decided. */
 static bool take_secret(void)
 {
-    if (gpud.no_secret && gpud.secret_file == NULL && weft_is_loopback(gpud.listen.host))
+    if (gpud.no_secret && gpud.secret_file == NULL && weft_host_is_loopback(gpud.listen.host))
         return true;
     if (gpud.no_secret)
         say("--no-secret is for a loopback address alone, and not beside --secret-file");

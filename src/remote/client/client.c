@@ -3,6 +3,7 @@
 
 #include "base/fork.h"
 #include "base/launcher.h"
+#include "base/netif.h"
 #include "base/say.h"
 #include "boot/interface.h"
 #include "remote/client/connect.h"
@@ -108,7 +109,7 @@ static struct weft_servers servers;
 static enum weft_reach reach_of(void)
 {
     for (int i = 0; i < servers.count; i++)
-        if (!weft_is_loopback(servers.at[i].host))
+        if (!weft_host_is_loopback(servers.at[i].host))
             return WEFT_REACH_NETWORK;
     return WEFT_REACH_HOST;
 }

@@ -1,12 +1,10 @@
 /* remote/wire/hello.c - see the header. */
 #include "remote/wire/hello.h"
 
-#include "base/netif.h"
 #include "base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,19 +110,4 @@ enum weft_no weft_request_check(const struct weft_signed_request *request,
                    r->processes <= 33 && r->root[0] != 0
                ? WEFT_NO_NONE
                : WEFT_NO_MALFORMED;
-}
-
-bool weft_is_loopback(const char *host)
-{
-    const struct addrinfo hints = {
-        .ai_flags = strcmp(host, "localhost") == 0 ? 0 : AI_NUMERICHOST, /* nobody is asked */
-        .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    bool all = getaddrinfo(host, NULL, &hints, &list) == 0;
-
-    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next)
-        all = all && weft_address_is_loopback(a->ai_addr);
-    if (list != NULL)
-        freeaddrinfo(list);
-    return all;
 }
