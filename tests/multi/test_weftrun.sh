@@ -69,6 +69,41 @@ for first in 0 1; do
     [ ! -s err ] || fail "$(cat err)"
 done
 
+# Where nobody can connect, that is said at once.
+if unshare -rn true 2>/dev/null; then
+    WEFT_CONNECT_S=300 check "the loopback interface is down" 125 unshare -rn "$weftrun" -n 2 "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 check "the same, with a helper" 125 unshare -rn "$weftrun" -H localhost -n 2 "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 WEFT_PROCESS=0 WEFT_PROCESSES=2 WEFT_ROOT=127.0.0.1:47654 check \
+        "the same, without weftrun" 1 unshare -rn "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 check "it is down for one process" 1 "$weftrun" -n 2 --grace 0.2 sh -c \
+        '[ $WEFT_PROCESS = 0 ] || exec unshare -rn "$0"; exec "$0"' "$bin/ring"
+    has err "process 0 cannot be reached at WEFT_ROOT 127.0.0.1:"
+fi
+
+# Processes of one host that cannot map each other's memory, since their namespaces differ.
+in_namespaces=()
+if unshare -Ur true 2>/dev/null && "$bin/weft-info" | grep -Eq '^ +ofi +between'; then
+    in_namespaces+=("-Ur" "-Urpf --mount-proc")
+    ! unshare -pf true 2>/dev/null || in_namespaces+=("-pf")
+fi
+for namespaces in "${in_namespaces[@]}"; do
+    for k in 0 1; do
+        for program in test_mixed test_message; do
+            check "process $k: unshare $namespaces, $program" 0 "$weftrun" -n 2 sh -c \
+                '[ $WEFT_PROCESS != $0 ] || exec unshare $1 "$2"; exec "$2"' $k "$namespaces" "$bin/tests/$program"
+            grep -Eq '^weft: \[p0\] network ofi: processes of one node are of different users, or in different' err ||
+                fail "$(cat err)"
+        done
+    done
+    WEFT_NET=shm check "the same, over shm" 1 "$weftrun" -n 2 sh -c \
+        '[ $WEFT_PROCESS = 0 ] || exec unshare $0 "$1"; exec "$1"' "$namespaces" "$bin/ring"
+    grep -Eq 'shm: cannot map .* of process . \(pid [0-9]+\): (permission denied: it is another user|not in /proc: |that number of)' err ||
+        fail "$(cat err)"
+done
+
 name="input goes to process 0 only"
 echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] (thread) [1] () [2] () " ] || fail "$(cat out)"
