@@ -165,13 +165,13 @@ static weft_status meet_peer(struct weft_messages *m, int process,
     peer->most = theirs->keeps;
     if (m->job->processes[process].node == m->job->numbers.node)
         m->mapped[m->mapped_count++] = process; /* whether or not this process maps it */
+    if (map_peer(m, process, theirs) == NULL)
+        return WEFT_OK;
     peer->far.key = theirs->key;
     peer->far.units = (uint32_t)size / WEFT_MAIL_UNIT;
     peer->far.offset = sizeof(struct weft_msg_box) +
                        (uint64_t)m->job->numbers.process * weft_mail_ring_bytes((uint32_t)size) +
                        weft_mail_payload_at((uint32_t)size);
-    if (map_peer(m, process, theirs) == NULL) /* it may reach this one over the network: credits */
-        return WEFT_OK;
     peer->eager = eager_of(m->job->config.msg_eager_net, size / 2 - WEFT_MAIL_UNIT);
     peer->piece = least(size / 4 - WEFT_MAIL_UNIT, weft_mail_most((uint32_t)size));
     return WEFT_OK;

@@ -259,6 +259,7 @@ has err "process 0 (pid "
 # Some process is killed at some moment among messages.
 for i in $(seq 12); do
     name="process $((i % 3)) of 3 is killed, number $i"
+    : >out
     "$weftrun" -t 60 -n 3 sh -c 'echo $$ >pid$WEFT_PROCESS; exec "$0"' "$bin/tests/test_cut_off" >out 2>err </dev/null &
     pid=$!
     wrote "[1-9][0-9]*" ready

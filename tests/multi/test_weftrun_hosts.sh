@@ -246,6 +246,7 @@ one_line
 for i in $(seq 6); do
     rm -f pid?
     name="process $((i % 3)) of 3 on two hosts is killed, number $i"
+    : >out
     WEFT_INTERFACE=127.0.0.1 "$weftrun" -H a:2,b -n 3 -t 60 sh -c \
         'echo $$ >pid$WEFT_PROCESS; exec "$0"' "$bin/tests/test_cut_off" >out 2>err </dev/null &
     pid=$!
