@@ -25,7 +25,7 @@ enum weft_mail_kind {
     WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
     WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
     WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
-    WEFT_MAIL_CREDIT,    /* so much was taken in all: data.taken (msg/far.c) */
+    WEFT_MAIL_CREDIT,    /* read in all: units of the ring, bytes; of kept memory, data.taken */
     WEFT_MAIL_RECALL,    /* the message of the sender's `request` is wanted back */
     WEFT_MAIL_RECALLED   /* the message of `request` was not matched, and is gone */
 };

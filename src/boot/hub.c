@@ -188,14 +188,17 @@ static enum weft_refusal enter(void *context, int process, int fd)
     return WEFT_REFUSAL_NONE;
 }
 
-/* Time is over for those who have not come. */
+/* Time is over for those who have not come, or none of them can. */
 static void give_up_waiting(struct weft_hub *hub)
 {
     int missing = 0;
 
     while (hub->members[missing].came)
         missing++;
-    tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
+    if (hub->door.error != 0)
+        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_BARRED, hub->door.error);
+    else
+        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
     hub->deadline = UINT64_MAX;
 }
 
@@ -261,7 +264,8 @@ static void hub_round(struct weft_hub *hub)
             hear(hub, i);
     }
     weft_door_serve(&hub->door, hub->watched);
-    if (weft_now_ns() >= hub->deadline)
+    if (weft_now_ns() >= hub->deadline ||
+        (hub->deadline != UINT64_MAX && weft_door_barred(&hub->door)))
         give_up_waiting(hub);
     if (hub->end != UINT64_MAX)
         lose_the_silent(hub);

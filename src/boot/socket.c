@@ -113,8 +113,12 @@ weft_status weft_socket_listen(int *fd, const struct weft_root *root)
     if (listener < 0)
         return weft_err(WEFT_ERR_SYSTEM, "cannot listen at %s port %s: %s", root->host, root->port,
                         strerror(error));
-    *fd = listener;
-    return WEFT_OK;
+    const weft_status status = weft_socket_try(listener);
+    if (status == WEFT_OK)
+        *fd = listener;
+    else
+        close(listener);
+    return status;
 }
 
 weft_status weft_socket_inherit(int *fd, int inherited)
@@ -183,6 +187,7 @@ int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const c
 
     if (fault != 0) {
         *reason = gai_strerror(fault);
+        errno = 0;
         return -1;
     }
     for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
@@ -196,7 +201,29 @@ int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const c
     freeaddrinfo(list);
     if (fd < 0)
         *reason = strerror(error);
+    errno = error;
     return fd;
+}
+
+weft_status weft_socket_try(int listener)
+{
+    static const uint64_t patience = 10000000000; /* the kernel itself answers, at once */
+    union weft_address own;
+    socklen_t size = sizeof(own);
+    int error = 0;
+
+    if (getsockname(listener, &own.any, &size) != 0 || !weft_address_is_loopback(&own.any))
+        return WEFT_OK;
+    const int fd = socket(own.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const struct addrinfo to = {.ai_addr = &own.any, .ai_addrlen = size};
+    error = fd < 0 ? errno : connect_within(fd, &to, weft_now_ns() + patience);
+    if (fd >= 0)
+        close(fd);
+    return error == 0 ? WEFT_OK
+                      : weft_err(WEFT_ERR_SYSTEM,
+                                 "nobody can connect to this host's loopback interface: %s (is it "
+                                 "up? ip link set lo up)",
+                                 strerror(error));
 }
 
 bool weft_socket_send(int fd, const void *data, size_t bytes)

@@ -14,6 +14,9 @@
 
 /* A non-blocking listening socket at the root's own address. Errors: SYSTEM. */
 weft_status weft_socket_listen(int *fd, const struct weft_root *root);
+/* Whether who connects to a loopback address comes through. Errors: SYSTEM: that interface is down.
+ */
+weft_status weft_socket_try(int listener);
 
 /*
  * A non-blocking copy of an inherited listening socket, which itself stays open for a later
@@ -23,7 +26,7 @@ weft_status weft_socket_inherit(int *fd, int inherited);
 
 /*
  * One attempt at each address of the root, until the deadline; a blocking socket, or -1 with
- * *reason a text. Silent: the root may come later.
+ * *reason a text and errno, 0 if the name has no address. Silent: the root may come later.
  */
 int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const char **reason);
 

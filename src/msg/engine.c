@@ -152,7 +152,7 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
     case WEFT_MAIL_PIECE:
         return weft_msg_take_piece(m, process, head, text, payload);
     case WEFT_MAIL_CREDIT:
-        return m->peers[process].out.ring == NULL; /* far.c has looked at it */
+        return weft_far_credited(m, process, text);
     case WEFT_MAIL_RECALL:
         weft_msg_take_recall(m, process, text);
         return true;

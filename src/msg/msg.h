@@ -242,6 +242,8 @@ bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head h
                    const struct weft_mail_text *text, const void *payload);
 /* Tells the other side of room that it has again, if it is time to. */
 void weft_far_credit(struct weft_messages *m, int process);
+/* A process says how much it has taken. False: it cannot be. */
+bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text);
 /* The progress task's round: frames that were written to shadows, knocks. */
 bool weft_far_round(struct weft_job *job);
 /* Whether a receive of what process `peer` offers can be put into; then PUT goes to it. */

@@ -300,8 +300,8 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
 {
     struct weft_transfer *transfer = wanted(m, process, text);
 
-    if (transfer == NULL || transfer->device || m->peers[process].out.ring != NULL ||
-        process == m->job->numbers.process)
+    /* It may be that this process maps the other's memory, and not the other way round. */
+    if (transfer == NULL || transfer->device || !m->exposed || process == m->job->numbers.process)
         return false;
     transfer->key = text->data.region.key;
     memcpy(transfer->place, text->data.region.place, sizeof(transfer->place));

@@ -54,6 +54,8 @@ struct weft_net_events {
     void (*lingers)(void *context);
     /* From close: whether no process was lost, so that waiting for all makes sense; NULL: yes. */
     bool (*all_there)(void *context);
+    /* From close, with caps.closes_together: whether the sides of all have stopped; NULL: yes. */
+    bool (*all_stopped)(void *context);
 };
 
 struct weft_notice_kinds;
@@ -80,7 +82,8 @@ struct weft_net_caps {
     bool launched;         /* reaches only processes that its own launcher has started */
     bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
     bool lands_when_asked; /* without a flush `landed` comes late */
-    bool closes_together;  /* no process closes before the sides of all have stopped */
+    bool closes_together;  /* no process closes before the sides of all have stopped, unless the
+                              job has failed (all_stopped) */
     size_t address_bytes;  /* length of this process's address */
     size_t rows_bytes;     /* a put may be several rows of so many bytes in all; 0: one row */
     void *stage;    /* the network's own pinned memory, open.stage_bytes of it; NULL: none. Puts

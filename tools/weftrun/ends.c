@@ -1,6 +1,6 @@
 /*
- * ends.c - what is said when a process has ended: of the first that fails, also who had ended
- * before it, since the job may have missed them. And what is said when one is stopped, or goes on.
+ * ends.c - what is said when a process has ended: of the one that failed, also who had ended
+ * before, since the job may have missed them. And what is said when one is stopped, or goes on.
  */
 #include "weftrun.h"
 
@@ -10,7 +10,7 @@
 
 enum { LOG_NAME = 300 };
 
-static void say_ended_before(const struct job *job)
+void ended_before_text(const struct job *job, char text[END_BYTES])
 {
     int ended = 0, first = 0;
 
@@ -19,34 +19,30 @@ static void say_ended_before(const struct job *job)
             ended++;
             first = k;
         }
+    text[0] = 0;
     if (ended == 1)
-        complain("process %d had ended before, with status 0", first);
+        snprintf(text, END_BYTES, "process %d had ended before, with status 0", first);
     else if (ended > 1)
-        complain("process %d and %d more had ended before, with status 0", first, ended - 1);
+        snprintf(text, END_BYTES, "process %d and %d more had ended before, with status 0", first,
+                 ended - 1);
 }
 
-void say_end(const struct job *job, int k, int status, bool none_failed)
+void end_text(const struct job *job, int k, int status, char text[END_BYTES])
 {
     const struct process *process = &job->processes[k];
     const char *on = process->host != NULL ? " on " : "";
     const char *host = process->host != NULL ? process->host->name : "";
     const int pid = (int)process->pid;
-    const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const enum verbosity verbosity = job->options->verbosity;
-
-    if (verbosity == QUIET || (verbosity == NORMAL && (ok || !none_failed)))
-        return;
     char see[LOG_NAME] = "";
+
     if (job->options->output_dir != NULL && !job->options->prefix)
         snprintf(see, sizeof(see), "; see %s/process-%d.log", job->options->output_dir, k);
     if (WIFSIGNALED(status))
-        complain("process %d (pid %d%s%s) ended by signal %d (%s)%s", k, pid, on, host,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)), see);
+        snprintf(text, END_BYTES, "process %d (pid %d%s%s) ended by signal %d (%s)%s", k, pid, on,
+                 host, WTERMSIG(status), strsignal(WTERMSIG(status)), see);
     else
-        complain("process %d (pid %d%s%s) ended with status %d%s", k, pid, on, host,
-                 WEXITSTATUS(status), see);
-    if (verbosity == NORMAL)
-        say_ended_before(job);
+        snprintf(text, END_BYTES, "process %d (pid %d%s%s) ended with status %d%s", k, pid, on,
+                 host, WEXITSTATUS(status), see);
 }
 
 /* A process that somebody stops looks like a job that hangs: say so. */

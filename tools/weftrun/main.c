@@ -329,7 +329,7 @@ int main(int argc, char **argv)
                                      "PROGRAM [ARGUMENT...]",
                                      "Runs a weft program as a job of N processes, on this host or "
                                      "on those of --host. "
-                                     "The status is that of the first process that fails; "
+                                     "The status is that of the process that failed; "
                                      "128 plus the signal if a signal ended it.",
                                      NULL,
                                      NULL,

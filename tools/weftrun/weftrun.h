@@ -219,9 +219,10 @@ bool output_failed(void);
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);
 
-/* Says how the k-th process has ended, if that is to be said. It still counts as running.
- * none_failed: before it. */
-void say_end(const struct job *job, int k, int status, bool none_failed);
+/* How the k-th process has ended (status of wait); and who is not running any more, or "". */
+enum { END_BYTES = 480 }; /* what complain has room for */
+void end_text(const struct job *job, int k, int status, char text[END_BYTES]);
+void ended_before_text(const struct job *job, char text[END_BYTES]);
 
 /* A child has been stopped, or goes on (status of wait): says so if it is a process of the job. */
 void say_stop(const struct job *job, pid_t pid, int status);

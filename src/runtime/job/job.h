@@ -67,6 +67,7 @@ struct weft_job {
     struct weft_process *processes;
     uint32_t number;            /* of the jobs that this process has opened */
     bool one_address_space;     /* processes are threads of this one */
+    bool together;              /* those of one node may map each other's memory (site.h) */
     uint32_t forks;             /* weft_forks when the job was opened */
     bool threads;               /* any thread of the program may make host calls; else this: */
     pthread_t thread;           /* the one that opened it */
