@@ -151,7 +151,7 @@ WEFT_INLINE uint32_t weft_element_widen(uint32_t bits, uint32_t type)
 /* Of F32, to nearest even. */
 WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
 {
-    const uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    const uint32_t rest = bits & 0x7fffffff;
 
     if (rest > 0x7f800000)
         return 0x7fff;
@@ -162,6 +162,7 @@ WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(__uint_as_float(bits)));
     return half;
 #else
+    const uint32_t sign = bits >> 16 & 0x8000;
     float value;
     if (rest >= 0x477ff000) /* rounds to 2^16, or is more */
         return sign | 0x7c00;

@@ -1,0 +1,144 @@
+/*
+ * ccl/call.h - one call in one column: by words or by pieces, with code for 2, 4 or 8 members.
+ */
+#ifndef WEFT_CCL_CALL_H
+#define WEFT_CCL_CALL_H
+
+#include "ccl/pieces.h"
+#include "ccl/words.h"
+
+/* The calls: name in capitals, of the host program, in a kernel. */
+#define WEFT_CCL_MAP(X)                                                                            \
+    X(BARRIER, "weft_ccl_barrier", "weft_column_barrier")                                          \
+    X(ALLREDUCE, "weft_ccl_allreduce", "weft_column_allreduce")                                    \
+    X(REDUCE, "weft_ccl_reduce", "weft_column_reduce")                                             \
+    X(REDUCE_SCATTER, "weft_ccl_reduce_scatter", "weft_column_reduce_scatter")                     \
+    X(ALLGATHER, "weft_ccl_allgather", "weft_column_allgather")                                    \
+    X(ALLTOALL, "weft_ccl_alltoall", "weft_column_alltoall")                                       \
+    X(BROADCAST, "weft_ccl_broadcast", "weft_column_broadcast")
+
+/* Why the arguments of a call are none; NULL: they are. */
+WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const void *source,
+                                       const void *target, uint64_t count, int type, int operation,
+                                       int root)
+{
+    const bool taken = what != WEFT_CCL_BARRIER;
+
+    if (type < 0 || operation < 0 || !weft_element_exists((uint32_t)type, (uint32_t)operation))
+        return "there is no such type, or operation of it";
+    if (root < 0 || root >= members)
+        return "the root is no member";
+    if (count >> 46 != 0)
+        return "there are too many elements";
+    if (taken && count != 0 && (source == NULL || target == NULL))
+        return "there is no memory";
+    if ((((uintptr_t)source | (uintptr_t)target) & (weft_element_bytes((uint32_t)type) - 1)) != 0)
+        return "memory is not aligned to the type";
+    return NULL;
+}
+
+/* Of a vector, the bytes that each of so many columns has: the last ones may have less. */
+WEFT_INLINE uint64_t weft_ccl_each(uint64_t bytes, uint32_t columns)
+{
+    return ((bytes + 15) / 16 + columns - 1) / columns * 16;
+}
+
+/* Bytes that a member sends in a column: what decides how the call goes. */
+WEFT_INLINE bool weft_ccl_is_few(const struct weft_ccl_view *view, uint64_t bytes)
+{
+    return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 1) <= view->few;
+}
+
+/* How a call's blocks lie: one at the source, or the target, or one for each member. */
+WEFT_INLINE void weft_ccl_spread(struct weft_ccl_call *call, uint64_t block)
+{
+    call->from_apart =
+        call->what == WEFT_CCL_REDUCE_SCATTER || call->what == WEFT_CCL_ALLTOALL ? block : 0;
+    call->to_apart =
+        call->what == WEFT_CCL_ALLGATHER || call->what == WEFT_CCL_ALLTOALL ? block : 0;
+}
+
+WEFT_INLINE struct weft_ccl_call weft_ccl_call_of(uint32_t what, const void *source, void *target,
+                                                  uint64_t count, uint32_t type, uint32_t operation,
+                                                  uint32_t root)
+{
+    struct weft_ccl_call call;
+
+    call.source = (const unsigned char *)source;
+    call.target = (unsigned char *)target;
+    call.head = weft_ccl_head(what, type, operation, root, count);
+    call.bytes = count * weft_element_bytes(type);
+    call.what = (uint8_t)what;
+    call.type = (uint8_t)type;
+    call.operation = (uint8_t)operation;
+    call.root = (uint8_t)root;
+    weft_ccl_spread(&call, call.bytes);
+    return call;
+}
+
+/* In one column, of those which have `each` bytes of every block. */
+WEFT_INLINE void weft_ccl_cut(struct weft_ccl_call *call, uint64_t each, uint32_t column)
+{
+    const uint64_t at = each * column < call->bytes ? each * column : call->bytes;
+
+    call->source += at;
+    call->target += at;
+    call->bytes = call->bytes - at < each ? call->bytes - at : each;
+}
+
+/* What a launched kernel is given. */
+struct weft_ccl_launch {
+    struct weft_ccl_view view;
+    struct weft_ccl_call call; /* of all columns */
+    uint64_t each;
+};
+
+/* most: no fewer than members, known where this is compiled, as `few` is. All threads of a block.
+ * False: it has failed. */
+WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view, uint32_t column,
+                              const struct weft_ccl_call *call, uint32_t movers, const int32_t most,
+                              const bool few)
+{
+    struct weft_column c;
+    bool good;
+
+    if (!weft_column_begin(&c, self, view, column, call->head, movers))
+        return false;
+    if (few)
+        good = weft_words_call(&c, call, most);
+    else
+        good = weft_pieces_call(&c, call, most);
+    return weft_column_end(&c, good);
+}
+
+/* A GPU has registers for all members' words: code for few members leaves room for more threads. */
+#ifdef __CUDACC__
+#define WEFT_CCL_MOSTS(X) X(2) X(4) X(8)
+#else
+#define WEFT_CCL_MOSTS(X) X(8)
+#endif
+#define WEFT_CCL_RUN(most)                                                                         \
+    WEFT_COLD bool weft_ccl_run_##most(weft_self *self, const struct weft_ccl_view *view,          \
+                                       uint32_t column, const struct weft_ccl_call *call,          \
+                                       uint32_t movers)                                            \
+    {                                                                                              \
+        if (weft_ccl_is_few(view, call->bytes))                                                    \
+            return weft_ccl_run(self, view, column, call, movers, most, true);                     \
+        return weft_ccl_run(self, view, column, call, movers, most, false);                        \
+    }
+WEFT_CCL_MOSTS(WEFT_CCL_RUN)
+#undef WEFT_CCL_RUN
+
+WEFT_INLINE bool weft_ccl_run_any(weft_self *self, const struct weft_ccl_view *view,
+                                  uint32_t column, const struct weft_ccl_call *call,
+                                  uint32_t movers)
+{
+#define WEFT_CCL_RUN(most)                                                                         \
+    if (view->members <= (most))                                                                   \
+        return weft_ccl_run_##most(self, view, column, call, movers);
+    WEFT_CCL_MOSTS(WEFT_CCL_RUN)
+#undef WEFT_CCL_RUN
+    return false;
+}
+
+#endif
