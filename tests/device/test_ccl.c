@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLS = 300, MOST = 40000, GUARD = 64 };
+enum { CALLS = 1200, MOST = 40000, GUARD = 64 };
 
 struct place {
     struct test_env *env;

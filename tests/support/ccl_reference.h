@@ -239,7 +239,7 @@ WEFT_DEVICE_FN size_t ccl_source_in(const struct ccl_call *call, int me)
     return call->what == ALLGATHER ? (size_t)me * call->count : 0;
 }
 
-WEFT_DEVICE_FN size_t ccl_target_in(const struct ccl_call *call, int me)
+WEFT_DEVICE_FN inline size_t ccl_target_in(const struct ccl_call *call, int me)
 {
     return call->what == SCATTER ? (size_t)me * call->count : 0;
 }
