@@ -104,7 +104,7 @@ void blocks(graphs_place *place, size_t most)
 }
 
 /* Each block has a vector of its own. */
-__global__ void __launch_bounds__(512) columns_kernel(const weft_ccl_view *view, float *source,
+__global__ void __launch_bounds__(512, 1) columns_kernel(const weft_ccl_view *view, float *source,
                                                       float *target, size_t count, int repeats)
 {
     const size_t at = (size_t)blockIdx.x * count;

@@ -48,13 +48,13 @@ struct weft_ccl_flag {
     uint64_t piece, unused[15];
 };
 
-/* What a column keeps from call to call, in its member's own memory. */
+/* What a column keeps from call to call, in its member's own memory; loaded at once. */
 struct weft_ccl_counters {
     uint64_t words;  /* steps of flagged words; the lower half is the flag, and never 0 */
     uint64_t pieces; /* steps of pieces */
+    uint64_t calls;
     uint32_t broken; /* a call has failed: no other begins */
     uint32_t unused;
-    uint64_t calls;
 };
 
 /* Of a call that waits for a member, or has failed by it; in host memory. Each word by itself. */

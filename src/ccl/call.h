@@ -100,42 +100,47 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
                               const bool few)
 {
     struct weft_column c;
-    bool good;
+    const bool whole = weft_column_begin(&c, self, view, column, call->head, movers);
+    const bool good = few     ? weft_words_call(&c, call, whole, most)
+                      : whole ? weft_pieces_call(&c, call, most)
+                              : false;
 
-    if (!weft_column_begin(&c, self, view, column, call->head, movers))
-        return false;
-    if (few)
-        good = weft_words_call(&c, call, most);
-    else
-        good = weft_pieces_call(&c, call, most);
-    return weft_column_end(&c, good);
+    return good && weft_column_end(&c);
 }
 
-/* A GPU has registers for all members' words: code for few members leaves room for more threads. */
+/*
+ * By the ways of its own size and number of members, each of which is compiled by itself: a GPU
+ * has registers for the words of all members, and one way must not pay for another.
+ */
 #ifdef __CUDACC__
 #define WEFT_CCL_MOSTS(X) X(2) X(4) X(8)
 #else
 #define WEFT_CCL_MOSTS(X) X(8)
 #endif
-#define WEFT_CCL_RUN(most)                                                                         \
-    WEFT_COLD bool weft_ccl_run_##most(weft_self *self, const struct weft_ccl_view *view,          \
-                                       uint32_t column, const struct weft_ccl_call *call,          \
-                                       uint32_t movers)                                            \
+#define WEFT_CCL_WAY(name, most, few)                                                              \
+    WEFT_COLD bool name##_##most(weft_self *self, const struct weft_ccl_view *view,                \
+                                 uint32_t column, const struct weft_ccl_call *call,                \
+                                 uint32_t movers)                                                  \
     {                                                                                              \
-        if (weft_ccl_is_few(view, call->bytes))                                                    \
-            return weft_ccl_run(self, view, column, call, movers, most, true);                     \
-        return weft_ccl_run(self, view, column, call, movers, most, false);                        \
+        return weft_ccl_run(self, view, column, call, movers, most, few);                          \
     }
-WEFT_CCL_MOSTS(WEFT_CCL_RUN)
-#undef WEFT_CCL_RUN
+#define WEFT_CCL_WAYS_OF(most)                                                                     \
+    WEFT_CCL_WAY(weft_words_run, most, true)                                                       \
+    WEFT_CCL_WAY(weft_pieces_run, most, false)
+WEFT_CCL_MOSTS(WEFT_CCL_WAYS_OF)
+#undef WEFT_CCL_WAY
+#undef WEFT_CCL_WAYS_OF
 
 WEFT_INLINE bool weft_ccl_run_any(weft_self *self, const struct weft_ccl_view *view,
                                   uint32_t column, const struct weft_ccl_call *call,
                                   uint32_t movers)
 {
+    const bool few = weft_ccl_is_few(view, call->bytes);
+
 #define WEFT_CCL_RUN(most)                                                                         \
     if (view->members <= (most))                                                                   \
-        return weft_ccl_run_##most(self, view, column, call, movers);
+        return few ? weft_words_run_##most(self, view, column, call, movers)                       \
+                   : weft_pieces_run_##most(self, view, column, call, movers);
     WEFT_CCL_MOSTS(WEFT_CCL_RUN)
 #undef WEFT_CCL_RUN
     return false;

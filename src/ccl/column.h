@@ -37,13 +37,16 @@ struct weft_column {
     uint64_t offset;                  /* of the part */
     uint64_t words, pieces, calls, head;
     int32_t members, me;
-    uint32_t mover, movers; /* this thread among those that move data; not below: it does not */
+    uint32_t mover, movers; /* this thread among those that move data */
     int32_t first, apart;   /* the members that it tells and hears */
 };
 
+/* A thread that moves no data: beyond the end of all loops. */
+enum { WEFT_CCL_NO_MOVER = 0x07ffffff };
+
 /* Members that this thread tells and hears. */
 #define WEFT_CCL_HEARD(c, m) for (int32_t m = (c)->first; m < (c)->members; m += (c)->apart)
-/* All others, the next one first, so that not all send to one; then, if so, itself. */
+/* All others, the next one first, so that not all send to one. */
 #define WEFT_CCL_OTHERS(c, m)                                                                      \
     WEFT_ROLLED                                                                                    \
     for (int32_t m##_k = 1, m = weft_column_next(c, (c)->me); m##_k < (c)->members;                \
@@ -105,7 +108,20 @@ WEFT_INLINE bool weft_column_all(bool good)
     return __syncthreads_and(good) != 0;
 }
 
-#else
+/* This thread of its block; the last warp of several threads tells and hears. */
+WEFT_INLINE uint32_t weft_column_thread(void)
+{
+    return threadIdx.x;
+}
+
+WEFT_INLINE uint32_t weft_column_threads(void)
+{
+    return blockDim.x;
+}
+
+enum { WEFT_CCL_LANES = 32 };
+
+#elif !defined(WEFT_CCL_BLOCK) /* a test that defines it plays a block of several threads */
 
 static inline bool weft_column_wait(const struct weft_column *c, uint32_t *rounds, int32_t member)
 {
@@ -122,6 +138,18 @@ static inline bool weft_column_all(bool good)
 {
     return good;
 }
+
+static inline uint32_t weft_column_thread(void)
+{
+    return 0;
+}
+
+static inline uint32_t weft_column_threads(void)
+{
+    return 1;
+}
+
+enum { WEFT_CCL_LANES = 1 };
 
 #endif
 
@@ -142,31 +170,35 @@ WEFT_INLINE bool weft_column_begin(struct weft_column *c, weft_self *self,
     c->own = view->room[c->me] + c->offset;
     c->head = head;
     c->movers = movers;
+    c->mover = weft_column_thread() < movers ? weft_column_thread() : (uint32_t)WEFT_CCL_NO_MOVER;
+    const uint32_t warp = (weft_column_threads() - 1) / WEFT_CCL_LANES * WEFT_CCL_LANES;
+    c->first = weft_column_thread() < warp ? (int32_t)WEFT_CCL_MEMBERS
+                                           : (int32_t)(weft_column_thread() - warp);
+    c->apart = (int32_t)(weft_column_threads() - warp);
 #ifdef __CUDACC__
-    const uint32_t warp = (blockDim.x - 1) & ~31u; /* the last one tells and hears */
-    c->mover = threadIdx.x;
-    c->first = threadIdx.x < warp ? WEFT_CCL_MEMBERS : (int32_t)(threadIdx.x - warp);
-    c->apart = (int32_t)(blockDim.x - warp);
+    const ulonglong2 steps = *(const ulonglong2 *)counters; /* both loads under way at once */
+    const ulonglong2 rest = *((const ulonglong2 *)counters + 1);
+    c->words = steps.x;
+    c->pieces = steps.y;
+    c->calls = rest.x + 1;
+    return (uint32_t)rest.y == 0;
 #else
-    c->mover = 0;
-    c->first = 0;
-    c->apart = 1;
-#endif
     c->words = counters->words;
     c->pieces = counters->pieces;
     c->calls = counters->calls + 1;
-    return *(volatile uint32_t *)&counters->broken == 0;
+    return counters->broken == 0;
+#endif
 }
 
-/* After a barrier of the block. good: the call has been made. */
-WEFT_INLINE bool weft_column_end(const struct weft_column *c, bool good)
+/* After a barrier of the block. */
+WEFT_INLINE bool weft_column_end(const struct weft_column *c)
 {
     if (c->mover == 0) {
         c->counters->words = c->words;
         c->counters->pieces = c->pieces;
         c->counters->calls = c->calls;
     }
-    return good;
+    return true;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------

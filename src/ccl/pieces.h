@@ -78,7 +78,7 @@ WEFT_INLINE unsigned char *weft_pieces_at(const struct weft_column *c, unsigned 
 
 /* Wides that a thread loads before it uses them: of one vector, of each of `most` members. */
 enum { WEFT_PIECES_DEEP = 4 };
-#define WEFT_PIECES_DEEP_OF(most) ((most) >= 8 ? 1 : 8 / (most))
+#define WEFT_PIECES_DEEP_OF(most) ((most) >= 4 ? 1 : 4 / (most))
 
 /* Bytes of a block into a buffer. */
 WEFT_INLINE void weft_pieces_fill(const struct weft_column *c, unsigned char *buffer,

@@ -7,22 +7,30 @@
 
 #include "ccl/step.h"
 
-/* `bytes` at `at` of each block. most: no fewer than members. */
-WEFT_INLINE void weft_words_send(const struct weft_column *c, const struct weft_ccl_call *call,
-                                 uint64_t at, uint32_t words, const int32_t most)
+/* Word i from `at` on of each block that is given. most: no fewer than members. */
+WEFT_INLINE void weft_words_load(const struct weft_column *c, const struct weft_ccl_call *call,
+                                 uint64_t at, uint32_t i, const int32_t most, uint64_t data[])
 {
-    for (uint32_t i = c->mover; i < words; i += c->movers) {
-        uint64_t data[WEFT_CCL_MEMBERS];
-        WEFT_UNROLL
-        for (int32_t m = 0; m < most; m++) /* all loads are under way before the first store */
-            if (m < c->members && (m == 0 || call->from_apart != 0))
-                data[m] = weft_ccl_load(call->source + (uint64_t)m * call->from_apart, at + 8 * i,
-                                        call->bytes);
+    WEFT_UNROLL
+    for (int32_t m = 0; m < most; m++)
+        if (m < c->members && (m == 0 || call->from_apart != 0))
+            data[m] = weft_ccl_load(call->source + (uint64_t)m * call->from_apart, at + 8 * i,
+                                    call->bytes);
+}
+
+/* `words` of each block. data: this thread's first ones. */
+WEFT_INLINE void weft_words_send(const struct weft_column *c, const struct weft_ccl_call *call,
+                                 uint64_t at, uint32_t words, const int32_t most, uint64_t data[])
+{
+    for (uint32_t i = c->mover; i < words;) {
         WEFT_UNROLL
         for (int32_t m = 0; m < most; m++)
             if (m < c->members && weft_ccl_gives(call, c->me, m))
                 weft_words_write(weft_words_at(c, weft_column_room(c, m), c->me) + i,
                                  call->from_apart != 0 ? data[m] : data[0], c->words);
+        i += c->movers;
+        if (i < words)
+            weft_words_load(c, call, at, i, most, data);
     }
 }
 
@@ -108,29 +116,39 @@ WEFT_INLINE bool weft_words_take(const struct weft_column *c, const struct weft_
     return true;
 }
 
-/* All of a call that is few. */
-WEFT_INLINE bool weft_words_call(struct weft_column *c, const struct weft_ccl_call *call,
-                                 const int32_t most)
+WEFT_INLINE uint32_t weft_words_of(const struct weft_ccl_call *call, uint64_t at)
 {
-    uint64_t at = 0;
-    bool good;
+    const uint64_t left = call->bytes - at;
+    return (uint32_t)((left < WEFT_CCL_STEP ? left : (uint64_t)WEFT_CCL_STEP) + 7) / 8;
+}
 
-    do {
-        const uint64_t bytes =
-            call->bytes - at < WEFT_CCL_STEP ? call->bytes - at : (uint64_t)WEFT_CCL_STEP;
-        const uint32_t words = (uint32_t)(bytes + 7) / 8;
+/* All of a call that is few. whole: no call of the column has failed. */
+WEFT_INLINE bool weft_words_call(struct weft_column *c, const struct weft_ccl_call *call,
+                                 bool whole, const int32_t most)
+{
+    uint64_t at = 0, data[WEFT_CCL_MEMBERS];
+    uint32_t words = weft_words_of(call, 0);
+
+    if (c->mover < words) /* while the counters are on their way */
+        weft_words_load(c, call, 0, c->mover, most, data);
+    if (!whole)
+        return false;
+    for (;;) {
         if (!weft_step_next(c))
             return false;
         weft_words_tell(c, call->what);
-        if (words != 0)
-            weft_words_send(c, call, at, words, most);
-        good = weft_words_hear(c, call->what);
-        if (good && words != 0)
-            good = weft_words_take(c, call, at, words, most);
-        good = weft_column_all(good);
-        at += bytes;
-    } while (good && at < call->bytes);
-    return good;
+        weft_words_send(c, call, at, words, most, data);
+        bool good = weft_words_hear(c, call->what);
+        good = good && weft_words_take(c, call, at, words, most);
+        if (!weft_column_all(good))
+            return false;
+        at += WEFT_CCL_STEP;
+        if (at >= call->bytes)
+            return true;
+        words = weft_words_of(call, at);
+        if (c->mover < words)
+            weft_words_load(c, call, at, c->mover, most, data);
+    }
 }
 
 #endif
