@@ -241,7 +241,7 @@ WEFT_INLINE uint64_t weft_ccl_load(const unsigned char *from, uint64_t at, uint6
 {
     if (at + 8 <= bytes && ((uintptr_t)from & 7) == 0)
         return *(const uint64_t *)(const void *)(from + at);
-    return weft_ccl_load_odd(from, at, bytes).word[0];
+    return weft_ccl_load_odd(from, at, at + 8 < bytes ? at + 8 : bytes).word[0];
 }
 
 WEFT_INLINE void weft_ccl_store(unsigned char *to, uint64_t at, uint64_t bytes, uint64_t word)

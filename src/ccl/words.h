@@ -100,11 +100,11 @@ WEFT_INLINE bool weft_words_take(const struct weft_column *c, const struct weft_
     }
 #else
     fenv_t callers;
-    for (uint32_t i = 0; i < words; i++)
+    for (uint32_t i = c->mover; i < words; i += c->movers)
         if (!weft_words_await(c, only, i, most, data))
             return false;
     weft_exact_begin(&callers); /* in which nothing waits */
-    for (uint32_t i = 0; i < words; i++) {
+    for (uint32_t i = c->mover; i < words; i += c->movers) {
         weft_words_await(c, only, i, most, data);
         weft_words_finish(c, call, takes, at + 8 * i, data, most);
     }
