@@ -9,11 +9,11 @@
  *     cudaStreamSynchronize(stream);
  *     status = weft_ccl_check(ccl);
  *
- * Every member makes the same calls in the same order, on one stream at a time, or on streams that
- * the program orders; one thread at a time for one ccl. A call gives the stream one kernel, may be
- * captured, and does not block. Its memory is the call's until the stream has passed it; then the
- * target is complete, and visible to later work of the stream. stream: a cudaStream_t, or NULL for
- * CUDA's default one; not used on the CPU device.
+ * Every member makes the same calls in the same order (of sends and receives, the two members), on
+ * one stream at a time, or on streams that the program orders; one thread at a time for one ccl. A
+ * call gives the stream one kernel, may be captured, and does not block. Its memory is the call's
+ * until the stream has passed it; then the target is complete, and visible to later work of the
+ * stream. stream: a cudaStream_t, or NULL for CUDA's default one; not used on the CPU device.
  *
  * Memory is this device's (on the CPU device: any) and aligned to the type. A source may be its
  * target, or where that part of the target lies that it becomes; else they do not overlap. A count
@@ -90,9 +90,32 @@ WEFT_API weft_status weft_ccl_allgather(weft_ccl *ccl, const void *source, void 
 /* source: count elements for each member; target: those of each for this one; in their order. */
 WEFT_API weft_status weft_ccl_alltoall(weft_ccl *ccl, const void *source, void *target,
                                        size_t count, weft_type type, void *stream);
+/*
+ * The same with blocks of any sizes, one behind the other: source_counts[i] elements for member i,
+ * target_counts[i] of member i. Both are read before the call returns. MISMATCH: two members give
+ * one block different sizes.
+ */
+WEFT_API weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source,
+                                             const size_t source_counts[], void *target,
+                                             const size_t target_counts[], weft_type type,
+                                             void *stream);
 /* count elements at data of the root arrive at data of all others. */
 WEFT_API weft_status weft_ccl_broadcast(weft_ccl *ccl, int root, void *data, size_t count,
                                         weft_type type, void *stream);
+/*
+ * Of two members alone, no other takes part: count elements from one to the other. They may lie in
+ * buffers of the receiver's before it asks for them, some MiB at most; beyond that a send waits for
+ * its receive. What two members give the other at once, or what goes round a ring, is therefore one
+ * call: weft_ccl_exchange sends to one member (-1: to none) and receives from one. Between two
+ * members, sends and receives meet in their order. MISMATCH: counts or types differ.
+ */
+WEFT_API weft_status weft_ccl_send(weft_ccl *ccl, int to, const void *source, size_t count,
+                                   weft_type type, void *stream);
+WEFT_API weft_status weft_ccl_receive(weft_ccl *ccl, int from, void *target, size_t count,
+                                      weft_type type, void *stream);
+WEFT_API weft_status weft_ccl_exchange(weft_ccl *ccl, int to, const void *source,
+                                       size_t source_count, int from, void *target,
+                                       size_t target_count, weft_type type, void *stream);
 /* The stream goes on when all members' streams have come here, and sees what these did before. */
 WEFT_API weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream);
 

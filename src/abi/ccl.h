@@ -16,10 +16,11 @@
 #include <assert.h>
 
 enum {
-    WEFT_CCL_MEMBERS = 8,   /* at most */
-    WEFT_CCL_STEP = 8192,   /* bytes that a step of flagged words moves from each to each */
-    WEFT_CCL_PIECE = 32768, /* bytes of a buffer, of which at most so many are used */
-    WEFT_CCL_DEPTH = 4,     /* buffers for what one member sends in one phase */
+    WEFT_CCL_MEMBERS = 8,       /* at most */
+    WEFT_CCL_STEP = 8192,       /* bytes that a step of flagged words moves from each to each */
+    WEFT_CCL_PIECE = 32768,     /* bytes of a buffer, of which at most so many are used */
+    WEFT_CCL_PAIR_COLUMNS = 16, /* that exchanges of pairs have, at most */
+    WEFT_CCL_DEPTH = 4,         /* buffers for what one member sends in one phase */
     WEFT_CCL_THREADS = 512, /* that move data in a launched kernel; a warp more tells and hears */
     WEFT_CCL_EACH = 4096    /* bytes for which a call has a column more */
 };
@@ -33,7 +34,9 @@ enum weft_ccl_what {
     WEFT_CCL_REDUCE_SCATTER,
     WEFT_CCL_ALLGATHER,
     WEFT_CCL_ALLTOALL,
-    WEFT_CCL_BROADCAST
+    WEFT_CCL_BROADCAST,
+    WEFT_CCL_ALLTOALL_SIZES,
+    WEFT_CCL_EXCHANGE
 };
 
 /* What all members must agree on, as a head carries it. count: below 2^50. */
@@ -46,6 +49,19 @@ WEFT_INLINE uint64_t weft_ccl_head(uint32_t what, uint32_t type, uint32_t operat
 /* The number of a sender's last piece, in a line of its own. */
 struct weft_ccl_flag {
     uint64_t piece, unused[15];
+};
+
+/*
+ * Between two members alone, in the receiver's room by sender: the number of the last piece that is
+ * there, and the head of its call; and in the sender's by receiver: of the last that was read.
+ */
+struct weft_ccl_pair_line {
+    uint64_t piece, head, unused[14];
+};
+
+/* What a column keeps of another member, in its member's own memory: pieces sent and received. */
+struct weft_ccl_pair {
+    uint64_t sent, received;
 };
 
 /* What a column keeps from call to call, in its member's own memory; loaded at once. */
@@ -70,14 +86,17 @@ struct weft_ccl_view {
     uint32_t few;   /* a call that sends at most so many bytes in a column goes by flagged words */
     uint32_t piece; /* bytes of a piece */
     uint32_t unused;
+    uint64_t pairs, pair_part; /* where those of pairs are in a room, and bytes of a column's */
     uint64_t heads, flags, pieces, part;   /* offsets, and bytes of a part */
     unsigned char *room[WEFT_CCL_MEMBERS]; /* of each member, as it is mapped here */
     struct weft_ccl_counters *counters;    /* by column */
+    struct weft_ccl_pair *pair;            /* by column and member */
     const uint32_t *stop;                  /* not 0: the job has failed */
     struct weft_ccl_trouble *trouble;      /* by column and member */
 };
 
 static_assert(sizeof(struct weft_ccl_flag) == 128, "senders share no line");
+static_assert(sizeof(struct weft_ccl_pair_line) == 128, "nor do pairs");
 static_assert(sizeof(struct weft_ccl_counters) == 32, "counters are read at once");
 
 /* Fills in the offsets; returns the bytes of a room's columns. */
@@ -89,7 +108,12 @@ static inline uint64_t weft_ccl_lay_out(struct weft_ccl_view *view)
     view->flags = view->heads + (2 * members * sizeof(struct weft_ring_line) + 127) / 128 * 128;
     view->pieces = view->flags + members * sizeof(struct weft_ccl_flag);
     view->part = view->pieces + phases * WEFT_CCL_DEPTH * members * WEFT_CCL_PIECE;
-    return view->part * (uint64_t)view->columns;
+    view->pairs = view->part * (uint64_t)view->columns;
+    view->pair_part =
+        members * (2 * sizeof(struct weft_ccl_pair_line) + WEFT_CCL_DEPTH * WEFT_CCL_PIECE);
+    return view->pairs + view->pair_part * (uint64_t)(view->columns < WEFT_CCL_PAIR_COLUMNS
+                                                          ? view->columns
+                                                          : (int32_t)WEFT_CCL_PAIR_COLUMNS);
 }
 
 #endif

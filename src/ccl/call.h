@@ -4,7 +4,8 @@
 #ifndef WEFT_CCL_CALL_H
 #define WEFT_CCL_CALL_H
 
-#include "ccl/pieces.h"
+#include "ccl/pairs.h"
+#include "ccl/sizes.h"
 #include "ccl/words.h"
 
 /* The calls: name in capitals, of the host program, in a kernel. */
@@ -15,7 +16,9 @@
     X(REDUCE_SCATTER, "weft_ccl_reduce_scatter", "weft_column_reduce_scatter")                     \
     X(ALLGATHER, "weft_ccl_allgather", "weft_column_allgather")                                    \
     X(ALLTOALL, "weft_ccl_alltoall", "weft_column_alltoall")                                       \
-    X(BROADCAST, "weft_ccl_broadcast", "weft_column_broadcast")
+    X(BROADCAST, "weft_ccl_broadcast", "weft_column_broadcast")                                    \
+    X(ALLTOALL_SIZES, "weft_ccl_alltoall_sizes", "weft_column_?")                                  \
+    X(EXCHANGE, "weft_ccl_exchange", "weft_column_?")
 
 /* Why the arguments of a call are none; NULL: they are. */
 WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const void *source,
@@ -35,12 +38,6 @@ WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const voi
     if ((((uintptr_t)source | (uintptr_t)target) & (weft_element_bytes((uint32_t)type) - 1)) != 0)
         return "memory is not aligned to the type";
     return NULL;
-}
-
-/* Of a vector, the bytes that each of so many columns has: the last ones may have less. */
-WEFT_INLINE uint64_t weft_ccl_each(uint64_t bytes, uint32_t columns)
-{
-    return ((bytes + 15) / 16 + columns - 1) / columns * 16;
 }
 
 /* Bytes that a member sends in a column: what decides how the call goes. */
@@ -91,6 +88,10 @@ struct weft_ccl_launch {
     struct weft_ccl_view view;
     struct weft_ccl_call call; /* of all columns */
     uint64_t each;
+    union {
+        struct weft_ccl_sizes sizes;       /* of ALLTOALL_SIZES */
+        struct weft_ccl_exchange exchange; /* of EXCHANGE */
+    } more;
 };
 
 /* most: no fewer than members, known where this is compiled, as `few` is. All threads of a block.
@@ -104,6 +105,22 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
     const bool good = few     ? weft_words_call(&c, call, whole, most)
                       : whole ? weft_pieces_call(&c, call, most)
                               : false;
+
+    return good && weft_column_end(&c);
+}
+
+/* ALLTOALL_SIZES and EXCHANGE, in one of so many columns. False: it has failed. */
+WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_view *view,
+                                   uint32_t column, uint32_t columns,
+                                   const struct weft_ccl_launch *launch, uint32_t movers,
+                                   const bool sizes)
+{
+    const struct weft_ccl_call *const call = &launch->call;
+    struct weft_column c;
+    const bool whole = weft_column_begin(&c, self, view, column, call->head, movers);
+    const bool good = !whole  ? false
+                      : sizes ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
+                              : weft_pair_call(&c, call, &launch->more.exchange, column);
 
     return good && weft_column_end(&c);
 }

@@ -9,8 +9,8 @@
 #include "abi/ccl.h"
 #include "weft/ccl.h"
 
-/* Kernels by way and most members: 2, 4 and 8 by words, then by pieces. */
-enum { WEFT_CCL_WAYS = 3 };
+/* Kernels by way and most members: 2, 4 and 8 by words, then by pieces; then the others. */
+enum { WEFT_CCL_WAYS = 3, WEFT_CCL_SIZES = 6, WEFT_CCL_PAIRS = 7 };
 
 struct weft_ccl {
     struct weft_job *job;

@@ -27,3 +27,14 @@ CALL(words, 8, true)
 CALL(pieces, 2, false)
 CALL(pieces, 4, false)
 CALL(pieces, 8, false)
+
+#define CALL_MORE(name, sizes)                                                                     \
+    KERNEL __launch_bounds__(WEFT_CCL_THREADS + 32)                                                \
+        weft_ccl_##name(const __grid_constant__ struct weft_ccl_launch launch)                     \
+    {                                                                                              \
+        weft_ccl_run_more(NULL, &launch.view, blockIdx.x, gridDim.x, &launch, blockDim.x - 32,     \
+                          sizes);                                                                  \
+    }
+
+CALL_MORE(sizes, true)
+CALL_MORE(pairs, false)

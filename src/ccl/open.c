@@ -40,8 +40,8 @@ static weft_status find_group(weft_job *job, weft_comm group, struct weft_ccl_vi
 static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
 {
     static const char *const names[WEFT_DEVICE_KERNELS + 1] = {
-        "weft_ccl_words_2",  "weft_ccl_words_4",  "weft_ccl_words_8",
-        "weft_ccl_pieces_2", "weft_ccl_pieces_4", "weft_ccl_pieces_8"};
+        "weft_ccl_words_2",  "weft_ccl_words_4",  "weft_ccl_words_8", "weft_ccl_pieces_2",
+        "weft_ccl_pieces_4", "weft_ccl_pieces_8", "weft_ccl_sizes",   "weft_ccl_pairs"};
     struct weft_job *const job = ccl->job;
     struct weft_ccl_view *const view = &ccl->view;
     const struct weft_config *const config = &job->config;
@@ -49,7 +49,8 @@ static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
     const size_t columns = (size_t)view->columns;
     const uint64_t all = weft_ccl_lay_out(view);
 
-    *bytes = all + columns * sizeof(*view->counters) + sizeof(*view);
+    *bytes = all + columns * (sizeof(*view->counters) + WEFT_CCL_MEMBERS * sizeof(*view->pair)) +
+             sizeof(*view);
     view->few = (uint32_t)config->ccl_words;
     view->piece = (uint32_t)config->ccl_piece & ~15u;
     view->stop = &job->space.state.signals->stop;
@@ -60,7 +61,8 @@ static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
     if (ccl->room == NULL || view->trouble == NULL)
         return WEFT_ERR_MEMORY;
     view->counters = (struct weft_ccl_counters *)(void *)(ccl->room + all);
-    ccl->kernels = (struct weft_ccl_view *)(void *)(view->counters + columns);
+    view->pair = (struct weft_ccl_pair *)(void *)(view->counters + columns);
+    ccl->kernels = (struct weft_ccl_view *)(void *)(view->pair + columns * WEFT_CCL_MEMBERS);
     if (here)
         return WEFT_OK;
     if (job->device_ops->load == NULL || weft_ccl_image == NULL)

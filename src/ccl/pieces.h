@@ -16,6 +16,12 @@
 
 #include "ccl/step.h"
 
+/* Of a vector, the bytes that each of so many columns has: the last ones may have less. */
+WEFT_INLINE uint64_t weft_ccl_each(uint64_t bytes, uint32_t columns)
+{
+    return ((bytes + 15) / 16 + columns - 1) / columns * 16;
+}
+
 /* How a call is cut: steps, each of which has a chunk, or of each block a piece. */
 struct weft_pieces {
     const struct weft_ccl_call *call;
@@ -270,22 +276,18 @@ WEFT_INLINE void weft_pieces_take(const struct weft_column *c, const struct weft
                               weft_pieces_at(c, c->own, 0, 1, m), span);
 }
 
-/* Of what all give each: what a member gives itself. */
-WEFT_INLINE void weft_pieces_keep(const struct weft_column *c, const struct weft_pieces *p,
-                                  uint64_t step)
+/* What a member gives itself. */
+WEFT_INLINE void weft_pieces_keep(const struct weft_column *c, unsigned char *to,
+                                  const unsigned char *from, uint32_t bytes)
 {
-    const struct weft_ccl_call *const call = p->call;
-    const struct weft_span span = weft_pieces_span(c, p, step, c->me);
-    const unsigned char *const from = call->source + (uint64_t)c->me * call->from_apart + span.at;
-    unsigned char *const to = call->target + (uint64_t)c->me * call->to_apart + span.at;
-    const uint32_t whole = weft_ccl_whole(from, span.bytes), end = weft_ccl_whole(to, span.bytes);
+    const uint32_t whole = weft_ccl_whole(from, bytes), end = weft_ccl_whole(to, bytes);
 
     WEFT_ROLLED
-    for (uint32_t i = c->mover; to != from && 16 * i < span.bytes; i += c->movers)
+    for (uint32_t i = c->mover; to != from && 16 * i < bytes; i += c->movers)
         if (i < whole && i < end)
             weft_ccl_store_wide(to + 16 * i, weft_ccl_load_wide(from + 16 * i));
         else
-            weft_ccl_store_odd(to, 16 * i, span.bytes, weft_ccl_load_odd(from, 16 * i, span.bytes));
+            weft_ccl_store_odd(to, 16 * i, bytes, weft_ccl_load_odd(from, 16 * i, bytes));
 }
 
 /* What others have put together, and handed on two steps before. */
@@ -324,8 +326,12 @@ WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_c
 #endif
         if (step >= 1 && step - 1 < p.steps)
             weft_pieces_take(c, &p, step - 1, most);
-        if (p.takes == WEFT_CCL_TAKES_EACH && step < p.steps)
-            weft_pieces_keep(c, &p, step);
+        if (p.takes == WEFT_CCL_TAKES_EACH && step < p.steps) {
+            const struct weft_span span = weft_pieces_span(c, &p, step, c->me);
+            weft_pieces_keep(c, call->target + (uint64_t)c->me * call->to_apart + span.at,
+                             call->source + (uint64_t)c->me * call->from_apart + span.at,
+                             span.bytes);
+        }
         if (p.twice && step >= 3)
             weft_pieces_collect(c, &p, step - 3);
 #ifndef __CUDACC__

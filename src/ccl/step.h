@@ -80,6 +80,13 @@ WEFT_INLINE struct weft_ring_line weft_words_poll_head(const struct weft_ring_li
 #endif
 }
 
+/* Sizes are each member's own. */
+WEFT_INLINE bool weft_words_differ(uint64_t one, uint64_t other)
+{
+    const bool sizes = (other & 15) == WEFT_CCL_ALLTOALL_SIZES;
+    return ((one ^ other) & (sizes ? (1 << 14) - 1 : ~(uint64_t)0)) != 0;
+}
+
 /* False: a member makes another call, or waiting is in vain. */
 WEFT_INLINE bool weft_words_hear(const struct weft_column *c, uint32_t what)
 {
@@ -94,7 +101,7 @@ WEFT_INLINE bool weft_words_hear(const struct weft_column *c, uint32_t what)
         }
         weft_column_waited(c, rounds, m);
         weft_used_shared(head, sizeof(*head));
-        if (WEFT_UNLIKELY(weft_words_data(found) != c->head)) {
+        if (WEFT_UNLIKELY(weft_words_differ(weft_words_data(found), c->head))) {
             weft_column_break(&c->trouble[m], &c->counters->broken, c->calls, c->head,
                               WEFT_ERR_MISMATCH, weft_words_data(found));
             return false;

@@ -117,12 +117,75 @@ static void check_call(struct place *place, weft_ccl *ccl, const struct ccl_call
     }
 }
 
-static void check_refusals(struct test_env *env, weft_ccl *ccl)
+/* Elements that member `from` has for member `to`, as all know it; now and then none. */
+static size_t block_of(uint64_t key, int from, int to, size_t most)
 {
-    float x[2] = {0, 0};
-    (void)env;
-    (void)ccl;
-    (void)x;
+    const uint64_t bits = test_mix(key + (uint64_t)from * 31u + (uint64_t)to * 977u);
+    return bits & 3 ? (bits >> 8) % most : 0;
+}
+
+static uint32_t number_of(uint64_t key, int from, int to, size_t i)
+{
+    return (uint32_t)test_mix(key * 3u + (uint64_t)from * 7001u + (uint64_t)to * 104729u + i);
+}
+
+/* Fills the source, makes the call, fetches the target. */
+static void move(struct place *place, bool to_device)
+{
+    if (!place->apart)
+        return;
+    if (to_device)
+        TEST_EQ(place->env, weft_copy(place->env->job, place->device, place->host, 2 * place->half),
+                WEFT_OK);
+    pass(place);
+    if (!to_device)
+        TEST_EQ(place->env, weft_copy(place->env->job, place->host, place->device, 2 * place->half),
+                WEFT_OK);
+}
+
+/* All to all with blocks of any sizes, then the same blocks by pairs: round a ring, and one way. */
+static void check_sizes(struct place *place, weft_ccl *ccl, uint64_t key, size_t most)
+{
+    struct test_env *const env = place->env;
+    const int n = weft_ccl_members(ccl), me = weft_ccl_me(ccl);
+    const int next = (me + 1) % n, before = (me + n - 1) % n;
+    uint32_t *const source = (uint32_t *)(void *)place->host;
+    uint32_t *const target = (uint32_t *)(void *)(place->host + place->half);
+    unsigned char *const from = place->device, *const to = place->device + place->half;
+    size_t give[8], get[8], at = 0, next_at = 0;
+
+    for (int m = 0; m < n; m++) {
+        give[m] = block_of(key, me, m, most);
+        get[m] = block_of(key, m, me, most);
+        next_at = m == next ? at : next_at;
+        for (size_t i = 0; i < give[m]; i++)
+            source[at + i] = number_of(key, me, m, i);
+        at += give[m];
+    }
+    move(place, true);
+    TEST_EQ(env, weft_ccl_alltoall_sizes(ccl, from, give, to, get, WEFT_U32, NULL), WEFT_OK);
+    move(place, false);
+    at = 0;
+    for (int m = 0; m < n; at += get[m], m++)
+        for (size_t i = 0; i < get[m] && env->failures == 0; i++)
+            TEST_EQ(env, target[at + i], number_of(key, m, me, i));
+    if (n == 1)
+        return;
+    TEST_EQ(env,
+            weft_ccl_exchange(ccl, next, from + 4 * next_at, give[next], before, to, get[before],
+                              WEFT_U32, NULL),
+            WEFT_OK);
+    move(place, false);
+    for (size_t i = 0; i < get[before] && env->failures == 0; i++)
+        TEST_EQ(env, target[i], number_of(key, before, me, i));
+    if (me == 0)
+        TEST_EQ(env, weft_ccl_send(ccl, next, from + 4 * next_at, give[next], WEFT_U32, NULL),
+                WEFT_OK);
+    if (me == 1)
+        TEST_EQ(env, weft_ccl_receive(ccl, before, to + 4, get[before], WEFT_U32, NULL), WEFT_OK);
+    move(place, false);
+    for (size_t i = 0; me == 1 && i < get[before] && env->failures == 0; i++)
+        TEST_EQ(env, target[i + 1], number_of(key, before, me, i));
 }
 
 static int body(struct test_env *env)
@@ -154,8 +217,9 @@ static int body(struct test_env *env)
         check_call(&place, ccl[i % 3 == 2], &call);
         if (i % 5 == 0)
             TEST_EQ(env, weft_ccl_barrier(ccl[0], NULL), WEFT_OK);
+        if (i % 7 == 3)
+            check_sizes(&place, ccl[i & 1], env->seed + (uint64_t)i, most / (i & 2 ? 64 : 5));
     }
-    check_refusals(env, ccl[0]);
     pass(&place);
     for (int k = 0; k < 2; k++) {
         TEST_EQ(env, weft_ccl_check(ccl[k]), WEFT_OK);
