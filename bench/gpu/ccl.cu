@@ -105,7 +105,7 @@ void blocks(graphs_place *place, size_t most)
 
 /* Each block has a vector of its own. */
 __global__ void __launch_bounds__(512, 1) columns_kernel(const weft_ccl_view *view, float *source,
-                                                      float *target, size_t count, int repeats)
+                                                         float *target, size_t count, int repeats)
 {
     const size_t at = (size_t)blockIdx.x * count;
     for (int i = 0; i < repeats; i++)
