@@ -114,16 +114,18 @@ __global__ void __launch_bounds__(512, 1) columns_kernel(const weft_ccl_view *vi
             return;
 }
 
-void columns(graphs_place *place)
+void columns(graphs_place *place, int threads)
 {
     enum { COLUMNS = 32, REPEATS = 2000 };
+    char kind[32];
+    snprintf(kind, sizeof(kind), "in_kernel_%d", threads);
     for (size_t bytes = 8; bytes <= 32768; bytes *= bytes == 8 ? 256 : 4) {
         graphs_fill(place, COLUMNS * bytes, false, weft_ccl_me(ccl));
         std::vector<double> us;
         for (int i = 0; i < 6; i++) {
             check(weft_host_barrier(job), "barrier");
             graphs_check(cudaEventRecord(place->before, place->stream), "event");
-            columns_kernel<<<COLUMNS, 512, 0, place->stream>>>(
+            columns_kernel<<<COLUMNS, threads, 0, place->stream>>>(
                 weft_ccl_kernel(ccl), (float *)place->source, (float *)place->target, bytes / 4,
                 REPEATS);
             graphs_check(cudaEventRecord(place->after, place->stream), "event");
@@ -134,8 +136,8 @@ void columns(graphs_place *place)
                 us.push_back(ms * 1e3 / REPEATS);
         }
         check(weft_ccl_check(ccl), "columns");
-        graphs_right(place, "columns", COLUMNS * bytes, false, weft_ccl_members(ccl));
-        line("weft", "in_kernel", bytes, graphs_median(&us));
+        graphs_right(place, kind, COLUMNS * bytes, false, weft_ccl_members(ccl));
+        line("weft", kind, bytes, graphs_median(&us));
     }
 }
 
@@ -159,8 +161,8 @@ int main(int argc, char **argv)
         allreduce(&place, GRAPHS_MOST);
     if (all || some[1])
         blocks(&place, 8u << 20);
-    if (all || some[2])
-        columns(&place);
+    for (int threads = 128; threads <= 512 && (all || some[2]); threads *= 4)
+        columns(&place, threads);
     check(weft_ccl_close(&ccl), "weft_ccl_close");
     check(weft_close(job), "weft_close");
     return place.failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -126,41 +126,43 @@ WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_view *
 }
 
 /*
- * By the ways of its own size and number of members, each of which is compiled by itself: a GPU
- * has registers for the words of all members, and one way must not pay for another.
+ * In a kernel, by the ways of its size and number of members. Words of few members are compiled
+ * into the caller: the time of a call is that of all its instructions, which each warp of the
+ * block issues, and what the caller knows of the arguments leaves few. The rest is apart: a GPU has
+ * registers for the words of all members, and one way must not pay for another.
  */
-#ifdef __CUDACC__
-#define WEFT_CCL_MOSTS(X) X(2) X(4) X(8)
-#else
-#define WEFT_CCL_MOSTS(X) X(8)
-#endif
-#define WEFT_CCL_WAY(name, most, few)                                                              \
-    WEFT_COLD bool name##_##most(weft_self *self, const struct weft_ccl_view *view,                \
-                                 uint32_t column, const struct weft_ccl_call *call,                \
-                                 uint32_t movers)                                                  \
+#define WEFT_CCL_APART(name, most, few)                                                            \
+    WEFT_COLD bool weft_ccl_run_##name(weft_self *self, const struct weft_ccl_view *view,          \
+                                       uint32_t column, struct weft_ccl_call call,                 \
+                                       uint32_t movers)                                            \
     {                                                                                              \
-        return weft_ccl_run(self, view, column, call, movers, most, few);                          \
+        return weft_ccl_run(self, view, column, &call, movers, most, few);                         \
     }
-#define WEFT_CCL_WAYS_OF(most)                                                                     \
-    WEFT_CCL_WAY(weft_words_run, most, true)                                                       \
-    WEFT_CCL_WAY(weft_pieces_run, most, false)
-WEFT_CCL_MOSTS(WEFT_CCL_WAYS_OF)
-#undef WEFT_CCL_WAY
-#undef WEFT_CCL_WAYS_OF
+WEFT_CCL_APART(words, 8, true)
+WEFT_CCL_APART(pieces, 8, false)
+#ifdef __CUDACC__
+WEFT_CCL_APART(pieces_4, 4, false)
+WEFT_CCL_APART(pieces_2, 2, false)
+#endif
+#undef WEFT_CCL_APART
 
 WEFT_INLINE bool weft_ccl_run_any(weft_self *self, const struct weft_ccl_view *view,
                                   uint32_t column, const struct weft_ccl_call *call,
                                   uint32_t movers)
 {
     const bool few = weft_ccl_is_few(view, call->bytes);
-
-#define WEFT_CCL_RUN(most)                                                                         \
-    if (view->members <= (most))                                                                   \
-        return few ? weft_words_run_##most(self, view, column, call, movers)                       \
-                   : weft_pieces_run_##most(self, view, column, call, movers);
-    WEFT_CCL_MOSTS(WEFT_CCL_RUN)
-#undef WEFT_CCL_RUN
-    return false;
+#ifdef __CUDACC__
+    if (few && view->members <= 2)
+        return weft_ccl_run(self, view, column, call, movers, 2, true);
+    if (few && view->members <= 4)
+        return weft_ccl_run(self, view, column, call, movers, 4, true);
+    if (!few && view->members <= 2)
+        return weft_ccl_run_pieces_2(self, view, column, *call, movers);
+    if (!few && view->members <= 4)
+        return weft_ccl_run_pieces_4(self, view, column, *call, movers);
+#endif
+    return few ? weft_ccl_run_words(self, view, column, *call, movers)
+               : weft_ccl_run_pieces(self, view, column, *call, movers);
 }
 
 #endif
