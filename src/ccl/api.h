@@ -11,22 +11,9 @@
 #include "rank/api.h"
 #endif
 
-WEFT_COLD const char *weft_column_name(uint32_t what)
-{
-    switch (what) {
-#define WEFT_CCL_NAME(what, host, kernel)                                                          \
-    case WEFT_CCL_##what:                                                                          \
-        return kernel;
-        WEFT_CCL_MAP(WEFT_CCL_NAME)
-#undef WEFT_CCL_NAME
-    default:
-        return "weft_column_?";
-    }
-}
-
 /* The call has failed: without a rank the kernel is told, with one the job is, and it ends. */
 WEFT_COLD int weft_column_failed(weft_self *self, const weft_ccl_view *view, int column,
-                                 uint32_t what)
+                                 const char *name)
 {
     if (self == NULL)
         return 0;
@@ -40,15 +27,15 @@ WEFT_COLD int weft_column_failed(weft_self *self, const weft_ccl_view *view, int
     for (int32_t m = 0; m < view->members; m++)
         if ((view->trouble[column * WEFT_CCL_MEMBERS + m].state & 0xff) == WEFT_ERR_MISMATCH)
             member = (uint32_t)m;
-    weft_fail_in(self, WEFT_ERR_MISMATCH, weft_column_name(what),
+    weft_fail_in(self, WEFT_ERR_MISMATCH, name,
                  "%s: column %d: a call of it has failed, at member %d of %d", column, member,
                  view->members, 0);
     return 0;
 }
 
 WEFT_INLINE int weft_column_call(weft_self *self, const weft_ccl_view *view, int column,
-                                 uint32_t what, const void *source, void *target, size_t count,
-                                 int type, int operation, int root)
+                                 const char *name, uint32_t what, const void *source, void *target,
+                                 size_t count, int type, int operation, int root)
 {
     const char *wrong =
         weft_ccl_wrong(what, view->members, source, target, count, type, operation, root);
@@ -58,7 +45,7 @@ WEFT_INLINE int weft_column_call(weft_self *self, const weft_ccl_view *view, int
         wrong = "there is no such column";
     if (WEFT_UNLIKELY(wrong != NULL)) {
         if (self != NULL)
-            weft_fail_in(self, WEFT_ERR_ARGUMENT, weft_column_name(what),
+            weft_fail_in(self, WEFT_ERR_ARGUMENT, name,
                          "%s: column %d, %lld elements of type %d: the arguments are none", column,
                          (int64_t)count, type, 0);
         weft_column_break(view->trouble, &view->counters->broken, 0,
@@ -74,7 +61,7 @@ WEFT_INLINE int weft_column_call(weft_self *self, const weft_ccl_view *view, int
     weft_check_stop(self);
     const bool good = weft_ccl_run_any(self, view, (uint32_t)column, &call, 1);
 #endif
-    return WEFT_UNLIKELY(!good) ? weft_column_failed(self, view, column, what) : 1;
+    return WEFT_UNLIKELY(!good) ? weft_column_failed(self, view, column, name) : 1;
 }
 
 WEFT_FN int weft_column_allreduce(weft_self *self, const weft_ccl_view *view, int column,
@@ -85,8 +72,8 @@ WEFT_FN int weft_column_allreduce(weft_self *self, const weft_ccl_view *view, in
         int, self,
         weft_column_allreduce(self, view, column, source, target, count, type, operation), view,
         column, source, target, count, type, operation)
-    return weft_column_call(self, view, column, WEFT_CCL_ALLREDUCE, source, target, count, type,
-                            operation, 0);
+    return weft_column_call(self, view, column, "weft_column_allreduce", WEFT_CCL_ALLREDUCE, source,
+                            target, count, type, operation, 0);
 }
 
 WEFT_FN int weft_column_reduce(weft_self *self, const weft_ccl_view *view, int column, int root,
@@ -99,8 +86,8 @@ WEFT_FN int weft_column_reduce(weft_self *self, const weft_ccl_view *view, int c
         column, root, source, target, count, type, operation)
     if (root != view->me)
         target = (void *)(uintptr_t)source; /* which nobody writes */
-    return weft_column_call(self, view, column, WEFT_CCL_REDUCE, source, target, count, type,
-                            operation, root);
+    return weft_column_call(self, view, column, "weft_column_reduce", WEFT_CCL_REDUCE, source,
+                            target, count, type, operation, root);
 }
 
 WEFT_FN int weft_column_reduce_scatter(weft_self *self, const weft_ccl_view *view, int column,
@@ -111,8 +98,8 @@ WEFT_FN int weft_column_reduce_scatter(weft_self *self, const weft_ccl_view *vie
         int, self,
         weft_column_reduce_scatter(self, view, column, source, target, count, type, operation),
         view, column, source, target, count, type, operation)
-    return weft_column_call(self, view, column, WEFT_CCL_REDUCE_SCATTER, source, target, count,
-                            type, operation, 0);
+    return weft_column_call(self, view, column, "weft_column_reduce_scatter",
+                            WEFT_CCL_REDUCE_SCATTER, source, target, count, type, operation, 0);
 }
 
 WEFT_FN int weft_column_allgather(weft_self *self, const weft_ccl_view *view, int column,
@@ -121,8 +108,8 @@ WEFT_FN int weft_column_allgather(weft_self *self, const weft_ccl_view *view, in
     WEFT_TOGETHER_FOR(int, self,
                       weft_column_allgather(self, view, column, source, target, count, type), view,
                       column, source, target, count, type)
-    return weft_column_call(self, view, column, WEFT_CCL_ALLGATHER, source, target, count, type,
-                            WEFT_SUM, 0);
+    return weft_column_call(self, view, column, "weft_column_allgather", WEFT_CCL_ALLGATHER, source,
+                            target, count, type, WEFT_SUM, 0);
 }
 
 WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int column,
@@ -131,8 +118,8 @@ WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int
     WEFT_TOGETHER_FOR(int, self,
                       weft_column_alltoall(self, view, column, source, target, count, type), view,
                       column, source, target, count, type)
-    return weft_column_call(self, view, column, WEFT_CCL_ALLTOALL, source, target, count, type,
-                            WEFT_SUM, 0);
+    return weft_column_call(self, view, column, "weft_column_alltoall", WEFT_CCL_ALLTOALL, source,
+                            target, count, type, WEFT_SUM, 0);
 }
 
 WEFT_FN int weft_column_broadcast(weft_self *self, const weft_ccl_view *view, int column, int root,
@@ -140,15 +127,15 @@ WEFT_FN int weft_column_broadcast(weft_self *self, const weft_ccl_view *view, in
 {
     WEFT_TOGETHER_FOR(int, self, weft_column_broadcast(self, view, column, root, data, count, type),
                       view, column, root, data, count, type)
-    return weft_column_call(self, view, column, WEFT_CCL_BROADCAST, data, data, count, type,
-                            WEFT_SUM, root);
+    return weft_column_call(self, view, column, "weft_column_broadcast", WEFT_CCL_BROADCAST, data,
+                            data, count, type, WEFT_SUM, root);
 }
 
 WEFT_FN int weft_column_barrier(weft_self *self, const weft_ccl_view *view, int column)
 {
     WEFT_TOGETHER_FOR(int, self, weft_column_barrier(self, view, column), view, column)
-    return weft_column_call(self, view, column, WEFT_CCL_BARRIER, NULL, NULL, 0, WEFT_U8, WEFT_SUM,
-                            0);
+    return weft_column_call(self, view, column, "weft_column_barrier", WEFT_CCL_BARRIER, NULL, NULL,
+                            0, WEFT_U8, WEFT_SUM, 0);
 }
 
 WEFT_FN void weft_column_slice(int column, int columns, size_t count, weft_type type, size_t *first,

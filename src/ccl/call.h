@@ -8,18 +8,6 @@
 #include "ccl/sizes.h"
 #include "ccl/words.h"
 
-/* The calls: name in capitals, of the host program, in a kernel. */
-#define WEFT_CCL_MAP(X)                                                                            \
-    X(BARRIER, "weft_ccl_barrier", "weft_column_barrier")                                          \
-    X(ALLREDUCE, "weft_ccl_allreduce", "weft_column_allreduce")                                    \
-    X(REDUCE, "weft_ccl_reduce", "weft_column_reduce")                                             \
-    X(REDUCE_SCATTER, "weft_ccl_reduce_scatter", "weft_column_reduce_scatter")                     \
-    X(ALLGATHER, "weft_ccl_allgather", "weft_column_allgather")                                    \
-    X(ALLTOALL, "weft_ccl_alltoall", "weft_column_alltoall")                                       \
-    X(BROADCAST, "weft_ccl_broadcast", "weft_column_broadcast")                                    \
-    X(ALLTOALL_SIZES, "weft_ccl_alltoall_sizes", "weft_column_?")                                  \
-    X(EXCHANGE, "weft_ccl_exchange", "weft_column_?")
-
 /* Why the arguments of a call are none; NULL: they are. */
 WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const void *source,
                                        const void *target, uint64_t count, int type, int operation,

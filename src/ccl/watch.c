@@ -11,17 +11,15 @@
 /* "weft_ccl_allreduce of 100 elements, type 4, operation 0": of a head. */
 static void say_head(uint64_t head, char *text, size_t bytes)
 {
-    static const char *const names[] = {"nothing",
-#define NAME(what, host, kernel) [WEFT_CCL_##what] = host,
-                                        WEFT_CCL_MAP(NAME)
-#undef NAME
-    };
+    static const char *const names[] = {
+        "?",         "barrier",  "allreduce", "reduce",         "reduce_scatter",
+        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange"}; /* weft_ccl_what */
     static const char *const types[] = {"I32", "U32", "I64",  "U64", "F32",
                                         "F64", "F16", "BF16", "U8"};
     static const char *const operations[] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};
     const size_t what = head & 15, type = head >> 4 & 15, operation = head >> 8 & 7;
 
-    snprintf(text, bytes, "%s of %llu %s (%s, root %u)",
+    snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)",
              what < sizeof(names) / sizeof(names[0]) ? names[what] : "?",
              (unsigned long long)(head >> 14),
              type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
