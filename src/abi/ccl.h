@@ -71,7 +71,7 @@ struct weft_ccl_counters {
     uint64_t calls;
     uint32_t broken; /* a call has failed: no other begins */
     uint32_t unused;
-};
+} __attribute__((aligned(32)));
 
 /* Of a call that waits for a member, or has failed by it; in host memory. Each word by itself. */
 struct weft_ccl_trouble {

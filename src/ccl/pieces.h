@@ -14,6 +14,7 @@
 #ifndef WEFT_CCL_PIECES_H
 #define WEFT_CCL_PIECES_H
 
+#include "ccl/memory.h"
 #include "ccl/step.h"
 
 /* Of a vector, the bytes that each of so many columns has: the last ones may have less. */

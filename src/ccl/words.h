@@ -5,6 +5,7 @@
 #ifndef WEFT_CCL_WORDS_H
 #define WEFT_CCL_WORDS_H
 
+#include "ccl/memory.h"
 #include "ccl/step.h"
 
 /* Word i from `at` on of each block that is given. most: no fewer than members. */
