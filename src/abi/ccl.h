@@ -73,12 +73,12 @@ struct weft_ccl_counters {
     uint32_t unused;
 } __attribute__((aligned(32)));
 
-/* Of a call that waits for a member, or has failed by it; in host memory. Each word by itself. */
+/* Of a call that has failed by a member, or waits for it; in host memory. Each word by itself. */
 struct weft_ccl_trouble {
     uint64_t own, other; /* heads; other: only of a mismatch */
-    uint64_t state;      /* a weft_status, or 255: it waits; from bit 8 on the number of the call */
+    uint64_t state;      /* 0, or a weft_status, and from bit 8 on the number of the call */
+    uint64_t waits;      /* the number of a call that waits for long; 0: none does */
 };
-enum { WEFT_CCL_WAITS = 255 };
 
 /* What kernels know. The offsets are of a column's part of a room, which begins with words. */
 struct weft_ccl_view {

@@ -89,10 +89,9 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
                               const bool few)
 {
     struct weft_column c;
-    const bool whole = weft_column_begin(&c, self, view, column, call->head, movers);
-    const bool good = few     ? weft_words_call(&c, call, whole, most)
-                      : whole ? weft_pieces_call(&c, call, most)
-                              : false;
+
+    weft_column_begin(&c, self, view, column, call->head, movers);
+    const bool good = few ? weft_words_call(&c, call, most) : weft_pieces_call(&c, call, most);
 
     return good && weft_column_end(&c);
 }
@@ -105,10 +104,10 @@ WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_view *
 {
     const struct weft_ccl_call *const call = &launch->call;
     struct weft_column c;
-    const bool whole = weft_column_begin(&c, self, view, column, call->head, movers);
-    const bool good = !whole  ? false
-                      : sizes ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
-                              : weft_pair_call(&c, call, &launch->more.exchange, column);
+
+    weft_column_begin(&c, self, view, column, call->head, movers);
+    const bool good = sizes ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
+                            : weft_pair_call(&c, call, &launch->more.exchange, column);
 
     return good && weft_column_end(&c);
 }

@@ -37,6 +37,7 @@ struct weft_column {
     int32_t members, me;
     uint32_t mover, movers; /* this thread among those that move data */
     int32_t first, apart;   /* the members that it tells and hears */
+    bool whole;             /* no call of the column had failed when this thread looked */
 };
 
 /* A thread that moves no data: beyond the end of all loops. */
@@ -73,7 +74,10 @@ WEFT_COLD void weft_column_break(struct weft_ccl_trouble *trouble, uint32_t *bro
     weft_tell_u32(broken, 1);
 }
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(WEFT_CCL_BLOCK)
+
+/* Blocks without a rank: on GPUs, and in tests that play such blocks by threads of the host. */
+enum { WEFT_CCL_LOOK = 2048 }; /* polls between two looks at host memory: some ms */
 
 /* Now and then: notes that it waits; false: the job, or another thread of the block, has failed. */
 WEFT_COLD bool weft_column_look(struct weft_ccl_trouble *trouble, uint32_t *broken, uint64_t call,
@@ -81,24 +85,47 @@ WEFT_COLD bool weft_column_look(struct weft_ccl_trouble *trouble, uint32_t *brok
 {
     if (weft_load_relaxed_u32(stop) != 0)
         weft_tell_u32(broken, 1);
+    const bool vain = weft_load_relaxed_u32(broken) != 0;
     weft_tell_u64(&trouble->own, own);
-    weft_tell_u64(&trouble->state, WEFT_CCL_WAITS | call << 8);
-    return weft_load_relaxed_u32(broken) == 0;
+    weft_tell_u64(&trouble->waits, vain ? 0 : call);
+    return !vain;
 }
 
 /* A round of a wait for a member that found nothing. False: it is in vain. */
 WEFT_INLINE bool weft_column_wait(const struct weft_column *c, uint32_t *rounds, int32_t member)
 {
-    return !WEFT_UNLIKELY(++*rounds % WEFT_LOOK_ROUNDS == 0) ||
+#ifdef WEFT_CCL_BLOCK
+    WEFT_CCL_BLOCK(); /* lets others run */
+#endif
+    return !WEFT_UNLIKELY(++*rounds % WEFT_CCL_LOOK == 0) ||
            weft_column_look(&c->trouble[member], &c->counters->broken, c->calls, c->head,
                             c->view->stop);
 }
 
 WEFT_INLINE void weft_column_waited(const struct weft_column *c, uint32_t rounds, int32_t member)
 {
-    if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
-        weft_tell_u64(&c->trouble[member].state, 0);
+    if (WEFT_UNLIKELY(rounds >= WEFT_CCL_LOOK))
+        weft_tell_u64(&c->trouble[member].waits, 0);
 }
+
+#else
+
+static inline bool weft_column_wait(const struct weft_column *c, uint32_t *rounds, int32_t member)
+{
+    return weft_wait_round(c->self, rounds, WEFT_WAIT_COLUMN, c->head, (uint64_t)member, c->calls);
+}
+
+static inline void weft_column_waited(const struct weft_column *c, uint32_t rounds, int32_t member)
+{
+    (void)member;
+    weft_wait_over(c->self, rounds);
+}
+
+#endif
+
+#ifdef __CUDACC__
+
+enum { WEFT_CCL_LANES = 32 };
 
 /* Whether all threads of the block say so; a barrier. */
 WEFT_INLINE bool weft_column_all(bool good)
@@ -117,20 +144,9 @@ WEFT_INLINE uint32_t weft_column_threads(void)
     return blockDim.x;
 }
 
-enum { WEFT_CCL_LANES = 32 };
+#elif !defined(WEFT_CCL_BLOCK)
 
-#elif !defined(WEFT_CCL_BLOCK) /* a test that defines it plays a block of several threads */
-
-static inline bool weft_column_wait(const struct weft_column *c, uint32_t *rounds, int32_t member)
-{
-    return weft_wait_round(c->self, rounds, WEFT_WAIT_COLUMN, c->head, (uint64_t)member, c->calls);
-}
-
-static inline void weft_column_waited(const struct weft_column *c, uint32_t rounds, int32_t member)
-{
-    (void)member;
-    weft_wait_over(c->self, rounds);
-}
+enum { WEFT_CCL_LANES = 1 };
 
 static inline bool weft_column_all(bool good)
 {
@@ -147,12 +163,13 @@ static inline uint32_t weft_column_threads(void)
     return 1;
 }
 
-enum { WEFT_CCL_LANES = 1 };
-
 #endif
 
-/* False: a call has failed before. movers: threads of the block that move data, the first ones. */
-WEFT_INLINE bool weft_column_begin(struct weft_column *c, weft_self *self,
+/*
+ * movers: threads of the block that move data, the first ones. Threads may differ in `whole`, where
+ * one fails while another begins: all go on to the first barrier, and end there.
+ */
+WEFT_INLINE void weft_column_begin(struct weft_column *c, weft_self *self,
                                    const struct weft_ccl_view *view, uint32_t column, uint64_t head,
                                    uint32_t movers)
 {
@@ -177,7 +194,7 @@ WEFT_INLINE bool weft_column_begin(struct weft_column *c, weft_self *self,
     c->words = now.words;
     c->pieces = now.pieces;
     c->calls = now.calls + 1;
-    return now.broken == 0;
+    c->whole = now.broken == 0;
 }
 
 /* After a barrier of the block. */

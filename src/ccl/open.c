@@ -65,7 +65,7 @@ static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
     ccl->kernels = (struct weft_ccl_view *)(void *)(view->pair + columns * WEFT_CCL_MEMBERS);
     if (here)
         return WEFT_OK;
-    if (job->device_ops->load == NULL || weft_ccl_image == NULL)
+    if (job->device_ops->load == NULL)
         return weft_refused(job, WEFT_ERR_UNSUPPORTED, "%s: this device runs no kernels of weft's",
                             call_name);
     ccl->code.image = weft_ccl_image;

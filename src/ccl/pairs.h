@@ -69,9 +69,9 @@ WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_c
     struct weft_ccl_pair_line *const line = weft_pair_line(c, there, false, c->me);
     const struct weft_ccl_pair_line *const read =
         weft_pair_line(c, weft_pair_room(c, c->me, column), true, side->peer);
-    bool good = true;
+    bool good = c->whole;
 
-    if (c->first == 0)
+    if (good && c->first == 0)
         good = weft_pair_await(c, read, piece - WEFT_CCL_DEPTH, side->peer);
     if (!weft_column_all(good))
         return false;
@@ -91,9 +91,9 @@ WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct wef
 {
     unsigned char *const here = weft_pair_room(c, c->me, column);
     const struct weft_ccl_pair_line *const line = weft_pair_line(c, here, false, side->peer);
-    bool good = true;
+    bool good = c->whole;
 
-    if (c->first == 0 && (good = weft_pair_await(c, line, piece, side->peer)) &&
+    if (good && c->first == 0 && (good = weft_pair_await(c, line, piece, side->peer)) &&
         weft_load_relaxed_u64(&line->head) != side->head) {
         weft_column_break(&c->trouble[side->peer], &c->counters->broken, c->calls, side->head,
                           WEFT_ERR_MISMATCH, weft_load_relaxed_u64(&line->head));

@@ -315,7 +315,7 @@ WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_c
         c->pieces++;
         if (step < p.steps)
             weft_pieces_send(c, &p, step);
-        bool good = weft_piece_hear(c, c->pieces - 1);
+        bool good = c->whole && weft_piece_hear(c, c->pieces - 1);
         if (step == 0)
             good = good && weft_words_hear(c, call->what);
         if (!weft_column_all(good))

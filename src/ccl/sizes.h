@@ -85,7 +85,7 @@ WEFT_INLINE bool weft_sizes_call(struct weft_column *c, const struct weft_ccl_ca
             weft_pieces_fill(c, weft_pieces_at(c, weft_column_room(c, m), 0, 0, c->me),
                              call->source,
                              weft_sizes_span(c, sizes->from, m, step, columns, column));
-        bool good = weft_piece_hear(c, c->pieces - 1);
+        bool good = c->whole && weft_piece_hear(c, c->pieces - 1);
         if (step == 0)
             good = good && weft_words_hear(c, call->what) && weft_sizes_hear(c, sizes);
         if (!weft_column_all(good))

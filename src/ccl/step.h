@@ -166,7 +166,7 @@ WEFT_INLINE bool weft_step_again(struct weft_column *c)
     c->pieces++;
     c->words++;
     weft_piece_tell(c);
-    return weft_column_all(weft_piece_hear(c, c->pieces));
+    return weft_column_all(c->whole && weft_piece_hear(c, c->pieces));
 }
 
 /* False: waiting was in vain. */

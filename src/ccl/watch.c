@@ -76,7 +76,7 @@ static void waits_for(const struct weft_job *job, const struct weft_wait_seen *w
 static const struct weft_ccl_trouble *find_wait(const struct weft_ccl *ccl)
 {
     for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS; i++)
-        if ((load(&ccl->view.trouble[i].state) & 0xff) == WEFT_CCL_WAITS)
+        if (load(&ccl->view.trouble[i].waits) != 0)
             return &ccl->view.trouble[i];
     return NULL;
 }
@@ -89,7 +89,7 @@ static void watch(struct weft_job *job, uint64_t now)
 
     for (struct weft_ccl *ccl = job->ccls; ccl != NULL; ccl = ccl->next) {
         const struct weft_ccl_trouble *const wait = find_wait(ccl);
-        const uint64_t number = wait == NULL ? 0 : load(&wait->state) >> 8;
+        const uint64_t number = wait == NULL ? 0 : load(&wait->waits);
         if (number != ccl->waits_for || wait == NULL) {
             ccl->waits_for = number;
             ccl->waits_since = now;

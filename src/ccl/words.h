@@ -123,23 +123,21 @@ WEFT_INLINE uint32_t weft_words_of(const struct weft_ccl_call *call, uint64_t at
     return (uint32_t)((left < WEFT_CCL_STEP ? left : (uint64_t)WEFT_CCL_STEP) + 7) / 8;
 }
 
-/* All of a call that is few. whole: no call of the column has failed. */
+/* All of a call that is few. */
 WEFT_INLINE bool weft_words_call(struct weft_column *c, const struct weft_ccl_call *call,
-                                 bool whole, const int32_t most)
+                                 const int32_t most)
 {
     uint64_t at = 0, data[WEFT_CCL_MEMBERS];
     uint32_t words = weft_words_of(call, 0);
 
     if (c->mover < words) /* while the counters are on their way */
         weft_words_load(c, call, 0, c->mover, most, data);
-    if (!whole)
-        return false;
     for (;;) {
         if (!weft_step_next(c))
             return false;
         weft_words_tell(c, call->what);
         weft_words_send(c, call, at, words, most, data);
-        bool good = weft_words_hear(c, call->what);
+        bool good = c->whole && weft_words_hear(c, call->what);
         good = good && weft_words_take(c, call, at, words, most);
         if (!weft_column_all(good))
             return false;

@@ -24,7 +24,8 @@ struct place {
     bool apart; /* device memory is not the host's */
 };
 
-/* All that streams were given has passed. */
+/* All that streams were given has passed. (Without a driver this is the far device, whose launches
+ * return when they are done.) */
 static void pass(const struct place *place)
 {
     static int (*synchronize)(void);
@@ -33,9 +34,11 @@ static void pass(const struct place *place)
         return;
     if (synchronize == NULL) {
         void *const driver = dlopen("libcuda.so.1", RTLD_NOW);
-        synchronize = driver == NULL ? NULL : (int (*)(void))dlsym(driver, "cuCtxSynchronize");
+        if (driver == NULL)
+            return;
+        synchronize = (int (*)(void))dlsym(driver, "cuCtxSynchronize");
     }
-    TEST(place->env, synchronize != NULL && synchronize() == 0);
+    TEST(place->env, synchronize() == 0);
 }
 
 static weft_status make(weft_ccl *ccl, const struct ccl_call *call, const void *source,
