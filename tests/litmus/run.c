@@ -53,6 +53,8 @@ const struct litmus litmus_table[] = {
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host", NULL},
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages},
+    {"ccl-words", NULL, "direct", "words", "collectives of devices, by words", litmus_ccl},
+    {"ccl-pieces", NULL, "direct", "pieces", "the same, by pieces", litmus_ccl},
     {"tasks", NULL, "direct", "small", "tasks that both processes run", litmus_tasks},
     {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process", NULL},
     {"far-queue", &litmus_far, "queue", "default", "the same to another process", NULL},
@@ -166,6 +168,8 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_GDA_QUEUES", litmus->rings[0] == 'o' ? "1" : "0", 1);
     setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
     setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
+    setenv("WEFT_CCL_WORDS", litmus->rings[0] == 'p' ? "0" : "8192", 1);
+    setenv("WEFT_CCL_PIECE", litmus->rings[0] == 'p' ? "256" : "32768", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

@@ -50,6 +50,7 @@ struct weft_process {
     uint32_t segments_count;
 };
 
+struct weft_ccl;
 struct weft_exchange_slot;
 struct weft_messages;
 struct weft_pgas;
@@ -112,7 +113,8 @@ struct weft_job {
     struct weft_messages *messages; /* of the layer msg */
     struct weft_pgas *pgas;         /* of the layer pgas; NULL: it is not open */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
-    struct weft_teams *teams;       /* of coll/host */
+    struct weft_ccl *ccls;    /* of the layer ccl: those that are open, under the table lock */
+    struct weft_teams *teams; /* of coll/host */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the
