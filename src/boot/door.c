@@ -123,31 +123,20 @@ static struct weft_stranger *place(struct weft_door *door)
     return oldest;
 }
 
-/* Of this connection alone, or there is none. */
-static bool passes(int error)
-{
-    return error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM &&
-           error != EPERM && error != EACCES && error != ENOSYS;
-}
-
-bool weft_door_barred(const struct weft_door *door)
-{
-    return door->error == EPERM || door->error == EACCES || door->error == ENOSYS;
-}
-
 static void accept_some(struct weft_door *door)
 {
     for (int i = 0; i < ACCEPTS && door->listener >= 0; i++) {
         const int fd = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && passes(errno))
+        const int error = fd < 0 ? errno : 0;
+        const bool few = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+        door->barred = error == EPERM || error == EACCES || error == ENOSYS;
+        door->error = few || door->barred ? error : 0;
+        if (fd < 0 && !few)
             return;
-        door->error = fd < 0 ? errno : 0;
-        if (fd < 0) {
-            if (weft_door_barred(door))
-                return;
+        if (few) {
             if (door->accept_from == 0) /* the program may have used up its files, and close some */
                 weft_say(WEFT_SAY_WARN, "who wants to join the job has to wait: %s%s",
-                         strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
+                         strerror(error), error == EMFILE ? " (ulimit -n)" : "");
             door->accept_from = weft_now_ns() + accept_pause;
             return;
         }

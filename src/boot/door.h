@@ -24,7 +24,8 @@ struct weft_door {
     int listener;         /* -1: the door is shut */
     int silence_s;        /* of those that come in */
     uint64_t accept_from; /* when to look at the listener again */
-    int error;            /* why it accepted nobody when somebody came last; 0: it did */
+    int error;            /* why it let nobody in who came last; 0: no reason */
+    bool barred;          /* the system does not let it, now and later */
     int refused;
     struct weft_stranger strangers[WEFT_DOOR_STRANGERS];
     /* A process has said the right hello: takes over fd, or says why not. May shut the door. */
@@ -40,8 +41,6 @@ void weft_door_open(struct weft_door *door, int listener, const struct weft_hell
 /* Nobody comes in any more; those who have not said their hello are sent away. */
 void weft_door_shut(struct weft_door *door);
 
-/* Whether the system lets nobody in, now and later (door->error). */
-bool weft_door_barred(const struct weft_door *door);
 /* Fills WEFT_DOOR_SOCKETS entries for poll; then, after poll, does what is to be done. */
 void weft_door_watch(const struct weft_door *door, struct pollfd *polled);
 void weft_door_serve(struct weft_door *door, const struct pollfd *polled);

@@ -264,8 +264,7 @@ static void hub_round(struct weft_hub *hub)
             hear(hub, i);
     }
     weft_door_serve(&hub->door, hub->watched);
-    if (weft_now_ns() >= hub->deadline ||
-        (hub->deadline != UINT64_MAX && weft_door_barred(&hub->door)))
+    if (weft_now_ns() >= hub->deadline || (hub->door.barred && hub->deadline != UINT64_MAX))
         give_up_waiting(hub);
     if (hub->end != UINT64_MAX)
         lose_the_silent(hub);

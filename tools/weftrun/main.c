@@ -95,6 +95,11 @@ uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t after(double seconds)
+{
+    return now_ns() + (uint64_t)(seconds * 1e9);
+}
+
 /* A time of 0 to a year. */
 static double seconds(struct argp_state *state, const char *name, const char *text)
 {

@@ -8,10 +8,7 @@
  */
 #include "weftrun.h"
 
-#include <weft/types.h>
-
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -20,15 +17,6 @@
 
 enum stage { RUNNING, ENDING, TERMINATED, KILLED };
 
-/*
- * What says most about why a job failed stands last; of two alike the first counts. That a process
- * has lost another one says that the other failed; a signal that nobody here sent needs no reason.
- */
-enum cause { CAUSE_NONE, CAUSE_PEER_LOST, CAUSE_STATUS, CAUSE_SIGNAL, CAUSE_SAID };
-
-/* Ends of processes do not come in their order: how long one that says more is waited for. */
-static const double verdict_s = 0.1;
-
 struct watch {
     struct job *job;
     int children;          /* signalfd of SIGCHLD */
@@ -36,12 +24,7 @@ struct watch {
     struct pollfd *polled; /* those two, input, two for each process and each host; twice as long */
     struct remote_events events;
     int running;
-    int status;          /* of the failure that says most; 0 so far */
-    enum cause cause;    /* of that status */
-    uint64_t verdict;    /* when it is said; UINT64_MAX: at the end of the stage */
-    char why[END_BYTES]; /* and so; */
-    char before[END_BYTES];
-    sigset_t sent;    /* to processes; by whom does not show in how they end */
+    struct verdict verdict;
     bool interrupted; /* one SIGINT has come */
     enum stage stage;
     uint64_t deadline;  /* of the stage */
@@ -55,16 +38,11 @@ enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 /* How long a reader may rest, when the job shall end, until its output is given up. */
 static const uint64_t READER_NS = 1000000000;
 
-static uint64_t after(double seconds)
-{
-    return now_ns() + (uint64_t)(seconds * 1e9);
-}
-
 static void signal_all(struct watch *watch, int number)
 {
     const struct options *options = watch->job->options;
 
-    sigaddset(&watch->sent, number);
+    sigaddset(&watch->verdict.sent, number);
     for (int i = 0; i < options->host_count; i++)
         remote_signal(&options->hosts[i], number);
     for (int k = 0; options->host_count == 0 && k < options->processes; k++) {
@@ -76,78 +54,33 @@ static void signal_all(struct watch *watch, int number)
 
 /* ---- the end of processes ------------------------------------------------------------------- */
 
-/* Says why the job failed, if that is known and was not said. From then on it stands. */
-static void say_cause(struct watch *watch)
-{
-    const bool unsaid = watch->cause != CAUSE_NONE && watch->cause != CAUSE_SAID;
-
-    watch->verdict = UINT64_MAX;
-    if (!unsaid)
-        return;
-    watch->cause = CAUSE_SAID;
-    if (watch->job->options->verbosity != NORMAL)
-        return;
-    complain("%s", watch->why);
-    if (watch->before[0] != 0)
-        complain("%s", watch->before);
-}
-
 /* status: weftrun's own, if nothing failed before; 0: none. */
 static void enter(struct watch *watch, enum stage stage, int status)
 {
     const double grace_s = watch->job->options->grace_s;
 
     if (stage >= TERMINATED)
-        say_cause(watch);
-    if (status != 0 && watch->cause == CAUSE_NONE) {
-        watch->status = status;
-        watch->cause = CAUSE_SAID;
-    }
+        verdict_say(&watch->verdict, watch->job);
+    verdict_own(&watch->verdict, status);
     if (stage <= watch->stage)
         return;
     watch->stage = stage;
     watch->deadline =
-        stage == KILLED ? UINT64_MAX : after(grace_s > verdict_s ? grace_s : verdict_s);
+        stage == KILLED ? UINT64_MAX : after(grace_s > VERDICT_S ? grace_s : VERDICT_S);
     if (stage == TERMINATED)
         signal_all(watch, SIGTERM);
     if (stage == KILLED)
         signal_all(watch, SIGKILL);
 }
 
-/* Something has ended, of which this is to be said. CAUSE_NONE: it did not fail. */
-static void note_cause(struct watch *watch, enum cause cause, int status, const char *text)
-{
-    if (watch->job->options->verbosity == VERBOSE)
-        complain("%s", text);
-    if (cause > watch->cause) {
-        watch->cause = cause;
-        watch->status = status;
-        snprintf(watch->why, sizeof(watch->why), "%s", text);
-        watch->verdict = cause == CAUSE_PEER_LOST ? UINT64_MAX : after(verdict_s);
-    }
-    if (cause != CAUSE_NONE)
-        enter(watch, ENDING, 0);
-    if (watch->cause == CAUSE_SIGNAL)
-        say_cause(watch);
-}
-
 static void note_end(struct watch *watch, int k, int status)
 {
-    const bool killed = WIFSIGNALED(status);
-    const int result = killed ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    char text[END_BYTES];
+    const bool failed = verdict_end(&watch->verdict, watch->job, k, status);
 
-    if (result != 0 && watch->cause == CAUSE_NONE)
-        ended_before_text(watch->job, watch->before);
-    end_text(watch->job, k, status, text);
     watch->job->processes[k].running = false;
     watch->running--;
-    note_cause(watch,
-               result == 0                                              ? CAUSE_NONE
-               : killed && !sigismember(&watch->sent, WTERMSIG(status)) ? CAUSE_SIGNAL
-               : result == WEFT_ERR_PEER_LOST                           ? CAUSE_PEER_LOST
-                                                                        : CAUSE_STATUS,
-               result, text);
+    if (failed)
+        enter(watch, ENDING, 0);
 }
 
 /* A helper says that a process has ended. */
@@ -167,9 +100,8 @@ static void failed_there(void *context, struct host *host, int exit_status, cons
         watch->job->processes[k].running = false;
     }
     const bool had_begun = host->greeted && watch->job->started && exit_status == EXIT_OWN_ERROR;
-    note_cause(watch, CAUSE_SIGNAL, exit_status, text);
-    if (!had_begun)
-        enter(watch, KILLED, 0);
+    verdict_host(&watch->verdict, watch->job, exit_status, text);
+    enter(watch, had_begun ? ENDING : KILLED, 0);
 }
 
 /* True if it was the command that reached a host. */
@@ -236,7 +168,7 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
         enter(watch, KILLED, 128 + number); /* nobody has begun */
         return;
     }
-    sigaddset(&watch->sent, number);
+    sigaddset(&watch->verdict.sent, number);
     if (signal->ssi_code != SI_KERNEL || number == SIGHUP || watch->job->options->host_count > 0)
         signal_all(watch, number);
     if (number == SIGTERM && watch->stage < TERMINATED) {
@@ -257,8 +189,8 @@ static void look_at_clock(struct watch *watch)
 {
     const uint64_t now = now_ns();
 
-    if (now >= watch->verdict)
-        say_cause(watch);
+    if (now >= watch->verdict.due)
+        verdict_say(&watch->verdict, watch->job);
     if (now >= watch->time_over) {
         watch->time_over = UINT64_MAX;
         if (watch->asked == 0)
@@ -274,7 +206,7 @@ static void look_at_clock(struct watch *watch)
 static int milliseconds_left(const struct watch *watch)
 {
     const uint64_t end = watch->deadline < watch->time_over ? watch->deadline : watch->time_over;
-    const uint64_t next = end < watch->verdict ? end : watch->verdict, now = now_ns();
+    const uint64_t next = end < watch->verdict.due ? end : watch->verdict.due, now = now_ns();
 
     if (next == UINT64_MAX)
         return -1;
@@ -369,7 +301,7 @@ static bool watch_round(struct watch *watch)
     const int ready = weft_poll_open(watch->polled, (size_t)count, patience);
     if (ready < 0 && errno != EINTR) {
         complain("poll: %s", strerror(errno));
-        watch->status = EXIT_OWN_ERROR;
+        watch->verdict.status = EXIT_OWN_ERROR;
         return false;
     }
     if (ready > 0)
@@ -385,7 +317,7 @@ static bool prepare(struct watch *watch)
 {
     sigset_t child, others;
 
-    sigemptyset(&watch->sent);
+    sigemptyset(&watch->verdict.sent);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigemptyset(&others);
@@ -447,7 +379,7 @@ int watch(struct job *job)
     const double timeout_s = job->options->timeout_s;
     struct watch w = {.job = job,
                       .running = job->options->processes,
-                      .verdict = UINT64_MAX,
+                      .verdict.due = UINT64_MAX,
                       .deadline = UINT64_MAX,
                       .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX};
 
@@ -461,9 +393,9 @@ int watch(struct job *job)
     bool watching = true;
     while (watching && w.running > 0)
         watching = watch_round(&w);
-    say_cause(&w);
+    verdict_say(&w.verdict, job);
     if (watching)
         wait_for_helpers(&w);
     finish(&w);
-    return w.status != 0 ? w.status : output_failed() ? 1 : 0;
+    return w.verdict.status != 0 ? w.verdict.status : output_failed() ? 1 : 0;
 }

@@ -100,8 +100,9 @@ struct job {
  */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Monotonic time. */
+/* Monotonic time; and so much later. */
 uint64_t now_ns(void);
+uint64_t after(double seconds);
 
 /* Complaints are kept from now on, the last one here. */
 void complaint_keep(char *text, size_t bytes);
@@ -219,10 +220,31 @@ bool output_failed(void);
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);
 
-/* How the k-th process has ended (status of wait); and who is not running any more, or "". */
+/*
+ * Why the job failed (ends.c). What says most stands last; of two alike the first counts. That a
+ * process has lost another one says that the other failed; a signal that nobody here sent needs no
+ * reason, nor does a host that is lost. Ends of processes come in no order: for VERDICT_S one that
+ * says more is waited for, and as long as need be where there are only such that lost another.
+ */
+enum cause { CAUSE_NONE, CAUSE_PEER_LOST, CAUSE_STATUS, CAUSE_SIGNAL, CAUSE_SAID };
 enum { END_BYTES = 480 }; /* what complain has room for */
-void end_text(const struct job *job, int k, int status, char text[END_BYTES]);
-void ended_before_text(const struct job *job, char text[END_BYTES]);
+#define VERDICT_S 0.1
+struct verdict {
+    int status;       /* weftrun's, as far as is known; 0: nothing failed */
+    enum cause cause; /* of that status */
+    uint64_t due;     /* when it is to be said; UINT64_MAX: not of itself */
+    sigset_t sent;    /* signals to processes; by whom does not show in how these end */
+    char why[END_BYTES], before[END_BYTES];
+};
+
+/* The k-th process has ended, with this status of wait; it still counts as running. True: badly. */
+bool verdict_end(struct verdict *verdict, const struct job *job, int k, int status);
+/* Nothing runs on a host any more. */
+void verdict_host(struct verdict *verdict, const struct job *job, int status, const char *text);
+/* A status of weftrun's own, if nothing failed before; 0: none. */
+void verdict_own(struct verdict *verdict, int status);
+/* Says it, if it was not. Nothing that comes later counts. */
+void verdict_say(struct verdict *verdict, const struct job *job);
 
 /* A child has been stopped, or goes on (status of wait): says so if it is a process of the job. */
 void say_stop(const struct job *job, pid_t pid, int status);
