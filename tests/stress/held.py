@@ -126,6 +126,8 @@ def main():
                 continue
             running.remove(job)
             ran += 1
+            if ran % 25 == 0:
+                print(f"{ran} jobs, {holds} holds, {seconds - end + time.time():.0f} s", flush=True)
             what = job.wrong()
             if what is not None:
                 wrong += 1
