@@ -351,7 +351,7 @@ static void look(struct weft_job *job, bool judges)
     say_rest(job, lines);
     for (uint32_t i = 0; i < __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE); i++)
         if (job->services.list[i]->watch != NULL)
-            job->services.list[i]->watch(job, now);
+            job->services.list[i]->watch(job, job->watch_ns);
 }
 
 void weft_watchdog_tell(struct weft_job *job)
