@@ -59,6 +59,7 @@ WEFT_API weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, 
  */
 WEFT_API weft_status weft_ccl_close(weft_ccl **ccl);
 
+/* Without a ccl: -1, -1 and NULL. */
 WEFT_API int weft_ccl_members(const weft_ccl *ccl);
 WEFT_API int weft_ccl_me(const weft_ccl *ccl); /* which of them this process is */
 /* For kernels: valid until weft_ccl_close. */

@@ -79,6 +79,11 @@ static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch
 
     if (ccl->code.module == NULL)
         return run(ccl, name, launch, columns);
+    if (ops == &weft_cuda_device) /* docs/known-faults.md, 32 */
+        return weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
+                            "%s: calls on streams gave wrong data on GPUs and are refused there; "
+                            "columns in kernels are right",
+                            name);
     launch->view = ccl->view;
     return weft_refuse(ccl->job, ops->launch(ccl->job->device, &ccl->code,
                                              kernel_of(ccl, launch->call.what, few), launch,

@@ -246,15 +246,15 @@ weft_status weft_ccl_close(weft_ccl **ccl)
 
 int weft_ccl_members(const weft_ccl *ccl)
 {
-    return ccl->view.members;
+    return ccl != NULL ? ccl->view.members : -1;
 }
 
 int weft_ccl_me(const weft_ccl *ccl)
 {
-    return ccl->view.me;
+    return ccl != NULL ? ccl->view.me : -1;
 }
 
 const weft_ccl_view *weft_ccl_kernel(const weft_ccl *ccl)
 {
-    return ccl->kernels;
+    return ccl != NULL ? ccl->kernels : NULL;
 }

@@ -99,11 +99,13 @@ weft_status weft_team_close(weft_team **pointer)
     weft_lock(&teams->lock);
     const int under_way = team->under_way;
     weft_unlock(&teams->lock);
-    if (under_way != 0)
-        return weft_refused(team->job, WEFT_ERR_STATE,
-                            "weft_team_close: collectives on %s are under way: %d", team->name,
-                            under_way);
     weft_status status = weft_job_status(team->job);
+    if (under_way != 0) /* in a job that has failed they end with it */
+        return status != WEFT_OK ? status
+                                 : weft_refused(team->job, WEFT_ERR_STATE,
+                                                "weft_team_close: collectives on %s are under "
+                                                "way: %d",
+                                                team->name, under_way);
     if (status == WEFT_OK)
         status = weft_team_strangers(team, WEFT_ANY);
     weft_msg_name_tags(team->job, team->comm, NULL, NULL);

@@ -3,6 +3,7 @@
  * WEFT_ERR_ARGUMENT, or with what its header says, and nothing is touched. The same of handles in
  * calls on a job that is. tools/check finds calls that are missing here.
  */
+#include "weft/ccl.h"
 #include "weft/pgas.h"
 #include "weft/task.h"
 #include "weft/team.h"
@@ -32,6 +33,7 @@ static weft_message_op message_op;
 static weft_team *team;
 static weft_team_op *team_op;
 static weft_combine combine;
+static weft_ccl *ccl;
 static weft_gptr g;
 static weft_gspan span;
 static weft_gwhere where;
@@ -40,6 +42,19 @@ static weft_glock lock;
 static weft_task_desc desc;
 static weft_task_id task;
 static weft_task_numbers numbers;
+
+static void ccl_calls(void **state)
+{
+    (void)state;
+    REFUSED(weft_ccl_open, NULL, WEFT_COMM_HOST, 0, &ccl);
+    REFUSED(weft_ccl_allreduce, NULL, &word, &word, 1, WEFT_U64, WEFT_SUM, NULL);
+    REFUSED(weft_ccl_broadcast, NULL, 0, &word, 1, WEFT_U64, NULL);
+    REFUSED(weft_ccl_barrier, NULL, NULL);
+    REFUSED(weft_ccl_check, NULL);
+    IS(weft_ccl_members, weft_ccl_members(NULL) == -1);
+    IS(weft_ccl_me, weft_ccl_me(NULL) == -1);
+    IS(weft_ccl_kernel, weft_ccl_kernel(NULL) == NULL);
+}
 
 static void weft_calls(void **state)
 {
@@ -254,9 +269,9 @@ static void handles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weft_calls), cmocka_unit_test(host_calls), cmocka_unit_test(message_calls),
-        cmocka_unit_test(team_calls), cmocka_unit_test(pgas_calls), cmocka_unit_test(task_calls),
-        cmocka_unit_test(handles),
+        cmocka_unit_test(ccl_calls),     cmocka_unit_test(weft_calls), cmocka_unit_test(host_calls),
+        cmocka_unit_test(message_calls), cmocka_unit_test(team_calls), cmocka_unit_test(pgas_calls),
+        cmocka_unit_test(task_calls),    cmocka_unit_test(handles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
