@@ -53,10 +53,11 @@ struct weft_ccl_flag {
 
 /*
  * Between two members alone, in the receiver's room by sender: the number of the last piece that is
- * there, and the head of its call; and in the sender's by receiver: of the last that was read.
+ * there, and by buffer the head of a piece's call, since a sender may be calls ahead; and in the
+ * sender's by receiver: the number of the last piece that was read.
  */
 struct weft_ccl_pair_line {
-    uint64_t piece, head, unused[14];
+    uint64_t piece, head[WEFT_CCL_DEPTH], unused[15 - WEFT_CCL_DEPTH];
 };
 
 /* What a column keeps of another member, in its member's own memory: pieces sent and received. */

@@ -78,7 +78,7 @@ WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_c
     weft_pieces_fill(c, weft_pair_buffer(c, there, c->me, piece), source, span);
     weft_column_all(true);
     if (c->first == 0) {
-        weft_store_relaxed_u64(&line->head, side->head);
+        weft_store_relaxed_u64(&line->head[piece % WEFT_CCL_DEPTH], side->head);
         weft_store_release_u64(&line->piece, piece, ORDER_piece_post);
     }
     return true;
@@ -91,12 +91,13 @@ WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct wef
 {
     unsigned char *const here = weft_pair_room(c, c->me, column);
     const struct weft_ccl_pair_line *const line = weft_pair_line(c, here, false, side->peer);
+    const uint64_t *const head = &line->head[piece % WEFT_CCL_DEPTH];
     bool good = c->whole;
 
     if (good && c->first == 0 && (good = weft_pair_await(c, line, piece, side->peer)) &&
-        weft_load_relaxed_u64(&line->head) != side->head) {
+        weft_load_relaxed_u64(head) != side->head) {
         weft_column_break(&c->trouble[side->peer], &c->counters->broken, c->calls, side->head,
-                          WEFT_ERR_MISMATCH, weft_load_relaxed_u64(&line->head));
+                          WEFT_ERR_MISMATCH, weft_load_relaxed_u64(head));
         good = false;
     }
     if (!weft_column_all(good))

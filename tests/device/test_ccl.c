@@ -189,6 +189,10 @@ static void check_sizes(struct place *place, weft_ccl *ccl, uint64_t key, size_t
     move(place, false);
     for (size_t i = 0; me == 1 && i < get[before] && env->failures == 0; i++)
         TEST_EQ(env, target[i + 1], number_of(key, before, me, i));
+    for (size_t count = 1; me == 0 && count <= 3; count++) /* calls ahead of the receiver's */
+        TEST_EQ(env, weft_ccl_send(ccl, next, from, count, WEFT_U32, NULL), WEFT_OK);
+    for (size_t count = 1; me == 1 && count <= 3; count++)
+        TEST_EQ(env, weft_ccl_receive(ccl, before, to, count, WEFT_U32, NULL), WEFT_OK);
 }
 
 static int body(struct test_env *env)
