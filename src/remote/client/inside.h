@@ -84,8 +84,8 @@ struct weft_client {
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
-    struct client_device device[CLIENT_DEVICES];      /* all of the servers, */
-    int met;                                          /* so many; */
+    struct client_device device[CLIENT_DEVICES];      /* all that the servers have */
+    int met;                                          /* how many of `device` there are */
     struct weft_known_list known;                     /* those that the program sees */
     struct client_call *lanes[CLIENT_LANES];          /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
