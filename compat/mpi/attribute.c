@@ -50,7 +50,8 @@ API(Comm_create_keyval, (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_att
         return weftmpi_no_memory(NULL, __func__);
     keys = more;
     *keyval = FIRST_KEY + keys_count;
-    keys[keys_count++] = (struct key){copy, erase, extra, .keyval = *keyval, .references = 1};
+    keys[keys_count++] = (struct key){
+        .copy = copy, .erase = erase, .extra = extra, .keyval = *keyval, .references = 1};
     return MPI_SUCCESS;
 }
 
