@@ -1,0 +1,157 @@
+/*
+ * net/peer/inside.h - the state of the peer layer, and what its files offer each other.
+ *
+ * Who touches what. The send lock covers what is marked "send": the progress task takes it to put
+ * and to report, the receive task to acknowledge, and to send at all where one thread makes all
+ * calls of the transport. "Receive" is the receive task's own. What goes from one to the other is a
+ * word with a label.
+ */
+#ifndef WEFT_NET_PEER_INSIDE_H
+#define WEFT_NET_PEER_INSIDE_H
+
+#include "base/task.h"
+#include "net/peer/packet.h"
+#include "net/transport.h"
+
+enum {
+    WEFT_PEER_WINDOW = 64,     /* packets to a process that are not acknowledged; a power of two */
+    WEFT_PEER_EVENTS = 64,     /* taken at once */
+    WEFT_PEER_DELIVERED = 256, /* packets that are not concluded; a power of two, at least
+                                  WEFT_PEER_EVENTS + WEFT_PEER_WINDOW */
+    WEFT_PEER_BATCHES = 8,     /* of them that wait for the device: a mark for each takes time */
+    WEFT_PEER_ACK_EVERY = 32,  /* packets, */
+    WEFT_PEER_ACK_NS = 500000, /* or so long after the first, or when the task goes to sleep */
+    WEFT_PEER_WAITING = 16     /* puts accepted for the receive task to send */
+};
+
+/* A put, from its acceptance until it is delivered. */
+struct weft_peer_put {
+    struct weft_net_put put;
+    uint32_t last; /* the packet that has the last of it */
+};
+
+/* Puts to a process: a ring that grows. Delivered < sent < packed < accepted. */
+struct weft_peer_puts {
+    struct weft_peer_put *ring;
+    uint32_t capacity; /* a power of two */
+    uint32_t delivered, sent, packed, accepted;
+};
+
+/* A packet that came before its turn. */
+struct weft_peer_early {
+    const unsigned char *bytes; /* NULL: none */
+    size_t length;
+    uint64_t handle;
+};
+
+struct weft_peer {
+    uint64_t token; /* its own */
+
+    /* send */
+    struct weft_peer_puts puts;
+    size_t done;           /* bytes of the next put that are packed */
+    struct {               /* a packet that is being built */
+        unsigned char *at; /* NULL: none */
+        size_t room, used;
+        uint32_t entries;
+    } open;
+    uint32_t number;      /* of the next packet */
+    uint32_t acked;       /* so many of them have been delivered */
+    uint32_t on_way;      /* packets whose SENT has not come */
+    bool asks;            /* the next packet asks for an acknowledgement */
+    bool busy;            /* it is in the list */
+    uint64_t lost_at;     /* the connection broke then; 0: it has not, */
+    char lost_why[80];    /* and so */
+    uint32_t stuck_at;    /* so many were delivered, */
+    uint64_t stuck_since; /* and since; 0: nothing is under way */
+
+    /* receive */
+    uint32_t expected;             /* the next packet's number */
+    struct weft_peer_early *early; /* NULL, or WEFT_PEER_WINDOW of them, by number */
+    bool asked;                    /* it waits for an acknowledgement */
+    uint64_t owed_since;           /* 0: nothing */
+    uint32_t behind_at;            /* it had sent more than so many when it said last how many, */
+    uint64_t behind_since;         /* and since; 0: it had not */
+
+    /* from receive to send: labels ring_credit and ring_space */
+    uint32_t delivered; /* so many of its packets */
+    uint32_t heard;     /* so many of this process's, says the peer */
+    /* from send to receive, for checks alone */
+    uint32_t made; /* = number */
+    uint32_t told; /* the last `delivered` that it was told */
+};
+
+struct weft_net {
+    struct weft_net_open open;
+    const struct weft_transport_ops *ops;
+    struct weft_transport *transport;
+    struct weft_transport_caps caps;
+    struct weft_arrive arrive;
+    uint64_t token;
+    bool later; /* a device fetches what arrives */
+    struct weft_peer *peers;
+
+    struct weft_lock send;
+    int *busy; /* processes with puts that are not delivered */
+    uint32_t busy_count;
+    uint32_t on_way; /* packets whose SENT has not come */
+    unsigned long long puts, packets;
+    uint32_t lost;        /* processes to which the connection broke */
+    uint32_t idle_rounds; /* of the send side */
+
+    /* receive */
+    struct {
+        uint64_t handle;
+        int process;
+    } taken[WEFT_PEER_DELIVERED]; /* delivered, not concluded: a ring */
+    uint32_t taken_count, concluded;
+    uint32_t owing; /* processes to which an acknowledgement is owed */
+    bool warned;    /* of a stranger */
+    struct weft_entry entries[WEFT_PACKET_ENTRIES];
+};
+
+/* ---- send.c: who has the send lock ----------------------------------------------------------- */
+
+/* Only where the receive task sends, too, is there anything to lock. */
+static inline bool weft_peer_shares(const struct weft_net *net)
+{
+    return !net->caps.acknowledges || net->caps.one_thread;
+}
+static inline void weft_peer_lock(struct weft_net *net)
+{
+    if (weft_peer_shares(net))
+        weft_lock(&net->send);
+}
+static inline void weft_peer_unlock(struct weft_net *net)
+{
+    if (weft_peer_shares(net))
+        weft_unlock(&net->send);
+}
+
+/* What the transport says of sending, and what can be sent now. */
+weft_status weft_peer_drive(struct weft_net *net, bool *did);
+/* A packet goes at once, with all that every head says; empty if none is being built. *went: there
+ * was room. */
+weft_status weft_peer_tell(struct weft_net *net, int process, bool *went);
+weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
+
+/* ---- receive.c: the receive task ------------------------------------------------------------- */
+
+weft_status weft_peer_conclude(struct weft_net *net, uint64_t count);
+weft_status weft_peer_progress_receive(struct weft_net *net, bool *did);
+
+/* ---- lost.c ---------------------------------------------------------------------------------- */
+
+/* Wakes who sleeps on a side's bell, if there is one; whether its thread is about to sleep. */
+void weft_peer_ring(const struct weft_net *net, enum weft_net_side side);
+bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
+
+/* Send lock held. The connection to a process broke; PEER_LOST: one broke too long ago. */
+void weft_peer_lose(struct weft_net *net, int process, const char *why);
+weft_status weft_peer_lost_long(const struct weft_net *net);
+/* Send lock held: says now and then how many packets were sent, if none is acknowledged. */
+weft_status weft_peer_tell_sent(struct weft_net *net);
+/* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
+weft_status weft_peer_told_sent(struct weft_net *net, int process, uint32_t packets);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * net/peer/peer.c - the peer layer as a table of net.h: opening and connecting, regions, and what
+ * the transport under it can do.
+ */
+#include "net/peer/inside.h"
+
+#include "base/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* Before the transport's own address. */
+struct address {
+    uint64_t token;
+};
+
+static weft_status open_peers(struct weft_net *net)
+{
+    const uint32_t start = (uint32_t)net->open.config->counter_start;
+    const size_t processes = (size_t)net->open.processes;
+
+    net->peers = calloc(processes, sizeof(*net->peers));
+    net->busy = calloc(processes, sizeof(*net->busy));
+    if (net->peers == NULL || net->busy == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %zu peers", net->ops->name, processes);
+    for (size_t p = 0; p < processes; p++) {
+        struct weft_peer *peer = &net->peers[p];
+        peer->number = peer->acked = peer->made = peer->heard = start;
+        peer->expected = peer->delivered = peer->told = start;
+        peer->puts = (struct weft_peer_puts){
+            .delivered = start, .sent = start, .packed = start, .accepted = start};
+    }
+    net->taken_count = net->concluded = start;
+    if (getrandom(&net->token, sizeof(net->token), 0) != (ssize_t)sizeof(net->token))
+        return weft_err(WEFT_ERR_SYSTEM, "%s: no random numbers", net->ops->name);
+    return WEFT_OK;
+}
+
+static void free_net(struct weft_net *net)
+{
+    for (int p = 0; p < net->open.processes && net->peers != NULL; p++) {
+        free(net->peers[p].puts.ring);
+        free(net->peers[p].early);
+    }
+    free(net->peers);
+    free(net->busy);
+    free(net);
+}
+
+weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
+                           const struct weft_transport_ops *ops)
+{
+    struct weft_net *n = calloc(1, sizeof(*n));
+
+    if (n == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "%s: no %zu bytes for its state", ops->name, sizeof(*n));
+    n->open = *open;
+    n->ops = ops;
+    n->later = weft_arrive_is_later(open);
+    weft_arrive_open(&n->arrive, ops->name, open, n, WEFT_PEER_BATCHES, weft_peer_conclude);
+    weft_status status = open_peers(n);
+    if (status == WEFT_OK)
+        status = ops->open(&n->transport, open, &n->arrive);
+    if (status != WEFT_OK) {
+        free_net(n);
+        return status;
+    }
+    ops->caps(n->transport, &n->caps);
+    *net = n;
+    return WEFT_OK;
+}
+
+void weft_peer_close(struct weft_net *net)
+{
+    weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name, net->puts,
+             net->packets);
+    weft_arrive_close(&net->arrive);
+    net->ops->close(net->transport);
+    free_net(net);
+}
+
+void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps)
+{
+    enum { ROWS_MOST = 8192 }; /* copied into a packet, and out of it */
+    const size_t packet = net->caps.packet < ROWS_MOST ? net->caps.packet : ROWS_MOST;
+
+    *caps = net->caps.net;
+    caps->address_bytes += sizeof(struct address);
+    caps->lands_when_asked = !net->caps.acknowledges;
+    caps->rows_bytes = packet - WEFT_PACKET_LEAST - sizeof(struct weft_net_rows);
+}
+
+weft_status weft_peer_address(struct weft_net *net, void *address)
+{
+    const struct address mine = {net->token};
+
+    memcpy(address, &mine, sizeof(mine));
+    return net->ops->address(net->transport, (unsigned char *)address + sizeof(mine));
+}
+
+weft_status weft_peer_connect(struct weft_net *net, int process, const void *address)
+{
+    struct address theirs;
+
+    memcpy(&theirs, address, sizeof(theirs));
+    net->peers[process].token = theirs.token;
+    return net->ops->connect(net->transport, process,
+                             (const unsigned char *)address + sizeof(theirs));
+}
+
+weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+{
+    return weft_arrive_reg(&net->arrive, base, bytes, own, key);
+}
+
+void weft_peer_dereg(struct weft_net *net, uint64_t key)
+{
+    weft_arrive_dereg(&net->arrive, key);
+}
+
+weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+{
+    return side == WEFT_NET_SEND ? weft_peer_progress_send(net, did)
+                                 : weft_peer_progress_receive(net, did);
+}
+
+struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side)
+{
+    return net->ops->bell(net->transport, side);
+}

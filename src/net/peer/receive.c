@@ -1,0 +1,284 @@
+/*
+ * net/peer/receive.c - packets that arrive are checked, brought into order and delivered, and their
+ * senders are told.
+ */
+#include "net/peer/inside.h"
+
+#include "base/say.h"
+#include "net/receipt.h"
+#include "order/atomic.h"
+
+#include <stdlib.h>
+
+static weft_status malformed(const struct weft_net *net, int process, const char *wrong)
+{
+    return weft_err(WEFT_ERR_PROTOCOL, "%s: process %d sent a malformed packet: %s", net->ops->name,
+                    process, wrong);
+}
+
+/* ---- acknowledgements ------------------------------------------------------------------------ */
+
+/* What a head says of the packets that this process has sent. */
+static weft_status hear(struct weft_net *net, const struct weft_packet *packet)
+{
+    struct weft_peer *peer = &net->peers[packet->process];
+
+    if (net->caps.acknowledges)
+        return WEFT_OK;
+    switch (weft_receipt_check(weft_load_relaxed_u32(&peer->heard),
+                               weft_load_relaxed_u32(&peer->made), packet->delivered)) {
+    case WEFT_RECEIPT_NEW:
+        weft_store_release_u32(&peer->heard, packet->delivered, ORDER_ring_credit);
+        weft_peer_ring(net, WEFT_NET_SEND);
+        break;
+    case WEFT_RECEIPT_FALSE:
+        return malformed(net, packet->process, "an acknowledgement of more than was sent");
+    case WEFT_RECEIPT_OLD:
+        break;
+    }
+    peer->asked |= (packet->flags & WEFT_PACKET_ASKS) != 0;
+    return packet->kind == WEFT_PACKET_ACK && peer->asked
+               ? weft_peer_told_sent(net, packet->process, packet->number)
+               : WEFT_OK;
+}
+
+/* Also where nothing is new: the acknowledgement that it was told may be lost. */
+static void owe(struct weft_net *net, struct weft_peer *peer)
+{
+    if (peer->owed_since == 0) {
+        peer->owed_since = weft_now_ns();
+        net->owing++;
+    }
+}
+
+static weft_status acknowledge(struct weft_net *net)
+{
+    const uint64_t now = weft_now_ns();
+    const bool all = weft_peer_sleeps(net, WEFT_NET_RECEIVE);
+    weft_status status = WEFT_OK;
+
+    for (int p = 0; p < net->open.processes && net->owing > 0 && status == WEFT_OK; p++) {
+        struct weft_peer *peer = &net->peers[p];
+        const uint32_t owed =
+            weft_load_relaxed_u32(&peer->delivered) - weft_load_relaxed_u32(&peer->told);
+        bool went = owed == 0 && !peer->asked; /* with a packet that went anyway */
+
+        if (peer->owed_since == 0)
+            continue;
+        if (!went && (all || peer->asked ||
+                      weft_receipt_due(owed, WEFT_PEER_ACK_EVERY, now - peer->owed_since,
+                                       WEFT_PEER_ACK_NS))) {
+            weft_peer_lock(net);
+            status = weft_peer_tell(net, p, &went);
+            weft_peer_unlock(net);
+        }
+        if (!went)
+            continue;
+        peer->asked = false;
+        peer->owed_since = 0;
+        net->owing--;
+    }
+    return status;
+}
+
+/* ---- delivery -------------------------------------------------------------------------------- */
+
+static weft_status deliver_entry(struct weft_net *net, int process, const struct weft_entry *e)
+{
+    const unsigned char *data = e->data;
+
+    if (e->kind == WEFT_ENTRY_ROWS)
+        return weft_arrive_rows(&net->arrive, process, e->key, e->offset, &e->rows, data, e->bytes,
+                                e->notice);
+    if (e->kind == WEFT_ENTRY_STAGED) {
+        data = net->ops->staged != NULL
+                   ? net->ops->staged(net->transport, process, e->staged, e->bytes)
+                   : NULL;
+        if (data == NULL)
+            return malformed(net, process, "data that is not in its staging memory");
+    }
+    return weft_arrive_deliver(&net->arrive, process, e->key, e->offset, data, e->bytes, e->notice);
+}
+
+static weft_status end_batch(struct weft_net *net)
+{
+    return weft_arrive_batch_end(&net->arrive, net->taken_count);
+}
+
+/* If it fails the packet is not taken: its sender must not believe that it was delivered. */
+static weft_status deliver(struct weft_net *net, const struct weft_packet *packet, uint64_t handle)
+{
+    const int process = packet->process;
+    weft_status status = WEFT_OK;
+
+    for (uint32_t i = 0; i < packet->entries && status == WEFT_OK; i++)
+        status = deliver_entry(net, process, &net->entries[i]);
+    if (status != WEFT_OK)
+        return status;
+    net->taken[net->taken_count % WEFT_PEER_DELIVERED].process = process;
+    net->taken[net->taken_count % WEFT_PEER_DELIVERED].handle = handle;
+    net->taken_count++;
+    net->peers[process].expected++;
+    return net->later ? WEFT_OK : end_batch(net);
+}
+
+weft_status weft_peer_conclude(struct weft_net *net, uint64_t count)
+{
+    for (; net->concluded != (uint32_t)count; net->concluded++) {
+        const int process = net->taken[net->concluded % WEFT_PEER_DELIVERED].process;
+        struct weft_peer *peer = &net->peers[process];
+        net->ops->release(net->transport, process,
+                          net->taken[net->concluded % WEFT_PEER_DELIVERED].handle);
+        if (net->caps.acknowledges)
+            continue;
+        weft_store_release_u32(&peer->delivered, weft_load_relaxed_u32(&peer->delivered) + 1,
+                               ORDER_ring_credit);
+        owe(net, peer);
+    }
+    return WEFT_OK;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* WEFT_OK also for a stranger's: *stranger. */
+static weft_status parse(struct weft_net *net, int process, const unsigned char *bytes,
+                         size_t length, struct weft_packet *packet, bool *stranger)
+{
+    const char *wrong = NULL;
+    const enum weft_packet_parse result = weft_packet_parse(
+        bytes, length, net->token, net->open.processes, packet, net->entries, &wrong);
+
+    *stranger = result == WEFT_PACKET_STRANGER;
+    if (result == WEFT_PACKET_MALFORMED)
+        return malformed(net, process, wrong);
+    if (*stranger && process >= 0)
+        return malformed(net, process, "it is not of this job");
+    if (!*stranger && process >= 0 && packet->process != process)
+        return malformed(net, process, "it says that another sent it");
+    return WEFT_OK;
+}
+
+static weft_status keep_early(struct weft_net *net, struct weft_peer *peer,
+                              const struct weft_packet *packet, struct weft_peer_early early)
+{
+    const uint32_t ahead = packet->number - peer->expected;
+
+    if (peer->early == NULL && !net->caps.ordered)
+        peer->early = calloc(WEFT_PEER_WINDOW, sizeof(*peer->early));
+    if (peer->early == NULL && !net->caps.ordered)
+        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for packets of process %d", net->ops->name,
+                        packet->process);
+    if (net->caps.ordered || ahead >= WEFT_PEER_WINDOW ||
+        peer->early[packet->number % WEFT_PEER_WINDOW].bytes != NULL)
+        return weft_err(WEFT_ERR_PROTOCOL, "%s: process %d sent packet %u, and number %u was next",
+                        net->ops->name, packet->process, packet->number, peer->expected);
+    peer->early[packet->number % WEFT_PEER_WINDOW] = early;
+    return WEFT_OK;
+}
+
+/* Those that came before the one that was delivered now. */
+static weft_status deliver_early(struct weft_net *net, int process)
+{
+    struct weft_peer *peer = &net->peers[process];
+    weft_status status = WEFT_OK;
+
+    while (status == WEFT_OK && peer->early != NULL) {
+        struct weft_peer_early *place = &peer->early[peer->expected % WEFT_PEER_WINDOW];
+        const struct weft_peer_early early = *place;
+        struct weft_packet packet;
+        bool stranger;
+        if (early.bytes == NULL)
+            break;
+        place->bytes = NULL;
+        status = parse(net, process, early.bytes, early.length, &packet, &stranger);
+        if (status == WEFT_OK)
+            status = deliver(net, &packet, early.handle);
+    }
+    return status;
+}
+
+static weft_status take_packet(struct weft_net *net, const struct weft_transport_event *event)
+{
+    const struct weft_peer_early early = {event->bytes, event->length, event->value};
+    struct weft_packet packet;
+    bool stranger;
+
+    weft_status status =
+        parse(net, event->process, event->bytes, event->length, &packet, &stranger);
+    if (stranger && !net->warned)
+        weft_say(WEFT_SAY_WARN, "%s: a message that is not of this job was ignored",
+                 net->ops->name);
+    net->warned |= stranger;
+    if (status == WEFT_OK && !stranger)
+        status = hear(net, &packet);
+    if (status != WEFT_OK)
+        return status;
+    if (stranger || packet.kind == WEFT_PACKET_ACK) {
+        net->ops->release(net->transport, event->process, event->value);
+        return WEFT_OK;
+    }
+    struct weft_peer *peer = &net->peers[packet.process];
+    if (packet.number != peer->expected)
+        return keep_early(net, peer, &packet, early);
+    status = deliver(net, &packet, event->value);
+    return status == WEFT_OK ? deliver_early(net, packet.process) : status;
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+static weft_status take_event(struct weft_net *net, const struct weft_transport_event *event)
+{
+    if (event->kind == WEFT_EVENT_PACKET)
+        return take_packet(net, event);
+    if (event->kind == WEFT_EVENT_LOST) {
+        weft_peer_lock(net);
+        weft_peer_lose(net, event->process, event->text);
+        weft_peer_unlock(net);
+    }
+    return WEFT_OK;
+}
+
+/* Each packet is a batch; where a device fetches the data, all that are there are one. */
+static weft_status take_events(struct weft_net *net, bool *did)
+{
+    struct weft_transport_event events[WEFT_PEER_EVENTS];
+    const uint32_t before = net->taken_count;
+    weft_status status = WEFT_OK;
+
+    if (!weft_arrive_has_room(&net->arrive) ||
+        before - net->concluded > WEFT_PEER_DELIVERED - WEFT_PEER_EVENTS - WEFT_PEER_WINDOW)
+        return WEFT_OK;
+    const int count = net->ops->poll(net->transport, WEFT_NET_RECEIVE, events, WEFT_PEER_EVENTS);
+    if (count < 0)
+        return (weft_status)-count;
+    for (int i = 0; i < count && status == WEFT_OK; i++)
+        status = take_event(net, &events[i]);
+    *did |= count > 0;
+    return status == WEFT_OK && net->later && net->taken_count != before ? end_batch(net) : status;
+}
+
+/* The sending of a transport of which one thread makes all calls. */
+static weft_status drive(struct weft_net *net)
+{
+    bool moved = false;
+
+    weft_peer_lock(net);
+    const weft_status status = weft_peer_drive(net, &moved);
+    weft_peer_unlock(net);
+    if (moved)
+        weft_peer_ring(net, WEFT_NET_SEND);
+    return status;
+}
+
+weft_status weft_peer_progress_receive(struct weft_net *net, bool *did)
+{
+    weft_status status = weft_arrive_settle(&net->arrive, did);
+
+    if (status == WEFT_OK)
+        status = take_events(net, did);
+    if (status == WEFT_OK && net->caps.one_thread)
+        status = drive(net);
+    if (status == WEFT_OK && net->owing > 0)
+        status = acknowledge(net);
+    return status;
+}

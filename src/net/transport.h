@@ -1,0 +1,136 @@
+/*
+ * net/transport.h - what moves packets between processes: fourteen functions at most.
+ *
+ * A transport keeps no protocol. The peer layer above it (net/peer) numbers packets, orders them,
+ * limits what is under way, acknowledges, cuts and merges puts, and finds peers that are lost. A
+ * transport only says what it does by itself (weft_transport_caps), and calls nobody.
+ *
+ * Nothing blocks. Threads: begin, commit, write and poll(SEND) are called by who has the peer
+ * layer's send lock; poll(RECEIVE), staged and release by the receive task. With caps.one_thread
+ * the receive task makes all these calls. reg and dereg: any thread, at any time. The rest while
+ * neither side runs. A transport locks what poll(RECEIVE) or reg shares with the rest.
+ */
+#ifndef WEFT_NET_TRANSPORT_H
+#define WEFT_NET_TRANSPORT_H
+
+#include "net/arrive.h"
+#include "net/net.h"
+
+struct weft_transport;
+
+enum weft_transport_writes {
+    WEFT_WRITES_NONE,
+    WEFT_WRITES_WINDOWS /* to memory that `reg` was given there */
+};
+
+struct weft_transport_caps {
+    struct weft_net_caps net; /* without rows_bytes and lands_when_asked, which are the peer's */
+    size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
+    uint32_t depth;           /* packets on their way to a process up to which the next goes at
+                                 once; beyond, puts gather in one. At least 1 */
+    bool ordered;             /* packets and writes to a process arrive in the order of the calls */
+    bool acknowledges;        /* SENT of a packet says that its receiver has released it */
+    bool shared;              /* a packet is built where its receiver reads it */
+    bool one_thread;
+    enum weft_transport_writes writes;
+    size_t write_from;  /* the shortest put that is worth a write */
+    uint32_t immediate; /* bits that go with a write: 32 at least */
+};
+
+/* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
+struct weft_transport_write {
+    int process;
+    uint64_t place[2]; /* of the target's region, as its reg gave it, */
+    uint64_t offset;   /* and where in it */
+    const void *source;
+    size_t bytes;
+    void *mr; /* of the registration in which the source lies; NULL: it lies in none */
+    uint64_t immediate;
+    uint64_t cookie; /* given back by WEFT_EVENT_READ */
+};
+
+enum weft_transport_event_kind {
+    WEFT_EVENT_SENT,    /* send side: `count` more packets to a process, in the order of commit */
+    WEFT_EVENT_READ,    /* send side: a write's source may be reused: its cookie is `value` */
+    WEFT_EVENT_LOST,    /* either side: the connection to a process broke: `text` says why */
+    WEFT_EVENT_PACKET,  /* receive side: `length` bytes, until `release` of `value` */
+    WEFT_EVENT_WRITTEN, /* receive side: a write is there; its immediate is `value` */
+};
+
+struct weft_transport_event {
+    enum weft_transport_event_kind kind;
+    int process; /* -1, of a packet: the transport cannot tell */
+    uint32_t count;
+    uint64_t value;
+    const unsigned char *bytes; /* a multiple of 8 */
+    size_t length;
+    const char *text; /* valid until the next poll */
+};
+
+struct weft_transport_ops {
+    const char *name;
+
+    /* As in net.h. arrive: for its functions about the device, and nothing else. */
+    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open,
+                        const struct weft_arrive *arrive);
+    void (*close)(struct weft_transport *t);
+    void (*caps)(const struct weft_transport *t, struct weft_transport_caps *caps);
+    weft_status (*address)(struct weft_transport *t, void *address);
+    weft_status (*connect)(struct weft_transport *t, int process, const void *address);
+    struct weft_bell *(*bell)(struct weft_transport *t, enum weft_net_side side);
+
+    /*
+     * Memory that others may write, and sources of writes. place: what they need for it; zero: it
+     * cannot be written. *mr: NULL if there is nothing to undo. Only with caps.writes.
+     */
+    weft_status (*reg)(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
+                       void **mr);
+    void (*dereg)(struct weft_transport *t, void *mr);
+
+    /*
+     * Where the next packet to a process is built: *room bytes at a multiple of 8. It is the same
+     * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again.
+     */
+    unsigned char *(*begin)(struct weft_transport *t, int process, size_t *room);
+    /* The packet goes: it cannot find no room. A process that is lost: OK, and LOST comes. */
+    weft_status (*commit)(struct weft_transport *t, int process, size_t bytes);
+
+    /* OK: READ will come. FULL: nothing happened. Only with caps.writes. */
+    weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
+
+    /*
+     * The next events, at most `most`: how many there are; negative: -status. Packets arrive once
+     * and whole, from each process in its turn.
+     */
+    int (*poll)(struct weft_transport *t, enum weft_net_side side,
+                struct weft_transport_event *events, int most);
+    /* A packet's memory is the transport's again; the packets of a process in the order in which
+     * they were sent. */
+    void (*release)(struct weft_transport *t, int process, uint64_t packet);
+
+    /* Bytes of another process's staging memory (caps.net.stage); NULL: it has no such bytes. */
+    const unsigned char *(*staged)(struct weft_transport *t, int process, uint64_t place,
+                                   size_t bytes);
+};
+
+/* The peer layer over a transport as a table of net.h: its `open`, and these. */
+weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
+                           const struct weft_transport_ops *ops);
+void weft_peer_close(struct weft_net *net);
+void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps);
+weft_status weft_peer_address(struct weft_net *net, void *address);
+weft_status weft_peer_connect(struct weft_net *net, int process, const void *address);
+weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
+void weft_peer_dereg(struct weft_net *net, uint64_t key);
+weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status weft_peer_flush(struct weft_net *net, int process);
+weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side);
+
+#define WEFT_NET_OVER_PEER                                                                         \
+    .close = weft_peer_close, .caps = weft_peer_caps, .address = weft_peer_address,                \
+    .connect = weft_peer_connect, .reg = weft_peer_reg, .dereg = weft_peer_dereg,                  \
+    .put = weft_peer_put, .flush = weft_peer_flush, .progress = weft_peer_progress,                \
+    .bell = weft_peer_bell
+
+#endif
