@@ -113,6 +113,9 @@ struct weft_transport_ops {
                                    size_t bytes);
 };
 
+/* Before the transport's address in that of the peer layer: the token (peer/packet.h). */
+enum { WEFT_PEER_ADDRESS = 8 };
+
 /* The peer layer over a transport as a table of net.h: its `open`, and these. */
 weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
                            const struct weft_transport_ops *ops);

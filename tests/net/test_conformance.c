@@ -8,7 +8,8 @@
  */
 #include "conformance.h"
 
-#include "net/shm/inside.h"
+#include "net/shm/ring.h"
+#include "net/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,11 +104,13 @@ static bool reaches_others(struct ends *ends, bool *launched)
 static bool refuses_boasts(struct ends *ends)
 {
     struct weft_shm_address boast;
+    unsigned char *address = ends->end[1].address + WEFT_PEER_ADDRESS;
 
     open_two(ends);
-    memcpy(&boast, ends->end[1].address, sizeof(boast));
+    memcpy(&boast, address, sizeof(boast));
     boast.stage.bytes = (1ull << 30) + 1;
-    const weft_status status = ends->ops->connect(ends->end[0].net, 1, &boast);
+    memcpy(address, &boast, sizeof(boast));
+    const weft_status status = ends->ops->connect(ends->end[0].net, 1, ends->end[1].address);
     for (int i = 0; i < 2; i++)
         end_close(&ends->end[i]);
     if (status != WEFT_ERR_PROTOCOL)

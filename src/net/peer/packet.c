@@ -3,28 +3,6 @@
 
 #include <string.h>
 
-enum { KIND_SHIFT = 28 };
-
-/* An entry's head as it travels. */
-struct head {
-    uint32_t notice;
-    uint32_t bytes; /* its top bits are the kind */
-    uint64_t key, offset;
-};
-static_assert(sizeof(struct head) == WEFT_ENTRY_HEAD, "the same on both sides");
-
-size_t weft_entry_pack(unsigned char head[WEFT_ENTRY_HEAD], const struct weft_entry *entry)
-{
-    const struct head h = {.notice = entry->notice,
-                           .bytes = entry->bytes | (uint32_t)entry->kind << KIND_SHIFT,
-                           .key = entry->key,
-                           .offset = entry->offset};
-    const size_t length = h.bytes == 0 ? 8 : WEFT_ENTRY_HEAD;
-
-    memcpy(head, &h, length);
-    return length;
-}
-
 /* What follows the head of 24 bytes: all of it is there. NULL: good. */
 static const char *parse_behind(const unsigned char *behind, struct weft_entry *entry)
 {
@@ -51,7 +29,7 @@ static const char *parse_behind(const unsigned char *behind, struct weft_entry *
 static const char *parse_entry(const unsigned char *at, size_t left, struct weft_entry *entry,
                                size_t *room)
 {
-    struct head h = {0};
+    struct weft_entry_head h = {0};
 
     *room = 8;
     if (left < *room)
@@ -59,13 +37,13 @@ static const char *parse_entry(const unsigned char *at, size_t left, struct weft
     memcpy(&h, at, *room);
     *entry = (struct weft_entry){.notice = h.notice,
                                  .bytes = h.bytes & WEFT_ENTRY_MOST,
-                                 .kind = (enum weft_entry_kind)(h.bytes >> KIND_SHIFT)};
+                                 .kind = (enum weft_entry_kind)(h.bytes >> WEFT_ENTRY_KIND_SHIFT)};
     if (h.bytes == 0)
-        return h.notice != 0 ? NULL : "an entry of nothing";
+        return NULL; /* a put of nothing, without a notice, is acknowledged, too */
     if (left < WEFT_ENTRY_HEAD)
         return "an entry without all of its head";
-    memcpy(&entry->key, at + offsetof(struct head, key), sizeof(entry->key));
-    memcpy(&entry->offset, at + offsetof(struct head, offset), sizeof(entry->offset));
+    memcpy(&entry->key, at + offsetof(struct weft_entry_head, key), sizeof(entry->key));
+    memcpy(&entry->offset, at + offsetof(struct weft_entry_head, offset), sizeof(entry->offset));
     *room = weft_entry_room(entry->kind, entry->bytes);
     return left < *room ? "an entry that is longer than its packet"
                         : parse_behind(at + WEFT_ENTRY_HEAD, entry);

@@ -70,8 +70,27 @@ static inline size_t weft_entry_room(enum weft_entry_kind kind, size_t bytes)
                                                  : WEFT_ENTRY_HEAD + ((behind + 7) & ~(size_t)7);
 }
 
-/* An entry's head, without what follows it. Returns how long it is: 8 or WEFT_ENTRY_HEAD. */
-size_t weft_entry_pack(unsigned char head[WEFT_ENTRY_HEAD], const struct weft_entry *entry);
+/* An entry's head as it travels: WEFT_ENTRY_HEAD bytes of it, or the first 8 if `bytes` is 0. */
+struct weft_entry_head {
+    uint32_t notice;
+    uint32_t bytes; /* its top bits are the kind */
+    uint64_t key, offset;
+};
+static_assert(sizeof(struct weft_entry_head) == WEFT_ENTRY_HEAD, "the same on both sides");
+enum { WEFT_ENTRY_KIND_SHIFT = 28 };
+
+static inline struct weft_entry_head weft_entry_pack(const struct weft_entry *entry)
+{
+    return (struct weft_entry_head){.notice = entry->notice,
+                                    .bytes = entry->bytes | (uint32_t)entry->kind
+                                                                << WEFT_ENTRY_KIND_SHIFT,
+                                    .key = entry->key,
+                                    .offset = entry->offset};
+}
+static inline size_t weft_entry_head_bytes(const struct weft_entry_head *head)
+{
+    return head->bytes == 0 ? 8 : WEFT_ENTRY_HEAD;
+}
 
 enum weft_packet_parse { WEFT_PACKET_GOOD, WEFT_PACKET_STRANGER, WEFT_PACKET_MALFORMED };
 

@@ -10,11 +10,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Before the transport's own address. */
-struct address {
-    uint64_t token;
-};
-
 static weft_status open_peers(struct weft_net *net)
 {
     const uint32_t start = (uint32_t)net->open.config->counter_start;
@@ -86,27 +81,22 @@ void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps)
     const size_t packet = net->caps.packet < ROWS_MOST ? net->caps.packet : ROWS_MOST;
 
     *caps = net->caps.net;
-    caps->address_bytes += sizeof(struct address);
+    caps->address_bytes += WEFT_PEER_ADDRESS;
     caps->lands_when_asked = !net->caps.acknowledges;
     caps->rows_bytes = packet - WEFT_PACKET_LEAST - sizeof(struct weft_net_rows);
 }
 
 weft_status weft_peer_address(struct weft_net *net, void *address)
 {
-    const struct address mine = {net->token};
-
-    memcpy(address, &mine, sizeof(mine));
-    return net->ops->address(net->transport, (unsigned char *)address + sizeof(mine));
+    memcpy(address, &net->token, WEFT_PEER_ADDRESS);
+    return net->ops->address(net->transport, (unsigned char *)address + WEFT_PEER_ADDRESS);
 }
 
 weft_status weft_peer_connect(struct weft_net *net, int process, const void *address)
 {
-    struct address theirs;
-
-    memcpy(&theirs, address, sizeof(theirs));
-    net->peers[process].token = theirs.token;
+    memcpy(&net->peers[process].token, address, WEFT_PEER_ADDRESS);
     return net->ops->connect(net->transport, process,
-                             (const unsigned char *)address + sizeof(theirs));
+                             (const unsigned char *)address + WEFT_PEER_ADDRESS);
 }
 
 weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)

@@ -148,10 +148,10 @@ static weft_status parse(struct weft_net *net, int process, const unsigned char 
     const enum weft_packet_parse result = weft_packet_parse(
         bytes, length, net->token, net->open.processes, packet, net->entries, &wrong);
 
-    *stranger = result == WEFT_PACKET_STRANGER;
+    *stranger = result == WEFT_PACKET_STRANGER && process < 0;
     if (result == WEFT_PACKET_MALFORMED)
         return malformed(net, process, wrong);
-    if (*stranger && process >= 0)
+    if (result == WEFT_PACKET_STRANGER && process >= 0)
         return malformed(net, process, "it is not of this job");
     if (!*stranger && process >= 0 && packet->process != process)
         return malformed(net, process, "it says that another sent it");

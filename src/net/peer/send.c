@@ -63,7 +63,8 @@ static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool 
 /* ---- packets --------------------------------------------------------------------------------- */
 
 /* Memory of a packet is others' where it is built where they read it. */
-static void store(const struct weft_net *net, unsigned char *to, const void *from, size_t bytes)
+static inline void store(const struct weft_net *net, unsigned char *to, const void *from,
+                         size_t bytes)
 {
     if (net->caps.shared)
         weft_write_shared(to, from, bytes);
@@ -175,7 +176,7 @@ static size_t append(const struct weft_net *net, struct weft_peer *peer,
                                                   : WEFT_ENTRY_DATA,
                                .key = put->key,
                                .offset = put->offset + row * put->pitch + inside};
-    unsigned char head[WEFT_ENTRY_HEAD], *at = peer->open.at + peer->open.used;
+    unsigned char *at = peer->open.at + peer->open.used;
     size_t bytes = put->bytes - inside;
 
     if (rows > 0)
@@ -190,8 +191,12 @@ static size_t append(const struct weft_net *net, struct weft_peer *peer,
             peer->open.entries == WEFT_PACKET_ENTRIES;
     if (*full)
         return 0;
-    const size_t length = weft_entry_pack(head, &entry);
-    store(net, at, head, length);
+    const struct weft_entry_head head = weft_entry_pack(&entry);
+    const size_t length = weft_entry_head_bytes(&head);
+    if (length == sizeof(head))
+        store(net, at, &head, sizeof(head));
+    else
+        store(net, at, &head, 8);
     if (staged) {
         entry.staged = (uint64_t)(source - (const unsigned char *)net->caps.net.stage);
         store(net, at + length, &entry.staged, sizeof(entry.staged));

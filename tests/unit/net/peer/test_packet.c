@@ -35,7 +35,7 @@ static struct weft_entry any_entry(void)
                            .offset = draw(1000)};
 
     if (e.bytes == 0) {
-        e = (struct weft_entry){.notice = e.notice | 1};
+        e = (struct weft_entry){.notice = e.notice};
     } else if (e.kind == WEFT_ENTRY_ROWS) {
         e.rows.rows = draw(5) + 1;
         e.rows.pitch = draw(20) + 20;
@@ -48,11 +48,11 @@ static struct weft_entry any_entry(void)
 
 static void append(const struct weft_entry *e)
 {
-    unsigned char head[WEFT_ENTRY_HEAD];
-    const size_t length = weft_entry_pack(head, e);
+    const struct weft_entry_head head = weft_entry_pack(e);
+    const size_t length = weft_entry_head_bytes(&head);
     unsigned char *at = bytes + packet.bytes;
 
-    memcpy(at, head, length);
+    memcpy(at, &head, length);
     memset(at + length, packet.entries + 1, e->kind == WEFT_ENTRY_STAGED ? 8 : e->bytes);
     if (e->kind == WEFT_ENTRY_ROWS)
         memcpy(at + length, &e->rows, sizeof(e->rows));
