@@ -35,9 +35,11 @@ static const char *parse_entry(const unsigned char *at, size_t left, struct weft
     if (left < *room)
         return "fewer entries than announced";
     memcpy(&h, at, *room);
-    *entry = (struct weft_entry){.notice = h.notice,
-                                 .bytes = h.bytes & WEFT_ENTRY_MOST,
-                                 .kind = (enum weft_entry_kind)(h.bytes >> WEFT_ENTRY_KIND_SHIFT)};
+    entry->notice = h.notice;
+    entry->bytes = h.bytes & WEFT_ENTRY_MOST;
+    entry->kind = (enum weft_entry_kind)(h.bytes >> WEFT_ENTRY_KIND_SHIFT);
+    entry->key = entry->offset = 0;
+    entry->data = NULL;
     if (h.bytes == 0)
         return NULL; /* a put of nothing, without a notice, is acknowledged, too */
     if (left < WEFT_ENTRY_HEAD)

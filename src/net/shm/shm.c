@@ -316,11 +316,12 @@ static bool take(const struct weft_transport *t, int process, struct weft_transp
         if (bytes > t->cell)
             return false;
         weft_used_shared(cell, bytes);
-        events[(*count)++] = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
-                                                           .process = process,
-                                                           .value = peer->in.tail,
-                                                           .bytes = cell,
-                                                           .length = bytes};
+        struct weft_transport_event *event = &events[(*count)++];
+        event->kind = WEFT_EVENT_PACKET;
+        event->process = process;
+        event->value = peer->in.tail;
+        event->bytes = cell;
+        event->length = bytes;
     }
     return true;
 }
