@@ -132,6 +132,15 @@ void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64
     weft_unlock(&arrive->lock);
 }
 
+void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const uint64_t place[2])
+{
+    weft_lock(&arrive->lock);
+    struct weft_exposure *region = &arrive->list[(uint32_t)key];
+    region->mr = mr;
+    memcpy(region->place, place, sizeof(region->place));
+    weft_unlock(&arrive->lock);
+}
+
 bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region)
 {
     weft_lock(&arrive->lock);

@@ -70,10 +70,11 @@ struct weft_exposure {
     unsigned char *base;
     size_t bytes;
     uint32_t generation;
-    uint32_t holders; /* nothing else takes this place while there are any */
-    bool used, own;   /* own: the host stores there itself */
-    void *mr;         /* the network's registration of it; NULL: none */
-    uint64_t own_key; /* by which the others know that */
+    uint32_t holders;  /* nothing else takes this place while there are any */
+    bool used, own;    /* own: the host stores there itself */
+    void *mr;          /* the network's registration of it; NULL: none */
+    uint64_t own_key;  /* by which the others know that, */
+    uint64_t place[2]; /* or what they need to write there */
 };
 
 /* In a network's state. All members are arrive.c's. */
@@ -127,6 +128,7 @@ bool weft_arrive_held(struct weft_arrive *arrive, uint64_t key);
 
 /* Keeps the network's own registration with a region. */
 void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64_t own_key);
+void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const uint64_t place[2]);
 /* A key's region; that in which memory lies, if a registration is kept of it. False: none. */
 bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region);
 bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t bytes,

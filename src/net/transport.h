@@ -34,7 +34,7 @@ struct weft_transport_caps {
     bool one_thread;
     enum weft_transport_writes writes;
     size_t write_from;  /* the shortest put that is worth a write */
-    uint32_t immediate; /* bits that go with a write: 32 at least */
+    uint32_t immediate; /* bits that go with a write: 32 at least; unordered, 7 or more */
 };
 
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
@@ -95,7 +95,10 @@ struct weft_transport_ops {
     /* The packet goes: it cannot find no room. A process that is lost: OK, and LOST comes. */
     weft_status (*commit)(struct weft_transport *t, int process, size_t bytes);
 
-    /* OK: READ will come. FULL: nothing happened. Only with caps.writes. */
+    /*
+     * OK: READ will come. FULL, or STAGE: not from this memory: nothing happened. Only with
+     * caps.writes, and never with caps.one_thread.
+     */
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
 
     /*
@@ -104,8 +107,10 @@ struct weft_transport_ops {
      */
     int (*poll)(struct weft_transport *t, enum weft_net_side side,
                 struct weft_transport_event *events, int most);
-    /* A packet's memory is the transport's again; the packets of a process in the order in which
-     * they were sent. */
+    /*
+     * A packet's memory is the transport's again; those of a process in the order in which they
+     * were sent. `process`: who sent it; of one that poll gave with -1, that or still -1.
+     */
     void (*release)(struct weft_transport *t, int process, uint64_t packet);
 
     /* Bytes of another process's staging memory (caps.net.stage); NULL: it has no such bytes. */
@@ -125,6 +130,7 @@ weft_status weft_peer_address(struct weft_net *net, void *address);
 weft_status weft_peer_connect(struct weft_net *net, int process, const void *address);
 weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
 void weft_peer_dereg(struct weft_net *net, uint64_t key);
+void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
 weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put);
 weft_status weft_peer_flush(struct weft_net *net, int process);
 weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did);
@@ -133,7 +139,7 @@ struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side);
 #define WEFT_NET_OVER_PEER                                                                         \
     .close = weft_peer_close, .caps = weft_peer_caps, .address = weft_peer_address,                \
     .connect = weft_peer_connect, .reg = weft_peer_reg, .dereg = weft_peer_dereg,                  \
-    .put = weft_peer_put, .flush = weft_peer_flush, .progress = weft_peer_progress,                \
-    .bell = weft_peer_bell
+    .place = weft_peer_place, .put = weft_peer_put, .flush = weft_peer_flush,                      \
+    .progress = weft_peer_progress, .bell = weft_peer_bell
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 3, ROOM_MOST = 2048, IN_FLIGHT = 100, STRANGERS = 7 };
+enum { MOST = 3, ROOM_MOST = 2048, IN_FLIGHT = 100, STRANGERS = 7, WRITES_MOST = 32 };
 
 struct faulty_net faulty_net;
 
@@ -16,6 +16,9 @@ struct flying {
     int from;
     bool taken, sent_said, gone;
     size_t length;
+    struct weft_transport_write write; /* or it is one: to != NULL */
+    unsigned char *to;
+    bool there; /* its data: before WRITTEN, as with real writes */
     _Alignas(8) unsigned char bytes[ROOM_MOST];
 };
 
@@ -70,13 +73,18 @@ static void close_faulty(struct weft_transport *t)
 static void caps(const struct weft_transport *t, struct weft_transport_caps *caps)
 {
     (void)t;
+    weft_lock(&lock);
     *caps =
         (struct weft_transport_caps){.net = {.same_host_only = true, .address_bytes = sizeof(t)},
                                      .packet = ROOM_MOST,
                                      .depth = 1 + draw(3),
                                      .ordered = faulty_net.ordered,
                                      .acknowledges = faulty_net.acknowledges,
-                                     .one_thread = faulty_net.one_thread};
+                                     .one_thread = faulty_net.one_thread,
+                                     .write_from = 16,
+                                     .immediate = faulty_net.immediate};
+    caps->writes = faulty_net.immediate != 0 ? WEFT_WRITES_WINDOWS : WEFT_WRITES_NONE;
+    weft_unlock(&lock);
 }
 
 static weft_status address(struct weft_transport *t, void *address)
@@ -105,23 +113,74 @@ static unsigned char *begin(struct weft_transport *t, int process, size_t *room)
     return way->open != NULL ? way->open->bytes : NULL;
 }
 
-static weft_status commit(struct weft_transport *t, int process, size_t bytes)
+/* Behind all others. Lock held. */
+static void fly(struct weft_transport *t, struct way *way, struct flying *f)
 {
-    struct way *way = &t->others[process]->ways[t->open.process];
-    struct flying *f = way->open, **end = &way->first;
+    struct flying **end = &way->first;
 
-    weft_lock(&lock);
-    way->open = NULL;
     f->from = t->open.process;
-    f->length = bytes;
-    f->gone = ++faulty_net.packets == faulty_net.drop;
+    if (f->to == NULL && ((struct weft_packet *)(void *)f->bytes)->kind == WEFT_PACKET_PUTS)
+        f->gone = ++faulty_net.packets == faulty_net.drop; /* a lost acknowledgement is no loss */
     while (*end != NULL)
         end = &(*end)->next;
     *end = f;
     way->count++;
+}
+
+static weft_status commit(struct weft_transport *t, int process, size_t bytes)
+{
+    struct way *way = &t->others[process]->ways[t->open.process];
+
+    weft_lock(&lock);
+    way->open->length = bytes;
+    fly(t, way, way->open);
+    way->open = NULL;
     weft_unlock(&lock);
     weft_bell_ring(&t->others[process]->bells[WEFT_NET_RECEIVE]);
     return WEFT_OK;
+}
+
+/* Lock held. */
+static void land(struct flying *f)
+{
+    if (!f->there)
+        memcpy(f->to, f->write.source, f->write.bytes);
+    f->there = true;
+}
+
+static weft_status reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
+                       void **mr)
+{
+    (void)t, (void)bytes;
+    place[0] = (uintptr_t)base;
+    place[1] = 1;
+    *mr = base;
+    return WEFT_OK;
+}
+
+static void dereg(struct weft_transport *t, void *mr)
+{
+    (void)t, (void)mr;
+}
+
+/* The data of some is there at once, and so before what was sent ahead. */
+static weft_status write_faulty(struct weft_transport *t, const struct weft_transport_write *write)
+{
+    struct way *way = &t->others[write->process]->ways[t->open.process];
+    weft_status status = WEFT_NET_FULL;
+
+    weft_lock(&lock);
+    if (way->count < IN_FLIGHT && draw(4) != 0) {
+        struct flying *f = calloc(1, sizeof(*f));
+        f->write = *write;
+        f->to = (unsigned char *)(uintptr_t)write->place[0] + write->offset;
+        fly(t, way, f);
+        if (draw(2) == 0 && !faulty_net.ordered)
+            land(f);
+        status = WEFT_OK;
+    }
+    weft_unlock(&lock);
+    return status;
 }
 
 /* Those at the front that nobody needs any more. Lock held. */
@@ -133,6 +192,19 @@ static void clean(struct way *way)
         way->count--;
         free(f);
     }
+}
+
+/* Writes whose source was read. */
+static int reads(struct weft_transport *t, struct way *way, struct weft_transport_event *events,
+                 int count)
+{
+    for (struct flying *f = way->first; f != NULL && count < WRITES_MOST; f = f->next)
+        if (f->to != NULL && f->there && !f->sent_said && draw(2) == 0) {
+            f->sent_said = true;
+            events[count++] = (struct weft_transport_event){
+                .kind = WEFT_EVENT_READ, .process = t->open.process, .value = f->write.cookie};
+        }
+    return count;
 }
 
 static int poll_send(struct weft_transport *t, struct weft_transport_event *events)
@@ -148,13 +220,14 @@ static int poll_send(struct weft_transport *t, struct weft_transport_event *even
         struct way *way = &t->others[p]->ways[t->open.process];
         uint32_t sent = 0;
         for (struct flying *f = way->first; f != NULL; f = f->next) {
-            if (f->sent_said)
+            if (f->sent_said || f->to != NULL)
                 continue;
             if ((faulty_net.acknowledges && !f->gone) || draw(4) == 0)
                 break;
             f->sent_said = true;
             sent++;
         }
+        count = reads(t, way, events, count);
         clean(way);
         if (sent > 0)
             events[count++] =
@@ -194,6 +267,13 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
         struct flying *f;
         while (count < most && (f = arriving(&t->ways[p])) != NULL) {
             f->taken = true;
+            if (f->to != NULL) {
+                land(f);
+                f->gone = true;
+                events[count++] = (struct weft_transport_event){
+                    .kind = WEFT_EVENT_WRITTEN, .process = p, .value = f->write.immediate};
+                continue;
+            }
             events[count++] =
                 (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
                                               .process = faulty_net.strangers ? -1 : p,
@@ -242,6 +322,9 @@ static const struct weft_transport_ops transport = {
     .address = address,
     .connect = connect_faulty,
     .bell = bell,
+    .reg = reg,
+    .dereg = dereg,
+    .write = write_faulty,
     .begin = begin,
     .commit = commit,
     .poll = poll,

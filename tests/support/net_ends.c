@@ -97,6 +97,8 @@ void end_open(struct end *end)
         fprintf(stderr, "%s could not be opened\n", all->ops->name);
         exit(1);
     }
+    if (all->places)
+        all->ops->place(end->net, end->key, end->place);
 }
 
 void end_close(struct end *end)
@@ -197,6 +199,8 @@ weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_so
     }
     *record = (struct end_put){.put = *put, .source = source};
     record->put.cookie = record;
+    if (put->key == end->all->end[put->process].key)
+        memcpy(record->put.place, end->all->end[put->process].place, sizeof(record->put.place));
     record->notices = end->told[put->process] + (put->notice != 0);
     weft_status status = end->all->ops->put(end->net, &record->put);
     if (status == WEFT_OK) {

@@ -55,7 +55,7 @@ struct end {
     struct weft_notice_kinds kinds;
     struct weft_arrive_device device;
     struct weft_net *net;
-    uint64_t key;
+    uint64_t key, place[2];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     pthread_t receiver;
     uint32_t stop, hold; /* the receiver ends, stands still */
@@ -82,6 +82,7 @@ struct ends {
     bool one_space;
     bool register_sources;
     bool lands;  /* data is there later than it is landed, as where windows are a device's memory */
+    bool places; /* puts say where their targets lie */
     bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
     uint32_t met, failures;

@@ -123,6 +123,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     all->register_sources = with->register_sources;
     all->lands = with->lands;
     all->stages = with->stages;
+    all->places = with->places;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
     if (with->one_space)

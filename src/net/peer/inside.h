@@ -12,6 +12,9 @@
 #include "base/task.h"
 #include "net/peer/packet.h"
 #include "net/transport.h"
+#include "order/atomic.h"
+
+#include <string.h>
 
 enum {
     WEFT_PEER_WINDOW = 64,     /* packets to a process that are not acknowledged; a power of two */
@@ -24,10 +27,20 @@ enum {
     WEFT_PEER_WAITING = 16     /* puts accepted for the receive task to send */
 };
 
+/* How long a put's source is needed: copied; until it is delivered; until the transport has read
+ * it, which it has. */
+enum weft_peer_source {
+    WEFT_SOURCE_COPIED,
+    WEFT_SOURCE_STAGED,
+    WEFT_SOURCE_WRITTEN,
+    WEFT_SOURCE_READ
+};
+
 /* A put, from its acceptance until it is delivered. */
 struct weft_peer_put {
     struct weft_net_put put;
-    uint32_t last; /* the packet that has the last of it */
+    uint32_t last; /* the packet, or write, that has the last of it */
+    enum weft_peer_source source;
 };
 
 /* Puts to a process: a ring that grows. Delivered < sent < packed < accepted. */
@@ -37,11 +50,12 @@ struct weft_peer_puts {
     uint32_t delivered, sent, packed, accepted;
 };
 
-/* A packet that came before its turn. */
+/* A packet, or what a write says, that came before its turn. */
 struct weft_peer_early {
-    const unsigned char *bytes; /* NULL: none */
+    bool used, written;
+    const unsigned char *bytes; /* of a packet */
     size_t length;
-    uint64_t handle;
+    uint64_t handle; /* of a write: its notice */
 };
 
 struct weft_peer {
@@ -103,6 +117,7 @@ struct weft_net {
     struct {
         uint64_t handle;
         int process;
+        bool written;             /* there is nothing to release */
     } taken[WEFT_PEER_DELIVERED]; /* delivered, not concluded: a ring */
     uint32_t taken_count, concluded;
     uint32_t owing; /* processes to which an acknowledgement is owed */
@@ -134,6 +149,41 @@ weft_status weft_peer_drive(struct weft_net *net, bool *did);
  * was room. */
 weft_status weft_peer_tell(struct weft_net *net, int process, bool *went);
 weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
+
+/* ---- append.c: who has the send lock --------------------------------------------------------- */
+
+/* Memory of a packet is others' where it is built where they read it. */
+static inline void weft_peer_store(const struct weft_net *net, unsigned char *to, const void *from,
+                                   size_t bytes)
+{
+    if (net->caps.shared)
+        weft_write_shared(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+/*
+ * The next part of a put, of which `done` bytes of `all` are packed, as an entry of the open
+ * packet. How many bytes of it; *full: none fits.
+ */
+size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
+                        const struct weft_net_put *put, size_t done, size_t all, bool staged,
+                        bool *full);
+
+/* ---- write.c: who has the send lock ---------------------------------------------------------- */
+
+enum weft_peer_way { WEFT_WAY_PACKED, WEFT_WAY_WRITTEN, WEFT_WAY_WAITS };
+
+/* Writes the next put, if that is better than to pack it, and possible. */
+weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_put *next,
+                            enum weft_peer_way *way);
+/* Whether a put from device memory can be written at all; any other cannot be taken. */
+bool weft_peer_reads(struct weft_net *net, const struct weft_net_put *put);
+/* Whether the immediates of writes bring the notice, too. */
+bool weft_peer_brings_notice(const struct weft_net *net);
+/* The number of a write, whose immediate this is, where `expected` is next; its notice. */
+uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
+                             uint32_t *notice);
 
 /* ---- receive.c: the receive task ------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 static const uint64_t ask_every = 1000000000;
-enum { LOOK_EVERY = 4096 /* rounds of a task that never sleeps */ };
+enum { LOOK_EVERY = 64 /* rounds of a task that never sleeps */ };
 
 static uint64_t patience(const struct weft_net *net)
 {

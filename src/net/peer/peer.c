@@ -70,6 +70,8 @@ void weft_peer_close(struct weft_net *net)
 {
     weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name, net->puts,
              net->packets);
+    for (void *mr; (mr = weft_arrive_left(&net->arrive)) != NULL;)
+        net->ops->dereg(net->transport, mr);
     weft_arrive_close(&net->arrive);
     net->ops->close(net->transport);
     free_net(net);
@@ -101,12 +103,34 @@ weft_status weft_peer_connect(struct weft_net *net, int process, const void *add
 
 weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
-    return weft_arrive_reg(&net->arrive, base, bytes, own, key);
+    uint64_t place[2] = {0};
+    void *mr = NULL;
+    weft_status status = weft_arrive_reg(&net->arrive, base, bytes, own, key);
+
+    if (status != WEFT_OK || net->caps.writes == WEFT_WRITES_NONE)
+        return status;
+    status = net->ops->reg(net->transport, base, bytes, place, &mr);
+    if (status == WEFT_OK)
+        weft_arrive_place(&net->arrive, *key, mr, place);
+    else
+        weft_arrive_dereg(&net->arrive, *key);
+    return status;
 }
 
 void weft_peer_dereg(struct weft_net *net, uint64_t key)
 {
-    weft_arrive_dereg(&net->arrive, key);
+    void *mr = weft_arrive_dereg(&net->arrive, key);
+
+    if (mr != NULL)
+        net->ops->dereg(net->transport, mr);
+}
+
+void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2])
+{
+    struct weft_exposure region = {0};
+
+    weft_arrive_region(&net->arrive, key, &region);
+    memcpy(place, region.place, sizeof(region.place));
 }
 
 weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did)

@@ -105,21 +105,36 @@ static weft_status end_batch(struct weft_net *net)
     return weft_arrive_batch_end(&net->arrive, net->taken_count);
 }
 
+/* The next of a process's packets and writes was delivered. */
+static weft_status delivered(struct weft_net *net, int process, uint64_t handle, bool written)
+{
+    const uint32_t place = net->taken_count++ % WEFT_PEER_DELIVERED;
+
+    net->taken[place].process = process;
+    net->taken[place].handle = handle;
+    net->taken[place].written = written;
+    net->peers[process].expected++;
+    return net->later ? WEFT_OK : end_batch(net);
+}
+
 /* If it fails the packet is not taken: its sender must not believe that it was delivered. */
 static weft_status deliver(struct weft_net *net, const struct weft_packet *packet, uint64_t handle)
 {
-    const int process = packet->process;
     weft_status status = WEFT_OK;
 
     for (uint32_t i = 0; i < packet->entries && status == WEFT_OK; i++)
-        status = deliver_entry(net, process, &net->entries[i]);
-    if (status != WEFT_OK)
-        return status;
-    net->taken[net->taken_count % WEFT_PEER_DELIVERED].process = process;
-    net->taken[net->taken_count % WEFT_PEER_DELIVERED].handle = handle;
-    net->taken_count++;
-    net->peers[process].expected++;
-    return net->later ? WEFT_OK : end_batch(net);
+        status = deliver_entry(net, packet->process, &net->entries[i]);
+    return status == WEFT_OK ? delivered(net, packet->process, handle, false) : status;
+}
+
+/* Its data is there. */
+static weft_status deliver_written(struct weft_net *net, int process, uint32_t notice)
+{
+    weft_status status = net->later ? weft_arrive_reached(&net->arrive) : WEFT_OK;
+
+    if (status == WEFT_OK && notice != 0)
+        status = weft_arrive_notice(&net->arrive, process, notice);
+    return status == WEFT_OK ? delivered(net, process, 0, true) : status;
 }
 
 weft_status weft_peer_conclude(struct weft_net *net, uint64_t count)
@@ -127,8 +142,9 @@ weft_status weft_peer_conclude(struct weft_net *net, uint64_t count)
     for (; net->concluded != (uint32_t)count; net->concluded++) {
         const int process = net->taken[net->concluded % WEFT_PEER_DELIVERED].process;
         struct weft_peer *peer = &net->peers[process];
-        net->ops->release(net->transport, process,
-                          net->taken[net->concluded % WEFT_PEER_DELIVERED].handle);
+        if (!net->taken[net->concluded % WEFT_PEER_DELIVERED].written)
+            net->ops->release(net->transport, process,
+                              net->taken[net->concluded % WEFT_PEER_DELIVERED].handle);
         if (net->caps.acknowledges)
             continue;
         weft_store_release_u32(&peer->delivered, weft_load_relaxed_u32(&peer->delivered) + 1,
@@ -158,21 +174,21 @@ static weft_status parse(struct weft_net *net, int process, const unsigned char 
     return WEFT_OK;
 }
 
-static weft_status keep_early(struct weft_net *net, struct weft_peer *peer,
-                              const struct weft_packet *packet, struct weft_peer_early early)
+static weft_status keep_early(struct weft_net *net, int process, uint32_t number,
+                              struct weft_peer_early early)
 {
-    const uint32_t ahead = packet->number - peer->expected;
+    struct weft_peer *peer = &net->peers[process];
 
     if (peer->early == NULL && !net->caps.ordered)
         peer->early = calloc(WEFT_PEER_WINDOW, sizeof(*peer->early));
     if (peer->early == NULL && !net->caps.ordered)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for packets of process %d", net->ops->name,
-                        packet->process);
-    if (net->caps.ordered || ahead >= WEFT_PEER_WINDOW ||
-        peer->early[packet->number % WEFT_PEER_WINDOW].bytes != NULL)
+                        process);
+    if (net->caps.ordered || number - peer->expected >= WEFT_PEER_WINDOW ||
+        peer->early[number % WEFT_PEER_WINDOW].used)
         return weft_err(WEFT_ERR_PROTOCOL, "%s: process %d sent packet %u, and number %u was next",
-                        net->ops->name, packet->process, packet->number, peer->expected);
-    peer->early[packet->number % WEFT_PEER_WINDOW] = early;
+                        net->ops->name, process, number, peer->expected);
+    peer->early[number % WEFT_PEER_WINDOW] = early;
     return WEFT_OK;
 }
 
@@ -187,9 +203,13 @@ static weft_status deliver_early(struct weft_net *net, int process)
         const struct weft_peer_early early = *place;
         struct weft_packet packet;
         bool stranger;
-        if (early.bytes == NULL)
+        if (!early.used)
             break;
-        place->bytes = NULL;
+        place->used = false;
+        if (early.written) {
+            status = deliver_written(net, process, (uint32_t)early.handle);
+            continue;
+        }
         status = parse(net, process, early.bytes, early.length, &packet, &stranger);
         if (status == WEFT_OK)
             status = deliver(net, &packet, early.handle);
@@ -197,9 +217,22 @@ static weft_status deliver_early(struct weft_net *net, int process)
     return status;
 }
 
+static weft_status take_written(struct weft_net *net, int process, uint64_t immediate)
+{
+    const uint32_t expected = net->peers[process].expected;
+    uint32_t notice;
+    const uint32_t number = weft_peer_number_of(net, immediate, expected, &notice);
+
+    if (number != expected)
+        return keep_early(
+            net, process, number,
+            (struct weft_peer_early){.used = true, .written = true, .handle = notice});
+    const weft_status status = deliver_written(net, process, notice);
+    return status == WEFT_OK ? deliver_early(net, process) : status;
+}
+
 static weft_status take_packet(struct weft_net *net, const struct weft_transport_event *event)
 {
-    const struct weft_peer_early early = {event->bytes, event->length, event->value};
     struct weft_packet packet;
     bool stranger;
 
@@ -217,9 +250,12 @@ static weft_status take_packet(struct weft_net *net, const struct weft_transport
         net->ops->release(net->transport, event->process, event->value);
         return WEFT_OK;
     }
-    struct weft_peer *peer = &net->peers[packet.process];
-    if (packet.number != peer->expected)
-        return keep_early(net, peer, &packet, early);
+    if (packet.number != net->peers[packet.process].expected)
+        return keep_early(net, packet.process, packet.number,
+                          (struct weft_peer_early){.used = true,
+                                                   .bytes = event->bytes,
+                                                   .length = event->length,
+                                                   .handle = event->value});
     status = deliver(net, &packet, event->value);
     return status == WEFT_OK ? deliver_early(net, packet.process) : status;
 }
@@ -230,6 +266,8 @@ static weft_status take_event(struct weft_net *net, const struct weft_transport_
 {
     if (event->kind == WEFT_EVENT_PACKET)
         return take_packet(net, event);
+    if (event->kind == WEFT_EVENT_WRITTEN)
+        return take_written(net, event->process, event->value);
     if (event->kind == WEFT_EVENT_LOST) {
         weft_peer_lock(net);
         weft_peer_lose(net, event->process, event->text);

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64 };
-
 static struct weft_peer_put *put_at(const struct weft_peer_puts *puts, uint32_t i)
 {
     return &puts->ring[i & (puts->capacity - 1)];
@@ -36,52 +34,28 @@ static bool is_staged(const struct weft_net *net, const struct weft_net_put *put
 
 static void report_sent(struct weft_net *net, struct weft_peer_puts *puts)
 {
-    for (; puts->sent != puts->packed; puts->sent++) {
-        const struct weft_net_put *put = &put_at(puts, puts->sent)->put;
-        if (!is_staged(net, put))
-            net->open.events.sent(net->open.events.context, put->cookie);
-    }
+    for (; puts->sent != puts->packed; puts->sent++)
+        if (put_at(puts, puts->sent)->source == WEFT_SOURCE_COPIED)
+            net->open.events.sent(net->open.events.context, put_at(puts, puts->sent)->put.cookie);
 }
 
-/* The put's place in the ring is free before its owner hears: who hears may put. */
 static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
     struct weft_peer_puts *puts = &peer->puts;
 
     while (puts->delivered != puts->sent &&
-           (int32_t)(peer->acked - put_at(puts, puts->delivered)->last) > 0) {
-        const struct weft_net_put *put = &put_at(puts, puts->delivered++)->put;
-        void *const cookie = put->cookie;
+           (int32_t)(peer->acked - put_at(puts, puts->delivered)->last) > 0 &&
+           put_at(puts, puts->delivered)->source != WEFT_SOURCE_WRITTEN) {
+        const struct weft_peer_put *put = put_at(puts, puts->delivered++);
         *did = true;
-        if (is_staged(net, put))
-            events->sent(events->context, cookie);
-        events->landed(events->context, cookie);
+        if (put->source == WEFT_SOURCE_STAGED)
+            events->sent(events->context, put->put.cookie);
+        events->landed(events->context, put->put.cookie);
     }
 }
 
 /* ---- packets --------------------------------------------------------------------------------- */
-
-/* Memory of a packet is others' where it is built where they read it. */
-static inline void store(const struct weft_net *net, unsigned char *to, const void *from,
-                         size_t bytes)
-{
-    if (net->caps.shared)
-        weft_write_shared(to, from, bytes);
-    else
-        memcpy(to, from, bytes);
-}
-
-static void store_source(const struct weft_net *net, unsigned char *to, const unsigned char *from,
-                         size_t bytes)
-{
-    if (net->caps.shared) {
-        weft_used_shared(from, bytes); /* before it is published: an answer's source is free then */
-        weft_write_shared(to, from, bytes);
-    } else {
-        weft_read_shared(to, from, bytes);
-    }
-}
 
 static bool begin(struct weft_net *net, int process)
 {
@@ -116,113 +90,56 @@ static weft_status commit(struct weft_net *net, int process)
     peer->on_way++;
     net->on_way++;
     net->packets += peer->open.entries > 0;
-    store(net, peer->open.at, &head, sizeof(head));
+    weft_peer_store(net, peer->open.at, &head, sizeof(head));
     peer->open.at = NULL;
     return net->ops->commit(net->transport, process, peer->open.used);
 }
 
-/* ---- from puts to entries -------------------------------------------------------------------- */
-
-/*
- * What of `left` bytes goes into `room`: all; or, if the packet is empty, a part, so that no short
- * one is left over. 0: nothing, the packet is full. A part is not that of a word: LEAST has room.
+/* ---- from puts to packets ---------------------------------------------------------------------
  */
-static size_t cut(size_t left, size_t room, bool empty)
-{
-    if (left <= room || !empty)
-        return left <= room ? left : 0;
-    const size_t parts = (left + room - 1) / room;
-    const size_t bytes = ((left + parts - 1) / parts + LINE - 1) / LINE * LINE;
 
-    return bytes < room ? bytes : room;
+static void packed(struct weft_net *net, struct weft_peer *peer)
+{
+    peer->done = 0;
+    peer->puts.packed++;
+    net->puts++;
 }
 
-/* The rows of a put that fit as such: the rest of them, if there are several. */
-static uint32_t whole_rows(const struct weft_net_put *put, size_t done, size_t room)
-{
-    const size_t left = done % put->bytes == 0 ? put->rows - done / put->bytes : 0;
-    const size_t fit = room > sizeof(struct weft_net_rows)
-                           ? (room - sizeof(struct weft_net_rows)) / put->bytes
-                           : 0;
-    const size_t rows = left < fit ? left : fit;
-
-    return rows > 1 ? (uint32_t)rows : 0;
-}
-
-static void store_rows(const struct weft_net *net, unsigned char *to, const unsigned char *from,
-                       const struct weft_net_put *put, uint32_t rows)
-{
-    const struct weft_net_rows head = {put->pitch, rows};
-
-    store(net, to, &head, sizeof(head));
-    for (uint32_t i = 0; i < rows; i++)
-        store_source(net, to + sizeof(head) + i * put->bytes, from + i * put->source_pitch,
-                     put->bytes);
-}
-
-/* The next part of a put as an entry of the open packet. How many bytes of it; *full: none fits. */
-static size_t append(const struct weft_net *net, struct weft_peer *peer,
-                     const struct weft_net_put *put, size_t done, size_t all, bool *full)
-{
-    const size_t row = put->rows > 1 ? done / put->bytes : 0;
-    const size_t inside = done - row * put->bytes, left = peer->open.room - peer->open.used;
-    const size_t room = left > WEFT_ENTRY_HEAD ? left - WEFT_ENTRY_HEAD : 0;
-    const unsigned char *source =
-        (const unsigned char *)put->source + row * put->source_pitch + inside;
-    const bool staged = is_staged(net, put);
-    const uint32_t rows = put->rows > 1 ? whole_rows(put, done, room) : 0;
-    struct weft_entry entry = {.kind = staged     ? WEFT_ENTRY_STAGED
-                                       : rows > 0 ? WEFT_ENTRY_ROWS
-                                                  : WEFT_ENTRY_DATA,
-                               .key = put->key,
-                               .offset = put->offset + row * put->pitch + inside};
-    unsigned char *at = peer->open.at + peer->open.used;
-    size_t bytes = put->bytes - inside;
-
-    if (rows > 0)
-        bytes = rows * put->bytes;
-    else if (!staged)
-        bytes = cut(bytes, room, peer->open.entries == 0);
-    else if (bytes > WEFT_ENTRY_MOST)
-        bytes = WEFT_ENTRY_MOST / LINE * LINE;
-    entry.bytes = (uint32_t)(bytes + (rows > 0 ? sizeof(entry.rows) : 0));
-    entry.notice = done + bytes == all ? put->notice : 0;
-    *full = (bytes == 0 && all != 0) || weft_entry_room(entry.kind, entry.bytes) > left ||
-            peer->open.entries == WEFT_PACKET_ENTRIES;
-    if (*full)
-        return 0;
-    const struct weft_entry_head head = weft_entry_pack(&entry);
-    const size_t length = weft_entry_head_bytes(&head);
-    if (length == sizeof(head))
-        store(net, at, &head, sizeof(head));
-    else
-        store(net, at, &head, 8);
-    if (staged) {
-        entry.staged = (uint64_t)(source - (const unsigned char *)net->caps.net.stage);
-        store(net, at + length, &entry.staged, sizeof(entry.staged));
-    } else if (rows > 0) {
-        store_rows(net, at + length, source, put, rows);
-    } else if (bytes > 0) {
-        store_source(net, at + length, source, bytes);
-    }
-    peer->open.entries++;
-    peer->open.used += weft_entry_room(entry.kind, entry.bytes);
-    return bytes;
-}
-
-/* As much of the next put as fits. *full: the packet has to go first. */
+/* As much of the next put as fits; of one that was written, the notice. *full: the packet has to
+ * go first. */
 static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
 {
     struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
     const size_t all = next->put.bytes * (next->put.rows > 1 ? next->put.rows : 1);
 
-    peer->done += append(net, peer, &next->put, peer->done, all, full);
+    if (next->source == WEFT_SOURCE_WRITTEN || next->source == WEFT_SOURCE_READ) {
+        const struct weft_net_put notice = {.notice = next->put.notice};
+        weft_peer_append(net, peer, &notice, 0, 0, false, full);
+        peer->done = all;
+    } else {
+        peer->done += weft_peer_append(net, peer, &next->put, peer->done, all,
+                                       next->source == WEFT_SOURCE_STAGED, full);
+    }
     if (*full || peer->done != all)
         return;
     next->last = peer->number;
-    peer->done = 0;
-    peer->puts.packed++;
-    net->puts++;
+    packed(net, peer);
+}
+
+/* Writes the next put, if that is better. *waits: it cannot go now. */
+static weft_status write_next(struct weft_net *net, int process, bool *waits)
+{
+    struct weft_peer *peer = &net->peers[process];
+    struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
+    enum weft_peer_way way = WEFT_WAY_PACKED;
+    weft_status status = WEFT_OK;
+
+    if (next->source == WEFT_SOURCE_COPIED)
+        status = weft_peer_write(net, process, next, &way);
+    *waits = way == WEFT_WAY_WAITS;
+    if (way == WEFT_WAY_WRITTEN && (next->put.notice == 0 || weft_peer_brings_notice(net)))
+        packed(net, peer);
+    return status;
 }
 
 /* Puts become packets, as long as there is room; a packet goes if its process is free. */
@@ -232,11 +149,20 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
     weft_status status = WEFT_OK;
 
     while (peer->puts.packed != peer->puts.accepted && status == WEFT_OK) {
-        bool full;
+        bool full = false;
         if (!net->caps.acknowledges && peer->number - peer->acked >= WEFT_PEER_WINDOW) {
             peer->asks = true;
             break;
         }
+        const uint32_t before = peer->number;
+        if (net->caps.writes != WEFT_WRITES_NONE)
+            status = write_next(net, process, &full);
+        if (peer->number != before) {
+            *did = true;
+            continue;
+        }
+        if (full || status != WEFT_OK)
+            break;
         if (peer->open.at == NULL && !begin(net, process))
             break;
         pack(net, peer, &full);
@@ -281,10 +207,13 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
 
     if (puts->accepted - puts->packed >= (net->caps.one_thread ? WEFT_PEER_WAITING : 1))
         return WEFT_NET_FULL;
+    if (put->device && !weft_peer_reads(net, put))
+        return WEFT_NET_STAGE;
     if (!grow(puts))
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u puts under way", net->ops->name,
                         puts->capacity);
-    put_at(puts, puts->accepted++)->put = *put;
+    *put_at(puts, puts->accepted++) = (struct weft_peer_put){
+        .put = *put, .source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED};
     if (!peer->busy)
         net->busy[net->busy_count++] = put->process;
     peer->busy = true;
@@ -325,12 +254,24 @@ weft_status weft_peer_flush(struct weft_net *net, int process)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
+/* By the cookie of a write. */
+static void read_source(struct weft_net *net, uint64_t cookie)
+{
+    struct weft_peer_put *put = put_at(&net->peers[cookie >> 32].puts, (uint32_t)cookie);
+
+    put->source = WEFT_SOURCE_READ;
+    net->on_way--;
+    net->open.events.sent(net->open.events.context, put->put.cookie);
+}
+
 static void take_event(struct weft_net *net, const struct weft_transport_event *event)
 {
     struct weft_peer *peer = &net->peers[event->process];
 
     if (event->kind == WEFT_EVENT_LOST)
         weft_peer_lose(net, event->process, event->text);
+    if (event->kind == WEFT_EVENT_READ)
+        read_source(net, event->value);
     if (event->kind != WEFT_EVENT_SENT)
         return;
     peer->on_way -= event->count;
