@@ -72,7 +72,8 @@ struct weft_peer {
     uint32_t number;      /* of the next packet */
     uint32_t acked;       /* so many of them have been delivered */
     uint32_t on_way;      /* packets whose SENT has not come */
-    bool asks;            /* the next packet asks for an acknowledgement */
+    bool asks;            /* the next packet asks for an acknowledgement, */
+    uint32_t asked_at;    /* as the one did before this number */
     bool busy;            /* it is in the list */
     uint64_t lost_at;     /* the connection broke then; 0: it has not, */
     char lost_why[80];    /* and so */
@@ -141,6 +142,18 @@ static inline void weft_peer_unlock(struct weft_net *net)
 {
     if (weft_peer_shares(net))
         weft_unlock(&net->send);
+}
+
+/* Whether a process has all the packets and writes that may be under way. */
+static inline bool weft_peer_is_full(const struct weft_net *net, const struct weft_peer *peer)
+{
+    return !net->caps.acknowledges && peer->number - peer->acked >= WEFT_PEER_WINDOW;
+}
+
+/* Asks for an acknowledgement, once for what is under way now. */
+static inline void weft_peer_ask(struct weft_peer *peer)
+{
+    peer->asks |= peer->asked_at != peer->number;
 }
 
 /* What the transport says of sending, and what can be sent now. */

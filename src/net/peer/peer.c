@@ -21,7 +21,7 @@ static weft_status open_peers(struct weft_net *net)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %zu peers", net->ops->name, processes);
     for (size_t p = 0; p < processes; p++) {
         struct weft_peer *peer = &net->peers[p];
-        peer->number = peer->acked = peer->made = peer->heard = start;
+        peer->number = peer->acked = peer->made = peer->heard = peer->asked_at = start;
         peer->expected = peer->delivered = peer->told = start;
         peer->puts = (struct weft_peer_puts){
             .delivered = start, .sent = start, .packed = start, .accepted = start};
@@ -68,8 +68,9 @@ weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *op
 
 void weft_peer_close(struct weft_net *net)
 {
-    weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name, net->puts,
-             net->packets);
+    if (net->packets > 0)
+        weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name, net->puts,
+                 net->packets);
     for (void *mr; (mr = weft_arrive_left(&net->arrive)) != NULL;)
         net->ops->dereg(net->transport, mr);
     weft_arrive_close(&net->arrive);

@@ -18,6 +18,14 @@ static weft_status malformed(const struct weft_net *net, int process, const char
 
 /* ---- acknowledgements ------------------------------------------------------------------------ */
 
+static void owe(struct weft_net *net, struct weft_peer *peer)
+{
+    if (peer->owed_since == 0) {
+        peer->owed_since = weft_now_ns();
+        net->owing++;
+    }
+}
+
 /* What a head says of the packets that this process has sent. */
 static weft_status hear(struct weft_net *net, const struct weft_packet *packet)
 {
@@ -37,18 +45,11 @@ static weft_status hear(struct weft_net *net, const struct weft_packet *packet)
         break;
     }
     peer->asked |= (packet->flags & WEFT_PACKET_ASKS) != 0;
+    if (peer->asked) /* also where nothing is new: what it was told may be lost */
+        owe(net, peer);
     return packet->kind == WEFT_PACKET_ACK && peer->asked
                ? weft_peer_told_sent(net, packet->process, packet->number)
                : WEFT_OK;
-}
-
-/* Also where nothing is new: the acknowledgement that it was told may be lost. */
-static void owe(struct weft_net *net, struct weft_peer *peer)
-{
-    if (peer->owed_since == 0) {
-        peer->owed_since = weft_now_ns();
-        net->owing++;
-    }
 }
 
 static weft_status acknowledge(struct weft_net *net)

@@ -84,8 +84,10 @@ static weft_status commit(struct weft_net *net, int process)
         head.delivered = weft_load_acquire_u32(&peer->delivered, ORDER_ring_space);
         weft_tell_u32(&peer->told, head.delivered);
     }
-    peer->asks = false;
     peer->number += peer->open.entries > 0;
+    if (peer->asks)
+        peer->asked_at = peer->number;
+    peer->asks = false;
     weft_tell_u32(&peer->made, peer->number); /* before anybody acknowledges it */
     peer->on_way++;
     net->on_way++;
@@ -150,8 +152,8 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
 
     while (peer->puts.packed != peer->puts.accepted && status == WEFT_OK) {
         bool full = false;
-        if (!net->caps.acknowledges && peer->number - peer->acked >= WEFT_PEER_WINDOW) {
-            peer->asks = true;
+        if (weft_peer_is_full(net, peer)) {
+            weft_peer_ask(peer);
             break;
         }
         const uint32_t before = peer->number;

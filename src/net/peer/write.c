@@ -111,14 +111,15 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     if (peer->done != 0 || !can_be_written(net, put) || (packable && peer->open.entries > 0))
         return WEFT_OK;
     if (could_overtake(net, peer, put)) {
-        peer->asks |= !packable;
+        if (!packable)
+            weft_peer_ask(peer);
         *way = packable ? WEFT_WAY_PACKED : WEFT_WAY_WAITS;
         return WEFT_OK;
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_tell(net, process, &(bool){false});
     if (status == WEFT_OK)
-        status = issue(net, process, put);
+        status = weft_peer_is_full(net, peer) ? WEFT_NET_FULL : issue(net, process, put);
     if (status == WEFT_NET_FULL || (status == WEFT_NET_STAGE && put->device)) {
         *way = WEFT_WAY_WAITS;
         return WEFT_OK;
