@@ -214,8 +214,9 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
     if (!grow(puts))
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u puts under way", net->ops->name,
                         puts->capacity);
-    *put_at(puts, puts->accepted++) = (struct weft_peer_put){
-        .put = *put, .source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED};
+    struct weft_peer_put *next = put_at(puts, puts->accepted++);
+    next->put = *put;
+    next->source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED;
     if (!peer->busy)
         net->busy[net->busy_count++] = put->process;
     peer->busy = true;

@@ -15,7 +15,7 @@
 
 #include <assert.h>
 
-enum { WEFT_SHM_CELLS = 8 }; /* some are written while others are read */
+enum { WEFT_SHM_CELLS = 4 }; /* some are written while others are read */
 
 /* The shared part; the cells follow. All zero, or both indexes set, before anyone uses it. */
 struct weft_shm_ring {
