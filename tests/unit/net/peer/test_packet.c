@@ -100,8 +100,10 @@ static void check_entry(const struct weft_entry *p, const struct weft_entry *m, 
     assert_int_equal(p->bytes, m->bytes - rows);
     assert_int_equal(p->key, m->key);
     assert_int_equal(p->offset, m->offset);
-    assert_int_equal(p->staged, m->staged);
-    assert_memory_equal(&p->rows, &m->rows, sizeof(p->rows));
+    if (m->kind == WEFT_ENTRY_STAGED)
+        assert_int_equal(p->staged, m->staged);
+    if (m->kind == WEFT_ENTRY_ROWS)
+        assert_memory_equal(&p->rows, &m->rows, sizeof(p->rows));
     assert_int_equal(p->data != NULL, m->bytes != 0 && m->kind != WEFT_ENTRY_STAGED);
     for (uint32_t i = 0; p->data != NULL && i < p->bytes; i++)
         assert_int_equal(p->data[i], fill);
