@@ -75,8 +75,8 @@ static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch
 {
     const struct weft_device_ops *const ops = ccl->job->device_ops;
     const uint64_t words = launch->each != 0 ? (launch->each + 7) / 8 : 1; /* one keeps counters */
-    const int movers = few && words < WEFT_CCL_THREADS ? (int)(words + 31) / 32 * 32
-                                                       : (int)WEFT_CCL_THREADS;
+    const int movers =
+        few && words < WEFT_CCL_THREADS ? (int)(words + 31) / 32 * 32 : (int)WEFT_CCL_THREADS;
 
     if (ccl->code.module == NULL)
         return run(ccl, name, launch, columns);

@@ -29,11 +29,10 @@ static void run_block(const struct launch *launch, uint32_t column)
 
     weft_ccl_cut(&call, all->each, column);
     if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
-        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all,
-                          launch->movers, strstr(launch->name, "sizes") != NULL);
+        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, launch->movers,
+                          strstr(launch->name, "sizes") != NULL);
     else
-        weft_ccl_run(NULL, &all->view, column, &call, launch->movers, WEFT_CCL_MEMBERS,
-                     few);
+        weft_ccl_run(NULL, &all->view, column, &call, launch->movers, WEFT_CCL_MEMBERS, few);
 }
 
 static void *act(void *argument)
