@@ -6,33 +6,38 @@
 
 #include <string.h>
 
-enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
+enum {
+    LOOK_FROM = 8192,       /* bytes of a buffer for which a CUDA driver is looked for */
+    COPY_AT_ONCE = 4 << 20, /* bytes, after which others may have the lock */
+};
+
+const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
+                           bool *device)
+{
+    enum weft_memory whose = WEFT_MEMORY_HOST;
+
+    *device = false;
+    if (bytes == 0)
+        return NULL;
+    if (job->device_ops->whose != NULL)
+        whose = job->device_ops->whose(job->device, memory);
+    else if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
+        return "are memory of a GPU, and this job is on the CPU device";
+    *device = whose == WEFT_MEMORY_DEVICE;
+    return whose == WEFT_MEMORY_OTHER_DEVICE ? "are memory of another GPU than this process's"
+                                             : NULL;
+}
 
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
                            bool *device)
 {
-    const struct weft_job *job = call->m->job;
+    const char *const wrong = weft_msg_whose(call->m->job, memory, bytes, device);
 
-    *device = false;
-    if (bytes == 0)
-        return WEFT_OK;
-    if (memory == NULL)
+    if (bytes != 0 && memory == NULL)
         return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at NULL", bytes);
-    if (job->device_ops->whose == NULL) {
-        if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
-            return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                                   "%zu bytes at %p are memory of a GPU, and this job is on the "
-                                   "CPU device",
-                                   bytes, memory);
-        return WEFT_OK;
-    }
-    const enum weft_memory whose = job->device_ops->whose(job->device, memory);
-    *device = whose == WEFT_MEMORY_DEVICE;
-    if (whose == WEFT_MEMORY_OTHER_DEVICE)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                               "%zu bytes at %p are memory of another GPU than that of process %d",
-                               bytes, memory, job->numbers.process);
-    return WEFT_OK;
+    return wrong == NULL ? WEFT_OK
+                         : weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at %p %s", bytes,
+                                           memory, wrong);
 }
 
 int weft_host_reaches(const weft_job *job, const void *memory)
@@ -151,26 +156,44 @@ bool weft_msg_landed(struct weft_messages *m)
                    "copy engine", 0);
 }
 
-/* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
-static bool waits_for_kernel(const struct weft_job *job, const struct weft_transfer *transfer)
+/* within: a GPU. There a copy may be a kernel's work, for which another kernel leaves no room. */
+static bool copy_within(struct weft_messages *m, void *target, const void *source, size_t bytes,
+                        bool within)
 {
-    return transfer->device && weft_running(job) &&
-           job->processes[transfer->peer].device == job->processes[job->numbers.process].device;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    bool good = true;
+
+    if (!within || !weft_running(m->job))
+        return by_engine(m, target, source, bytes);
+    for (size_t at = 0, some; at < bytes && good; at += some) {
+        some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
+        good = by_engine(m, stage, (const unsigned char *)source + at, some) &&
+               by_engine(m, (unsigned char *)target + at, stage, some);
+    }
+    return good;
 }
 
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes)
 {
-    unsigned char *const target = transfer->buffer + transfer->moved;
-    const unsigned char *const source = transfer->mapped + transfer->moved;
-    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    const struct weft_job *job = m->job;
+    const bool within = transfer->device && job->processes[transfer->peer].device ==
+                                                job->processes[job->numbers.process].device;
+
+    return copy_within(m, transfer->buffer + transfer->moved, transfer->mapped + transfer->moved,
+                       bytes, within);
+}
+
+bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
     bool good = true;
 
-    if (!waits_for_kernel(m->job, transfer))
-        return by_engine(m, target, source, bytes);
     for (size_t at = 0, some; at < bytes && good; at += some) {
-        some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
-        good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
+        some = bytes - at < COPY_AT_ONCE ? bytes - at : COPY_AT_ONCE;
+        weft_msg_lock(m);
+        good = copy_within(m, (unsigned char *)target + at, (const unsigned char *)source + at,
+                           some, true);
+        weft_msg_unlock(m);
     }
     return good;
 }

@@ -18,7 +18,8 @@ enum weft_step_kind {
     WEFT_STEP_RECEIVE,
     WEFT_STEP_COMBINE, /* into = from op into */
     WEFT_STEP_COPY,
-    WEFT_STEP_NEXT /* a round ends */
+    WEFT_STEP_COPY_DEVICE, /* one or both are memory of the device */
+    WEFT_STEP_NEXT         /* a round ends */
 };
 
 struct weft_step {
@@ -63,12 +64,11 @@ struct weft_team_op {
     int tag;                      /* what this collective is: team.c */
     weft_combine combine;
     struct weft_step *steps;
-    size_t count, room;  /* of steps */
-    size_t at;           /* the first step of the round under way */
-    bool begun;          /* its messages are */
-    bool waited;         /* a thread is in weft_team_wait for it: it alone drives */
-    weft_status failed;  /* the plan could not be written */
-    const void *foreign; /* since the host cannot reach this memory; or NULL */
+    size_t count, room; /* of steps */
+    size_t at;          /* the first step of the round under way */
+    bool begun;         /* its messages are */
+    bool waited;        /* a thread is in weft_team_wait for it: it alone drives */
+    weft_status failed; /* the plan could not be written */
     void **scratch;
     size_t scratch_count, small_used;
     _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
@@ -76,15 +76,30 @@ struct weft_team_op {
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
 
+/* The plan cannot be written; said, if it is the first reason. */
+void weft_plan_fail(weft_team_op *op, weft_status status, const char *why);
+
 /* Messages of 0 bytes are sent too. To or from this member itself: not here. */
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes);
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes);
+/* Both are memory of the host. */
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count);
-/* Nothing where they are one place. */
+/* Nothing where they are one place. Of any memory of this process, as messages are. */
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes);
 void weft_plan_next(weft_team_op *op);
 /* Memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
+
+/* ---- device.c: memory of the device for algorithms that need the host's ---------------------- */
+
+/* Whether it is memory of the device. The plan fails where it is none for a message. */
+bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
+/* A source's bytes in memory of the host: where they are, or in scratch, copied there first. */
+const void *weft_plan_near(weft_team_op *op, const void *source, size_t bytes);
+/* Where a target's bytes are written: there, or in scratch, of which nothing is set. */
+void *weft_plan_near_target(weft_team_op *op, void *target, size_t bytes);
+/* The last step: what is at `near` goes to the target, if that is elsewhere. */
+void weft_plan_return(weft_team_op *op, void *target, const void *near, size_t bytes);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */
 

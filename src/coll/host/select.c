@@ -64,8 +64,11 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
+    const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
-    weft_tree_reduce(plan, root, source, target, count);
+    void *const near = team->me == root ? weft_plan_near_target(plan, target, bytes) : target;
+    weft_tree_reduce(plan, root, weft_plan_near(plan, source, bytes), near, count);
+    weft_plan_return(plan, target, near, bytes);
     return weft_plan_begin(plan, op);
 }
 
@@ -73,13 +76,16 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
                                 const weft_combine *combine, weft_team_op **op)
 {
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
+    const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
+    void *const near = weft_plan_near_target(plan, target, bytes);
+    source = weft_plan_near(plan, source, bytes);
     if (combine->commutes && count >= (size_t)team->members &&
-        WAY(coll_allreduce, count * combine->bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) ==
-            HALVING)
-        weft_halving_allreduce(plan, source, target, count);
+        WAY(coll_allreduce, bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) == HALVING)
+        weft_halving_allreduce(plan, source, near, count);
     else
-        weft_doubling_allreduce(plan, source, target, count);
+        weft_doubling_allreduce(plan, source, near, count);
+    weft_plan_return(plan, target, near, bytes);
     return weft_plan_begin(plan, op);
 }
 
@@ -116,12 +122,16 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
     plan->combine = *combine;
     for (int i = 0; i < team->members; i++)
         count += counts[i];
+    const size_t own = counts[team->me] * combine->bytes;
+    void *const near = weft_plan_near_target(plan, target, own);
+    source = weft_plan_near(plan, source, count * combine->bytes);
     if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
                                                           ? PAIRWISE_REDUCE
                                                           : TREE) == PAIRWISE_REDUCE)
-        weft_pairwise_reduce_scatter(plan, source, target, counts);
+        weft_pairwise_reduce_scatter(plan, source, near, counts);
     else
-        reduce_and_scatter(plan, source, target, counts);
+        reduce_and_scatter(plan, source, near, counts);
+    weft_plan_return(plan, target, near, own);
     return weft_plan_begin(plan, op);
 }
 
@@ -129,8 +139,12 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
                            size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN(plan, team, before ? WEFT_TEAM_SCAN_BEFORE : WEFT_TEAM_SCAN, combine->check);
+    const size_t bytes = before && team->me == 0 ? 0 : count * combine->bytes; /* of the result */
     plan->combine = *combine;
-    weft_doubling_scan(plan, before, source, target, count);
+    void *const near = weft_plan_near_target(plan, target, bytes);
+    source = weft_plan_near(plan, source, count * combine->bytes);
+    weft_doubling_scan(plan, before, source, near, count);
+    weft_plan_return(plan, target, near, bytes);
     return weft_plan_begin(plan, op);
 }
 
@@ -182,7 +196,10 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
     if (source == NULL)
         source = own;
     if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
-        weft_bruck_allgather(plan, source, bytes, target);
+        const size_t all = bytes * (size_t)team->members;
+        void *const near = weft_plan_near_target(plan, target, all);
+        weft_bruck_allgather(plan, weft_plan_near(plan, source, bytes), bytes, near);
+        weft_plan_return(plan, target, near, all);
     } else {
         weft_plan_copy(plan, own, source, bytes);
         weft_plan_next(plan);
@@ -210,12 +227,16 @@ weft_status weft_team_alltoall(weft_team *team, const void *source, void *target
     const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
                                        : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
                                                                                     : PAIRWISE);
-    if (way == BRUCK)
-        weft_bruck_alltoall(plan, source, target, bytes);
-    else if (way == ALL_AT_ONCE)
+    if (way == BRUCK) {
+        const size_t all = bytes * (size_t)team->members;
+        void *const near = weft_plan_near_target(plan, target, all);
+        weft_bruck_alltoall(plan, weft_plan_near(plan, source, all), near, bytes);
+        weft_plan_return(plan, target, near, all);
+    } else if (way == ALL_AT_ONCE) {
         weft_linear_alltoall(plan, source, target, bytes);
-    else
+    } else {
         weft_pairwise_alltoall(plan, source, target, bytes);
+    }
     return weft_plan_begin(plan, op);
 }
 
