@@ -174,14 +174,14 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
-    (void)info;
     OUT(part);
     COMM_IN(comm, handle);
     if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
-    return split(__func__, comm,
-                 type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
-                 part);
+    TRY(split(__func__, comm,
+              type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
+              part));
+    return *part != MPI_COMM_NULL ? weftmpi_assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))

@@ -285,6 +285,9 @@ WEFTMPI_PAIR(long, long)
 
 extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
+/* Says what weft calls them, if it does. */
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
@@ -301,6 +304,11 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
                             struct weftmpi_attribute **to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
+
+/* ---- memory.c -------------------------------------------------------------------------------- */
+
+/* What the info asserts of memory holds for a communicator from now on. Collective. */
+int weftmpi_assert_memory(const char *call, MPI_Comm handle, MPI_Info info);
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 

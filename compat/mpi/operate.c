@@ -120,6 +120,24 @@ bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type 
     return op->function != NULL || row_of(op, type) != NULL;
 }
 
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine)
+{
+    static operate *const sums[] = {
+        [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
+        [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
+    static const weft_operation functions[] = {
+        [SUM] = WEFT_SUM,  [MIN] = WEFT_MIN, [MAX] = WEFT_MAX, [PROD] = WEFT_PROD,
+        [BAND] = WEFT_AND, [BOR] = WEFT_OR,  [BXOR] = WEFT_XOR};
+
+    for (int t = 0; type->basic && op->function == NULL && op->number <= BXOR && t <= WEFT_U8; t++)
+        if (sums[t] != NULL && table[type - weftmpi_types][SUM] == sums[t]) {
+            combine->known = 1;
+            combine->element = (weft_type)t;
+            combine->function = functions[op->number];
+        }
+}
+
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count)
 {

@@ -27,6 +27,12 @@ struct weft_ccl {
 /* The kernels of kernels.cu, as the library carries them; NULL: this build has none. */
 extern const void *const weft_ccl_image;
 
+/* Whether this device is given calls: not a GPU yet (docs/known-faults.md, 32). */
+static inline bool weft_ccl_launches(const struct weft_job *job)
+{
+    return job->device_ops->launch != NULL && job->device_ops != &weft_cuda_device;
+}
+
 /* watch.c: who waits for whom, and launched calls that wait. */
 extern const struct weft_service weft_ccl_service;
 

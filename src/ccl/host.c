@@ -79,7 +79,7 @@ static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch
 
     if (ccl->code.module == NULL)
         return run(ccl, name, launch, columns);
-    if (ops == &weft_cuda_device) /* docs/known-faults.md, 32 */
+    if (!weft_ccl_launches(ccl->job))
         return weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
                             "%s: calls on streams gave wrong data on GPUs and are refused there; "
                             "columns in kernels are right",

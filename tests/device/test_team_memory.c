@@ -1,10 +1,13 @@
 /*
  * Collectives of host programs on memory of the device: each with its source, its target or both
  * there, in place and not, byte by byte against what one process computes. What a member does not
- * receive stays as it was. Where the device is the CPU all memory is the host's;
+ * receive stays as it was. Then the same in a team that declares its memory, whose reductions are
+ * launched. Where the device is the CPU all memory is the host's;
  * test_far_team_memory has the stand-in for a GPU.
  */
 #ifndef __CUDACC__ /* no kernel */
+#include "ccl/ccl.h"
+#include "coll/host/plan.h"
 #include "support/test.h"
 
 #include "weft/team.h"
@@ -57,7 +60,12 @@ static void add(const weft_combine *combine, const void *from, void *into, size_
         b[i] = (unsigned char)(b[i] + a[i]);
 }
 
-static const weft_combine operations[] = {{.combine = add, .bytes = 1, .commutes = 1},
+static const weft_combine operations[] = {{.combine = add,
+                                           .bytes = 1,
+                                           .commutes = 1,
+                                           .known = 1,
+                                           .element = WEFT_U8,
+                                           .function = WEFT_SUM},
                                           {.combine = chain, .bytes = 2}};
 
 /* What members `first` to `last` give from `at` on, put together. */
@@ -287,11 +295,13 @@ static void check(struct test_env *env, struct round *r, const struct places *pl
     free(image);
 }
 
-static void one(struct test_env *env, struct round *r, const struct places *places, int which)
+static void one(struct test_env *env, struct round *r, const struct places *places, int which,
+                bool far_alone)
 {
-    for (int ends = 0; ends < 4; ends++) {
+    for (int ends = far_alone ? 2 : 0; ends < 4; ends++) {
         r->in_place = false;
-        check(env, r, places, which, ends);
+        if (!far_alone || ends == 3)
+            check(env, r, places, which, ends);
         if (!collectives[which].in_place || ends % 2 != 0)
             continue;
         r->in_place = true;
@@ -299,10 +309,81 @@ static void one(struct test_env *env, struct round *r, const struct places *plac
     }
 }
 
-static int body(struct test_env *env)
+static void all_of(struct test_env *env, struct round *r, const struct places *places,
+                   bool far_alone)
 {
     static const size_t pieces[] = {0, 2, 23, 254, 1001, 2051, 13003, PIECE};
-    const int step = env->brief ? 3 : 1, n = env->numbers->processes;
+
+    for (size_t p = 0; p < sizeof(pieces) / sizeof(*pieces); p += env->brief ? 3 : 1)
+        for (int which = 0; which < COLLECTIVES; which++) {
+            make(r, pieces[p]);
+            r->root = (int)(p + (size_t)which) % r->n;
+            r->operation = &operations[1];
+            one(env, r, places, which, far_alone);
+            r->operation = &operations[0];
+            if (collectives[which].reduces)
+                one(env, r, places, which, far_alone);
+        }
+}
+
+/* Whether all members are on devices that are given calls, and map each other's memory. */
+static bool can_launch(const struct test_env *env)
+{
+    const struct weft_process *const processes = env->job->processes;
+    bool can = weft_ccl_launches(env->job);
+
+    for (int p = 0; p < env->numbers->processes; p++)
+        can = can && processes[p].kind == processes[0].kind &&
+              (p == env->numbers->process || processes[p].mapped);
+    return can;
+}
+
+/* All members declare that their memory is the devices': reductions are launched. */
+static void declared(struct test_env *env, struct round *r, const struct places *places)
+{
+    weft_team *other;
+    int taken = 2;
+
+    TEST_EQ(env, weft_team_device(r->team, r->me != r->n - 1, &taken), WEFT_OK);
+    TEST_EQ(env, taken, 0);
+    TEST_EQ(env, weft_team_device(r->team, 1, &taken), WEFT_OK);
+    TEST_EQ(env, taken, can_launch(env));
+    all_of(env, r, places, true);
+    if (!taken)
+        return;
+    unsigned char *const want = r->want = malloc(MOST);
+    r->source = places->source[1];
+    r->target = places->target[1];
+    r->operation = &operations[0];
+    make(r, 100);
+    TEST_EQ(env, allreduce(r), WEFT_OK);
+    TEST_EQ(env, r->op->launched, 1);
+    TEST_EQ(env, weft_team_wait(&r->op), WEFT_OK);
+    TEST_EQ(env,
+            weft_team_allreduce(r->team, places->source[0], places->target[1], 100, r->operation,
+                                &r->op),
+            WEFT_ERR_ARGUMENT);
+    TEST_EQ(env,
+            weft_team_allreduce(r->team, places->source[1], places->target[0], 100, r->operation,
+                                &r->op),
+            WEFT_ERR_ARGUMENT);
+    env->expect = WEFT_ERR_ARGUMENT; /* of weft_close */
+    TEST_EQ(env, weft_team_open(env->job, WEFT_COMM_HOST, r->n, r->me, "other", NULL, &other),
+            WEFT_OK);
+    TEST_EQ(env, weft_team_device(other, 1, &taken), WEFT_OK);
+    TEST_EQ(env, taken, 0);
+    TEST_EQ(env, weft_team_device(r->team, 0, &taken), WEFT_OK);
+    TEST_EQ(env, taken, 0);
+    TEST_EQ(env, weft_team_device(other, 1, &taken), WEFT_OK);
+    TEST_EQ(env, taken, 1);
+    TEST_EQ(env, weft_team_close(&other), WEFT_OK);
+    all_of(env, r, places, false);
+    free(want);
+}
+
+static int body(struct test_env *env)
+{
+    const int n = env->numbers->processes;
     struct round r = {.n = n, .me = env->numbers->process};
     struct places places;
     int processes[MOST_MEMBERS];
@@ -320,16 +401,8 @@ static int body(struct test_env *env)
     }
     TEST_EQ(env, weft_message_group_take(env->job, GROUP, processes, n, &group), WEFT_OK);
     TEST_EQ(env, weft_team_open(env->job, group, n, r.me, "all", NULL, &r.team), WEFT_OK);
-    for (size_t p = 0; p < sizeof(pieces) / sizeof(*pieces); p += (size_t)step)
-        for (int which = 0; which < COLLECTIVES; which++) {
-            make(&r, pieces[p]);
-            r.root = (int)(p + (size_t)which) % n;
-            r.operation = &operations[1];
-            one(env, &r, &places, which);
-            r.operation = &operations[0];
-            if (collectives[which].reduces)
-                one(env, &r, &places, which);
-        }
+    all_of(env, &r, &places, false);
+    declared(env, &r, &places);
     TEST_EQ(env, weft_team_close(&r.team), WEFT_OK);
     TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);
     return TEST_PASSED;

@@ -2,6 +2,7 @@
 #include "coll/host/plan.h"
 
 #include "msg/copy.h"
+#include "weft/ccl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     op->next = NULL;
     op->before = NULL;
     op->count = op->at = op->small_used = 0;
-    op->begun = op->waited = false;
+    op->begun = op->waited = op->launched = false;
     op->failed = WEFT_OK;
     return op;
 }
@@ -180,6 +181,8 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
     struct weft_messages *m = op->team->of->messages;
 
     *open = NULL;
+    if (op->launched)
+        return weft_plan_look(op);
     while (op->at < op->count) {
         weft_status status = op->begun ? WEFT_OK : begin_round(op);
         struct weft_step *step = op->steps + op->at;
@@ -283,9 +286,11 @@ static weft_status end_if_over(weft_team_op **op, bool *over)
     struct weft_teams *teams = (*op)->team->of;
 
     weft_lock(&teams->lock);
-    const weft_status status = (*op)->failed;
+    weft_status status = (*op)->failed;
     *over = status != WEFT_OK || (*op)->at >= (*op)->count;
     if (*over) {
+        if (status == WEFT_OK && (*op)->launched)
+            status = weft_ccl_check((*op)->team->of->ccl);
         weft_plan_drop(*op);
         *op = NULL;
     }
@@ -360,6 +365,13 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         return WEFT_OK;
     const uint64_t deadline =
         seconds < 1e9 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    for (int done = 0; op->launched;) {
+        const weft_status status = weft_team_test(pointer, &done);
+        if (status != WEFT_OK || done)
+            return status;
+        if (weft_now_ns() >= deadline)
+            return WEFT_ERR_TIMEOUT;
+    }
     if (seconds <= 0)
         look(op->team->of->messages);
     claim(op, true);

@@ -42,6 +42,8 @@ struct weft_teams {
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
     LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
+    weft_team *launches;         /* the team whose calls are launched; NULL: none's are */
+    struct weft_ccl *ccl;        /* for that; NULL: there was none yet */
 };
 
 struct weft_team {
@@ -51,6 +53,7 @@ struct weft_team {
     weft_job *job;
     weft_comm comm;
     int members, me;
+    bool launches; /* its calls are launched, where ccl/ knows them */
     const char *name;
     const char *const *names;
     uint32_t number;                /* of the next collective */
@@ -68,6 +71,8 @@ struct weft_team_op {
     size_t at;          /* the first step of the round under way */
     bool begun;         /* its messages are */
     bool waited;        /* a thread is in weft_team_wait for it: it alone drives */
+    bool launched;      /* no steps: it is complete when the stream has passed the mark */
+    uint64_t mark;
     weft_status failed; /* the plan could not be written */
     void **scratch;
     size_t scratch_count, small_used;
@@ -100,6 +105,13 @@ const void *weft_plan_near(weft_team_op *op, const void *source, size_t bytes);
 void *weft_plan_near_target(weft_team_op *op, void *target, size_t bytes);
 /* The last step: what is at `near` goes to the target, if that is elsewhere. */
 void weft_plan_return(weft_team_op *op, void *target, const void *near, size_t bytes);
+
+/* Whether a team's launched call takes a buffer; else the plan fails. */
+bool weft_plan_takes(weft_team_op *op, const void *memory, size_t bytes);
+/* A call was given to the stream, with that status: begins the op, as weft_plan_begin. */
+weft_status weft_plan_launched(weft_team_op *plan, weft_status status, weft_team_op **op);
+/* Whether the stream has passed it, which is noted in `at`. The job's status. Lock held. */
+weft_status weft_plan_look(weft_team_op *op);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */
 

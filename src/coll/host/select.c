@@ -3,8 +3,8 @@
  * Gropp (2005) and the implementations after them found for hosts and networks; the number of
  * rounds decides below them, the bytes that move above.
  */
+#include "ccl/ccl.h"
 #include "coll/host/ways.h"
-#include "runtime/job/job.h"
 
 enum {
     BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
@@ -60,12 +60,26 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
     return weft_plan_begin(plan, op);
 }
 
+/*
+ * Gives a reduction to the stream and returns, in a team whose calls are launched: `out` bytes at
+ * source, `in` at target.
+ */
+#define LAUNCH(out, in, name, ...)                                                                 \
+    if (team->launches && combine->known && weft_plan_takes(plan, source, out) &&                  \
+        weft_plan_takes(plan, target, in))                                                         \
+    return weft_plan_launched(                                                                     \
+        plan,                                                                                      \
+        weft_ccl_##name(team->of->ccl, __VA_ARGS__, combine->element, combine->function,           \
+                        team->job->device_ops->stream(team->job->device, WEFT_STREAM_TEAMS)),      \
+        op)
+
 weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
     const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
+    LAUNCH(bytes, team->me == root ? bytes : 0, reduce, root, source, target, count);
     void *const near = team->me == root ? weft_plan_near_target(plan, target, bytes) : target;
     weft_tree_reduce(plan, root, weft_plan_near(plan, source, bytes), near, count);
     weft_plan_return(plan, target, near, bytes);
@@ -77,6 +91,7 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
 {
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
     const size_t bytes = count * combine->bytes;
+    LAUNCH(bytes, bytes, allreduce, source, target, count);
     plan->combine = *combine;
     void *const near = weft_plan_near_target(plan, target, bytes);
     source = weft_plan_near(plan, source, bytes);
@@ -117,12 +132,17 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
                                      weft_team_op **op)
 {
     size_t count = 0;
+    bool even = true;
 
     OPEN(plan, team, WEFT_TEAM_REDUCE_SCATTER, combine->check);
     plan->combine = *combine;
-    for (int i = 0; i < team->members; i++)
+    for (int i = 0; i < team->members; i++) {
         count += counts[i];
+        even = even && counts[i] == counts[0];
+    }
     const size_t own = counts[team->me] * combine->bytes;
+    if (even)
+        LAUNCH(count * combine->bytes, own, reduce_scatter, source, target, counts[0]);
     void *const near = weft_plan_near_target(plan, target, own);
     source = weft_plan_near(plan, source, count * combine->bytes);
     if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
