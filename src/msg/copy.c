@@ -156,43 +156,40 @@ bool weft_msg_landed(struct weft_messages *m)
                    "copy engine", 0);
 }
 
-/* within: a GPU. There a copy may be a kernel's work, for which another kernel leaves no room. */
-static bool copy_within(struct weft_messages *m, void *target, const void *source, size_t bytes,
-                        bool within)
+/* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
+static bool waits_for_kernel(const struct weft_job *job, const struct weft_transfer *transfer)
 {
-    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-    bool good = true;
-
-    if (!within || !weft_running(m->job))
-        return by_engine(m, target, source, bytes);
-    for (size_t at = 0, some; at < bytes && good; at += some) {
-        some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
-        good = by_engine(m, stage, (const unsigned char *)source + at, some) &&
-               by_engine(m, (unsigned char *)target + at, stage, some);
-    }
-    return good;
+    return transfer->device && weft_running(job) &&
+           job->processes[transfer->peer].device == job->processes[job->numbers.process].device;
 }
 
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes)
 {
-    const struct weft_job *job = m->job;
-    const bool within = transfer->device && job->processes[transfer->peer].device ==
-                                                job->processes[job->numbers.process].device;
+    unsigned char *const target = transfer->buffer + transfer->moved;
+    const unsigned char *const source = transfer->mapped + transfer->moved;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    bool good = true;
 
-    return copy_within(m, transfer->buffer + transfer->moved, transfer->mapped + transfer->moved,
-                       bytes, within);
+    if (!waits_for_kernel(m->job, transfer))
+        return by_engine(m, target, source, bytes);
+    for (size_t at = 0, some; at < bytes && good; at += some) {
+        some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
+        good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
+    }
+    return good;
 }
 
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
+    struct weft_transfer copy = {
+        .buffer = target, .mapped = source, .peer = m->job->numbers.process, .device = true};
     bool good = true;
 
-    for (size_t at = 0, some; at < bytes && good; at += some) {
-        some = bytes - at < COPY_AT_ONCE ? bytes - at : COPY_AT_ONCE;
+    for (size_t some; copy.moved < bytes && good; copy.moved += some) {
+        some = bytes - copy.moved < COPY_AT_ONCE ? bytes - copy.moved : COPY_AT_ONCE;
         weft_msg_lock(m);
-        good = copy_within(m, (unsigned char *)target + at, (const unsigned char *)source + at,
-                           some, true);
+        good = weft_msg_copy_mapped(m, &copy, some);
         weft_msg_unlock(m);
     }
     return good;

@@ -13,6 +13,7 @@
 #include "msg/copy.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void refuse(weft_team_op *op, const void *memory, size_t bytes, const char *why)
 {
@@ -32,101 +33,85 @@ bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes)
     return far;
 }
 
-const void *weft_plan_near(weft_team_op *op, const void *source, size_t bytes)
+void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in)
 {
-    if (!weft_plan_is_far(op, source, bytes))
-        return source;
-    void *const near = weft_plan_scratch(op, bytes);
-    weft_plan_copy(op, near, source, bytes);
-    weft_plan_next(op);
-    return near;
+    const void *const there = *source;
+
+    if (weft_plan_is_far(op, *target, in)) {
+        op->there = *target;
+        op->near = *target = weft_plan_scratch(op, in);
+        op->near_bytes = in;
+    }
+    if (weft_plan_is_far(op, there, out)) {
+        void *const near = weft_plan_scratch(op, out);
+        weft_plan_copy(op, near, there, out);
+        weft_plan_next(op);
+        *source = near;
+    }
 }
 
-void *weft_plan_near_target(weft_team_op *op, void *target, size_t bytes)
-{
-    return weft_plan_is_far(op, target, bytes) ? weft_plan_scratch(op, bytes) : target;
-}
-
-void weft_plan_return(weft_team_op *op, void *target, const void *near, size_t bytes)
-{
-    weft_plan_copy(op, target, near, bytes);
-}
-
-/* ---- teams whose calls are launched ---------------------------------------------------------- */
+/* ---- teams whose reductions are launched ----------------------------------------------------- */
 
 enum { COLUMNS = 16 };
 
-/* As far as all members know alike: each process is one, in its place, with a GPU of one kind. */
-static bool can_launch(const weft_team *team)
-{
-    struct weft_messages *const m = team->of->messages;
-    const struct weft_process *const processes = team->job->processes;
-    bool good = team->members == team->job->numbers.processes &&
-                team->members <= WEFT_CCL_MEMBERS && weft_ccl_launches(team->job);
-
-    weft_msg_lock(m);
-    const struct weft_msg_context *const context = weft_context_find(&m->contexts, team->comm);
-    for (int p = 0; p < team->members && good; p++)
-        good = weft_context_process(context, p) == p && processes[p].kind == processes[0].kind;
-    weft_msg_unlock(m);
-    return good;
-}
-
-static void both(const weft_combine *combine, const void *from, void *into, size_t count)
-{
-    (void)combine, (void)count;
-    *(uint32_t *)into &= *(const uint32_t *)from;
-}
-
-/* Whether all members say so. */
-static weft_status vote(weft_team *team, bool mine, bool *all)
-{
-    const weft_combine combine = {.combine = both, .bytes = sizeof(uint32_t), .commutes = 1};
-    uint32_t word = mine;
-    weft_team_op *op;
-    weft_status status = weft_team_allreduce(team, &word, &word, 1, &combine, &op);
-
-    if (status == WEFT_OK)
-        status = weft_team_wait(&op);
-    *all = word != 0;
-    return status;
-}
-
-/* The job's place for such a team is this one's, or free again. Returns whether it is this one's.
- */
+/* The job's place for such a team becomes this one's, if it is free, or is given up. */
 static bool take_place(weft_team *team, bool takes)
 {
     struct weft_teams *const teams = team->of;
 
     weft_lock(&teams->lock);
-    if (takes && teams->launches == NULL)
-        teams->launches = team;
-    if (!takes && teams->launches == team)
-        teams->launches = NULL;
-    const bool taken = teams->launches == team;
+    if (teams->launches == (takes ? NULL : team))
+        teams->launches = takes ? team : NULL;
+    team->launches = teams->launches == team;
     weft_unlock(&teams->lock);
-    return taken;
+    return team->launches;
+}
+
+/*
+ * Whether the team is all processes in their order, each with a device that is given calls, which
+ * all members know alike; *mapped: this one maps the memory of all.
+ */
+static bool can_launch(const weft_team *team, bool *mapped)
+{
+    const struct weft_process *const processes = team->job->processes;
+    struct weft_messages *const m = team->of->messages;
+    bool good = team->members == team->job->numbers.processes &&
+                team->members <= WEFT_CCL_MEMBERS && weft_ccl_launches(team->job);
+
+    weft_msg_lock(m);
+    const struct weft_msg_context *const context = weft_context_find(&m->contexts, team->comm);
+    *mapped = true;
+    for (int p = 0; p < team->members && good; p++) {
+        good = weft_context_process(context, p) == p && processes[p].kind == processes[0].kind;
+        *mapped = *mapped && (p == team->me || processes[p].mapped);
+    }
+    weft_msg_unlock(m);
+    return good;
 }
 
 weft_status weft_team_device(weft_team *team, int declared, int *taken)
 {
-    bool all = true;
+    unsigned char mine, said[WEFT_CCL_MEMBERS];
+    weft_team_op *op;
+    bool mapped;
 
     if (team == NULL || taken == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_team_device: %s is NULL",
                         team == NULL ? "team" : "taken");
     *taken = 0;
     weft_status status = weft_job_idle(team->job, "weft_team_device");
-    if (status != WEFT_OK || !can_launch(team))
+    if (status != WEFT_OK || !can_launch(team, &mapped))
         return status;
-    bool mine = declared != 0 && take_place(team, true);
-    for (int p = 0; p < team->members; p++)
-        mine = mine && (p == team->me || team->job->processes[p].mapped);
-    status = vote(team, mine, &all);
-    if (status == WEFT_OK && all && team->of->ccl == NULL)
+    mine = declared && mapped && take_place(team, true);
+    status = weft_team_allgather(team, &mine, 1, said, &op);
+    if (status == WEFT_OK)
+        status = weft_team_wait(&op);
+    const bool all = status == WEFT_OK && memchr(said, 0, (size_t)team->members) == NULL;
+    if (all && team->of->ccl == NULL)
         status = weft_ccl_open(team->job, WEFT_COMM_HOST, COLUMNS, &team->of->ccl);
-    team->launches = take_place(team, status == WEFT_OK && all);
-    *taken = team->launches;
+    *taken = all && status == WEFT_OK;
+    if (!*taken)
+        take_place(team, false);
     return status;
 }
 

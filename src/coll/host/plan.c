@@ -53,10 +53,8 @@ void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes
     if (bytes == 0 || into == from)
         return;
     const bool far = weft_plan_is_far(op, from, bytes) | weft_plan_is_far(op, into, bytes);
-    add(op, (struct weft_step){.kind = far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY,
-                               .from = from,
-                               .into = into,
-                               .size = bytes});
+    add(op, (struct weft_step){far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY, 0, from, into, bytes,
+                               WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_next(weft_team_op *op)
@@ -114,6 +112,7 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     op->count = op->at = op->small_used = 0;
     op->begun = op->waited = op->launched = false;
     op->failed = WEFT_OK;
+    op->there = op->near = NULL;
     return op;
 }
 
@@ -261,6 +260,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     struct weft_teams *teams = plan->team->of;
     struct weft_step *open;
 
+    weft_plan_copy(plan, plan->there, plan->near, plan->near_bytes);
     if (plan->failed != WEFT_OK) {
         const weft_status status = plan->failed;
         close_op(plan);

@@ -74,6 +74,8 @@ struct weft_team_op {
     bool launched;      /* no steps: it is complete when the stream has passed the mark */
     uint64_t mark;
     weft_status failed; /* the plan could not be written */
+    void *there, *near; /* what is at `near` goes there at the end */
+    size_t near_bytes;
     void **scratch;
     size_t scratch_count, small_used;
     _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
@@ -99,13 +101,9 @@ void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
 /* Whether it is memory of the device. The plan fails where it is none for a message. */
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
-/* A source's bytes in memory of the host: where they are, or in scratch, copied there first. */
-const void *weft_plan_near(weft_team_op *op, const void *source, size_t bytes);
-/* Where a target's bytes are written: there, or in scratch, of which nothing is set. */
-void *weft_plan_near_target(weft_team_op *op, void *target, size_t bytes);
-/* The last step: what is at `near` goes to the target, if that is elsewhere. */
-void weft_plan_return(weft_team_op *op, void *target, const void *near, size_t bytes);
-
+/* Where they are memory of the device: puts scratch in the place of a source, which is copied there
+ * first, and of a target, to which weft_plan_begin has it copied at the end. */
+void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in);
 /* Whether a team's launched call takes a buffer; else the plan fails. */
 bool weft_plan_takes(weft_team_op *op, const void *memory, size_t bytes);
 /* A call was given to the stream, with that status: begins the op, as weft_plan_begin. */

@@ -77,12 +77,11 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
-    const size_t bytes = count * combine->bytes;
+    const size_t bytes = count * combine->bytes, own = team->me == root ? bytes : 0;
     plan->combine = *combine;
-    LAUNCH(bytes, team->me == root ? bytes : 0, reduce, root, source, target, count);
-    void *const near = team->me == root ? weft_plan_near_target(plan, target, bytes) : target;
-    weft_tree_reduce(plan, root, weft_plan_near(plan, source, bytes), near, count);
-    weft_plan_return(plan, target, near, bytes);
+    LAUNCH(bytes, own, reduce, root, source, target, count);
+    weft_plan_near(plan, &source, bytes, &target, own);
+    weft_tree_reduce(plan, root, source, target, count);
     return weft_plan_begin(plan, op);
 }
 
@@ -93,14 +92,12 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
     const size_t bytes = count * combine->bytes;
     LAUNCH(bytes, bytes, allreduce, source, target, count);
     plan->combine = *combine;
-    void *const near = weft_plan_near_target(plan, target, bytes);
-    source = weft_plan_near(plan, source, bytes);
+    weft_plan_near(plan, &source, bytes, &target, bytes);
     if (combine->commutes && count >= (size_t)team->members &&
         WAY(coll_allreduce, bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) == HALVING)
-        weft_halving_allreduce(plan, source, near, count);
+        weft_halving_allreduce(plan, source, target, count);
     else
-        weft_doubling_allreduce(plan, source, near, count);
-    weft_plan_return(plan, target, near, bytes);
+        weft_doubling_allreduce(plan, source, target, count);
     return weft_plan_begin(plan, op);
 }
 
@@ -143,15 +140,13 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
     const size_t own = counts[team->me] * combine->bytes;
     if (even)
         LAUNCH(count * combine->bytes, own, reduce_scatter, source, target, counts[0]);
-    void *const near = weft_plan_near_target(plan, target, own);
-    source = weft_plan_near(plan, source, count * combine->bytes);
+    weft_plan_near(plan, &source, count * combine->bytes, &target, own);
     if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
                                                           ? PAIRWISE_REDUCE
                                                           : TREE) == PAIRWISE_REDUCE)
-        weft_pairwise_reduce_scatter(plan, source, near, counts);
+        weft_pairwise_reduce_scatter(plan, source, target, counts);
     else
-        reduce_and_scatter(plan, source, near, counts);
-    weft_plan_return(plan, target, near, own);
+        reduce_and_scatter(plan, source, target, counts);
     return weft_plan_begin(plan, op);
 }
 
@@ -159,12 +154,10 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
                            size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN(plan, team, before ? WEFT_TEAM_SCAN_BEFORE : WEFT_TEAM_SCAN, combine->check);
-    const size_t bytes = before && team->me == 0 ? 0 : count * combine->bytes; /* of the result */
+    const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
-    void *const near = weft_plan_near_target(plan, target, bytes);
-    source = weft_plan_near(plan, source, count * combine->bytes);
-    weft_doubling_scan(plan, before, source, near, count);
-    weft_plan_return(plan, target, near, bytes);
+    weft_plan_near(plan, &source, bytes, &target, before && team->me == 0 ? 0 : bytes);
+    weft_doubling_scan(plan, before, source, target, count);
     return weft_plan_begin(plan, op);
 }
 
@@ -216,10 +209,8 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
     if (source == NULL)
         source = own;
     if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
-        const size_t all = bytes * (size_t)team->members;
-        void *const near = weft_plan_near_target(plan, target, all);
-        weft_bruck_allgather(plan, weft_plan_near(plan, source, bytes), bytes, near);
-        weft_plan_return(plan, target, near, all);
+        weft_plan_near(plan, &source, bytes, &target, bytes * (size_t)team->members);
+        weft_bruck_allgather(plan, source, bytes, target);
     } else {
         weft_plan_copy(plan, own, source, bytes);
         weft_plan_next(plan);
@@ -249,9 +240,8 @@ weft_status weft_team_alltoall(weft_team *team, const void *source, void *target
                                                                                     : PAIRWISE);
     if (way == BRUCK) {
         const size_t all = bytes * (size_t)team->members;
-        void *const near = weft_plan_near_target(plan, target, all);
-        weft_bruck_alltoall(plan, weft_plan_near(plan, source, all), near, bytes);
-        weft_plan_return(plan, target, near, all);
+        weft_plan_near(plan, &source, all, &target, all);
+        weft_bruck_alltoall(plan, source, target, bytes);
     } else if (way == ALL_AT_ONCE) {
         weft_linear_alltoall(plan, source, target, bytes);
     } else {
