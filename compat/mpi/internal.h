@@ -305,11 +305,6 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
                             struct weftmpi_attribute **to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
 
-/* ---- memory.c -------------------------------------------------------------------------------- */
-
-/* What the info asserts of memory holds for a communicator from now on. Collective. */
-int weftmpi_assert_memory(const char *call, MPI_Comm handle, MPI_Info info);
-
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */

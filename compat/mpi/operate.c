@@ -78,8 +78,8 @@ INDEXED(int)
 INDEXED(short)
 INDEXED(l)
 
-/* A row for a class of types; columns by operation. */
-enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
+/* A row for a class of types; columns by operation, of which the first have weft's numbers. */
+enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
 #define NONE       NULL
 #define REAL(t)    [SUM] = sum_##t, [MIN] = min_##t, [MAX] = max_##t, [PROD] = prod_##t
 #define COMPLEX(t) [SUM] = sum_##t, [PROD] = prod_##t
@@ -94,7 +94,7 @@ static operate *const table[][OPERATIONS] = {
 #include "types.def"
 };
 _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &&
-                   sizeof(MPI_Aint) == 8,
+                   sizeof(MPI_Aint) == 8 && (int)BAND == WEFT_AND && (int)PROD == WEFT_PROD,
                "the table's rows");
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -126,15 +126,11 @@ void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
     static operate *const sums[] = {
         [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
         [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
-    static const weft_operation functions[] = {
-        [SUM] = WEFT_SUM,  [MIN] = WEFT_MIN, [MAX] = WEFT_MAX, [PROD] = WEFT_PROD,
-        [BAND] = WEFT_AND, [BOR] = WEFT_OR,  [BXOR] = WEFT_XOR};
-
-    for (int t = 0; type->basic && op->function == NULL && op->number <= BXOR && t <= WEFT_U8; t++)
+    for (int t = 0; type->basic && op->function == NULL && op->number <= PROD && t <= WEFT_U8; t++)
         if (sums[t] != NULL && table[type - weftmpi_types][SUM] == sums[t]) {
             combine->known = 1;
             combine->element = (weft_type)t;
-            combine->function = functions[op->number];
+            combine->function = (weft_operation)op->number;
         }
 }
 

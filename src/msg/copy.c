@@ -6,10 +6,7 @@
 
 #include <string.h>
 
-enum {
-    LOOK_FROM = 8192,       /* bytes of a buffer for which a CUDA driver is looked for */
-    COPY_AT_ONCE = 4 << 20, /* bytes, after which others may have the lock */
-};
+enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
 
 const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device)
@@ -187,8 +184,8 @@ bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, si
     bool good = true;
 
     for (size_t some; copy.moved < bytes && good; copy.moved += some) {
-        some = bytes - copy.moved < COPY_AT_ONCE ? bytes - copy.moved : COPY_AT_ONCE;
-        weft_msg_lock(m);
+        some = bytes - copy.moved < 8 * WEFT_MSG_STAGE ? bytes - copy.moved : 8 * WEFT_MSG_STAGE;
+        weft_msg_lock(m); /* which others may have in between */
         good = weft_msg_copy_mapped(m, &copy, some);
         weft_msg_unlock(m);
     }

@@ -10,13 +10,6 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-void weft_plan_fail(weft_team_op *op, weft_status status, const char *why)
-{
-    if (op->failed == WEFT_OK)
-        op->failed =
-            weft_refused(op->team->job, status, "%s: %s", weft_team_name(op->team, op->tag), why);
-}
-
 static void add(weft_team_op *op, struct weft_step step)
 {
     if (op->count == op->room) {

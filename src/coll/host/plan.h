@@ -6,9 +6,8 @@
 #ifndef WEFT_COLL_HOST_PLAN_H
 #define WEFT_COLL_HOST_PLAN_H
 
+#include "runtime/job/job.h"
 #include "weft/team.h"
-
-#include "base/task.h"
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -83,9 +82,13 @@ struct weft_team_op {
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
 
-/* The plan cannot be written; said, if it is the first reason. */
-void weft_plan_fail(weft_team_op *op, weft_status status, const char *why);
-
+/* The plan cannot be written; why is said, if it is the first reason. */
+#define weft_plan_fail(op, status, why, ...)                                                       \
+    do                                                                                             \
+        if ((op)->failed == WEFT_OK)                                                               \
+            (op)->failed = weft_refused((op)->team->job, status, "%s: " why,                       \
+                                        weft_team_name((op)->team, (op)->tag), ##__VA_ARGS__);     \
+    while (0)
 /* Messages of 0 bytes are sent too. To or from this member itself: not here. */
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes);
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes);
@@ -97,18 +100,18 @@ void weft_plan_next(weft_team_op *op);
 /* Memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
-/* ---- device.c: memory of the device for algorithms that need the host's ---------------------- */
+/* ---- device.c ------------------------------------------------------------------------------- */
 
 /* Whether it is memory of the device. The plan fails where it is none for a message. */
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
-/* Where they are memory of the device: puts scratch in the place of a source, which is copied there
- * first, and of a target, to which weft_plan_begin has it copied at the end. */
+/* Puts scratch in the place of a source and a target in memory of the device: the source is copied
+ * there first, and at the end, by weft_plan_begin, what is there to the target. */
 void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in);
-/* Whether a team's launched call takes a buffer; else the plan fails. */
-bool weft_plan_takes(weft_team_op *op, const void *memory, size_t bytes);
-/* A call was given to the stream, with that status: begins the op, as weft_plan_begin. */
-weft_status weft_plan_launched(weft_team_op *plan, weft_status status, weft_team_op **op);
-/* Whether the stream has passed it, which is noted in `at`. The job's status. Lock held. */
+/* Whether a reduction goes to the team's stream. The plan fails if it did but for its buffers. */
+bool weft_plan_launches(weft_team_op *plan, const void *source, size_t out, const void *target,
+                        size_t in);
+/* Whether the stream has passed a launched op, which `at` is then; the first look marks its end.
+ * Lock held. The job's status. */
 weft_status weft_plan_look(weft_team_op *op);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */

@@ -60,18 +60,12 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
     return weft_plan_begin(plan, op);
 }
 
-/*
- * Gives a reduction to the stream and returns, in a team whose calls are launched: `out` bytes at
- * source, `in` at target.
- */
-#define LAUNCH(out, in, name, ...)                                                                 \
-    if (team->launches && combine->known && weft_plan_takes(plan, source, out) &&                  \
-        weft_plan_takes(plan, target, in))                                                         \
-    return weft_plan_launched(                                                                     \
-        plan,                                                                                      \
-        weft_ccl_##name(team->of->ccl, __VA_ARGS__, combine->element, combine->function,           \
-                        team->job->device_ops->stream(team->job->device, WEFT_STREAM_TEAMS)),      \
-        op)
+/* Gives a reduction to the stream, and returns. */
+#define LAUNCH(name, ...)                                                                          \
+    return plan->failed = weft_ccl_##name(                                                         \
+               team->of->ccl, __VA_ARGS__, combine->element, combine->function,                    \
+               team->job->device_ops->stream(team->job->device, WEFT_STREAM_TEAMS)),               \
+           weft_plan_begin(plan, op)
 
 weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
                              size_t count, const weft_combine *combine, weft_team_op **op)
@@ -79,7 +73,8 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
     OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
     const size_t bytes = count * combine->bytes, own = team->me == root ? bytes : 0;
     plan->combine = *combine;
-    LAUNCH(bytes, own, reduce, root, source, target, count);
+    if (weft_plan_launches(plan, source, bytes, target, own))
+        LAUNCH(reduce, root, source, target, count);
     weft_plan_near(plan, &source, bytes, &target, own);
     weft_tree_reduce(plan, root, source, target, count);
     return weft_plan_begin(plan, op);
@@ -90,8 +85,9 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
 {
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
     const size_t bytes = count * combine->bytes;
-    LAUNCH(bytes, bytes, allreduce, source, target, count);
     plan->combine = *combine;
+    if (weft_plan_launches(plan, source, bytes, target, bytes))
+        LAUNCH(allreduce, source, target, count);
     weft_plan_near(plan, &source, bytes, &target, bytes);
     if (combine->commutes && count >= (size_t)team->members &&
         WAY(coll_allreduce, bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) == HALVING)
@@ -138,8 +134,8 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
         even = even && counts[i] == counts[0];
     }
     const size_t own = counts[team->me] * combine->bytes;
-    if (even)
-        LAUNCH(count * combine->bytes, own, reduce_scatter, source, target, counts[0]);
+    if (even && weft_plan_launches(plan, source, count * combine->bytes, target, own))
+        LAUNCH(reduce_scatter, source, target, counts[0]);
     weft_plan_near(plan, &source, count * combine->bytes, &target, own);
     if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
                                                           ? PAIRWISE_REDUCE
@@ -238,15 +234,14 @@ weft_status weft_team_alltoall(weft_team *team, const void *source, void *target
     const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
                                        : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
                                                                                     : PAIRWISE);
-    if (way == BRUCK) {
-        const size_t all = bytes * (size_t)team->members;
-        weft_plan_near(plan, &source, all, &target, all);
+    const size_t staged = way == BRUCK ? bytes * (size_t)team->members : 0;
+    weft_plan_near(plan, &source, staged, &target, staged);
+    if (way == BRUCK)
         weft_bruck_alltoall(plan, source, target, bytes);
-    } else if (way == ALL_AT_ONCE) {
+    else if (way == ALL_AT_ONCE)
         weft_linear_alltoall(plan, source, target, bytes);
-    } else {
+    else
         weft_pairwise_alltoall(plan, source, target, bytes);
-    }
     return weft_plan_begin(plan, op);
 }
 
