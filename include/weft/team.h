@@ -11,14 +11,14 @@
  * Collectives move while the program computes, as messages do: the receive task of the job drives
  * them, and so does every thread that waits for a message or a collective.
  *
- * Buffers are host memory and the call's until the collective is complete; arrays of sizes and
- * offsets only until the call returns. Sizes and offsets are in bytes. A source may be its target
- * (in place) where the prototype says so; else they do not overlap. Results of reductions do not
- * depend on who comes first. Any thread, if the job was opened MULTIPLE; the calls on one team are
- * made by one thread at a time.
+ * Buffers are host memory, or any of the process's device, and the call's until the collective is
+ * complete; arrays of sizes and offsets only until the call returns. Sizes and offsets are in
+ * bytes. A source may be its target (in place) where the prototype says so; else they do not
+ * overlap. Results of reductions do not depend on who comes first. Any thread, if the job was
+ * opened MULTIPLE; the calls on one team are made by one thread at a time.
  *
- * Errors of all that begin: RANK (root), MEMORY, ARGUMENT (the host would have to copy or reduce in
- * a GPU's memory), and those of messages.
+ * Errors of all that begin: RANK (root), MEMORY, ARGUMENT (another device's memory, or a GPU's in a
+ * job on the CPU device), and those of messages.
  */
 #ifndef WEFT_TEAM_H
 #define WEFT_TEAM_H
