@@ -172,16 +172,30 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
     return split(__func__, comm, color, key, part);
 }
 
+/* What the info asserts of memory holds for the communicator from now on. Collective. */
+static int assert_memory(const char *call, MPI_Comm handle, MPI_Info info)
+{
+    char kinds[MPI_MAX_INFO_VAL] = "";
+    struct weftmpi_comm *comm;
+    int found, taken;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (info != MPI_INFO_NULL)
+        TRY(PMPI_Info_get(info, "mpi_assert_memory_alloc_kinds", sizeof(kinds) - 1, kinds, &found));
+    return weftmpi_failed(comm, call,
+                          weft_team_device(comm->team, strcmp(kinds, "cuda:device") == 0, &taken));
+}
+
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
-    (void)info;
     OUT(part);
     COMM_IN(comm, handle);
     if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
-    return split(__func__, comm,
-                 type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
-                 part);
+    TRY(split(__func__, comm,
+              type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
+              part));
+    return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))

@@ -285,6 +285,9 @@ WEFTMPI_PAIR(long, long)
 
 extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
+/* Says what weft calls them, if it does. */
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);

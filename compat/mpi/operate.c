@@ -78,8 +78,8 @@ INDEXED(int)
 INDEXED(short)
 INDEXED(l)
 
-/* A row for a class of types; columns by operation. */
-enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
+/* A row for a class of types; columns by operation, of which the first have weft's numbers. */
+enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
 #define NONE       NULL
 #define REAL(t)    [SUM] = sum_##t, [MIN] = min_##t, [MAX] = max_##t, [PROD] = prod_##t
 #define COMPLEX(t) [SUM] = sum_##t, [PROD] = prod_##t
@@ -94,7 +94,7 @@ static operate *const table[][OPERATIONS] = {
 #include "types.def"
 };
 _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &&
-                   sizeof(MPI_Aint) == 8,
+                   sizeof(MPI_Aint) == 8 && (int)BAND == WEFT_AND && (int)PROD == WEFT_PROD,
                "the table's rows");
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -118,6 +118,20 @@ static operate *row_of(const struct weftmpi_op *op, const struct weftmpi_type *t
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type)
 {
     return op->function != NULL || row_of(op, type) != NULL;
+}
+
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine)
+{
+    static operate *const sums[] = {
+        [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
+        [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
+    for (int t = 0; type->basic && op->function == NULL && op->number <= PROD && t <= WEFT_U8; t++)
+        if (sums[t] != NULL && table[type - weftmpi_types][SUM] == sums[t]) {
+            combine->known = 1;
+            combine->element = (weft_type)t;
+            combine->function = (weft_operation)op->number;
+        }
 }
 
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,

@@ -47,6 +47,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
         .type = of,
         .operation = op,
     };
+    weftmpi_know(op, of, combination);
     return MPI_SUCCESS;
 }
 

@@ -83,6 +83,13 @@ WEFT_DEVICE=cpu refused 1 "MPI_Send: .*16384 bytes at 0x.* are memory of a GPU, 
     'extern void *dlopen(const char *, int), *dlsym(void *, const char *); static char memory[16384];
      *(void **)dlsym(dlopen("./libcuda.so.1", 2), "gpu") = memory;
      MPI_Send(memory, sizeof(memory), MPI_CHAR, 0, 0, MPI_COMM_WORLD);'
+for call in 'Allgather(memory, N, MPI_CHAR, other, N, MPI_CHAR, MPI_COMM_WORLD)' \
+    'Alltoall(other, N, MPI_CHAR, memory, N, MPI_CHAR, MPI_COMM_WORLD)' \
+    'Allreduce(MPI_IN_PLACE, memory, N, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD)'; do
+    WEFT_DEVICE=cpu refused 1 "MPI_${call%%(*}: 16384 bytes at 0x.* are memory of a GPU, and this job is on the CPU device" \
+        "enum { N = 16384 }; extern void *dlopen(const char *, int), *dlsym(void *, const char *);
+         static char memory[N], other[N]; *(void **)dlsym(dlopen(\"./libcuda.so.1\", 2), \"gpu\") = memory; MPI_$call;"
+done
 program early 'return 0;'
 sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' early.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early

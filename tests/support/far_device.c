@@ -333,6 +333,13 @@ static const char *far_no_access(struct weft_device *d, const void *memory, size
     return weft_cpu_device.no_access(d->cpu, memory, bytes);
 }
 
+/* Not used: a launch is done when it returns. */
+static void *far_stream(const struct weft_device *d, enum weft_device_stream stream)
+{
+    (void)d, (void)stream;
+    return NULL;
+}
+
 static const struct weft_device_ops far_ops = {
     .name = "far",
     .runs_beside = true,
@@ -367,6 +374,7 @@ static const struct weft_device_ops far_ops = {
     .load = far_load,
     .unload = far_unload,
     .launch = far_launch,
+    .stream = far_stream,
     .run = far_run,
 };
 

@@ -41,3 +41,8 @@ weft_status weft_cuda_launch(struct weft_device *d, const struct weft_device_cod
     weft_unlock(&d->giving);
     return weft_cuda_error(result, code->name[kernel]);
 }
+
+void *weft_cuda_stream(const struct weft_device *d, enum weft_device_stream stream)
+{
+    return d->streams[stream];
+}
