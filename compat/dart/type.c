@@ -59,7 +59,7 @@ static dart_ret_t make(const char *call, dart_datatype_t base, size_t count,
     if (*made == NULL)
         return weftdart_no_memory(call);
     *block = (struct weftdart_block *)(*made + 1);
-    **made = (struct weftdart_type){base, size, count, 0, 0, *block, 0};
+    **made = (struct weftdart_type){.base = base, .size = size, .count = count, .block = *block};
     return DART_OK;
 }
 
@@ -117,7 +117,12 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
         return INVALID(__func__, "a type of 0 bytes");
     TRY(make(__func__, DART_TYPE_BYTE, 1, &type, &block));
     *block = one;
-    *type = (struct weftdart_type){(dart_datatype_t)type, num_bytes, 1, 1, 1, block, 0};
+    *type = (struct weftdart_type){.base = (dart_datatype_t)type,
+                                   .size = num_bytes,
+                                   .count = 1,
+                                   .extent = 1,
+                                   .elements = 1,
+                                   .block = block};
     *newtype = (dart_datatype_t)type;
     return DART_OK;
 }
@@ -243,7 +248,8 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     TRY(weftdart_bytes(__func__, 1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
     TRY_MEMORY(own);
-    *own = (struct own_operation){op, user_data, type, commute};
+    *own = (struct own_operation){
+        .function = op, .user_data = user_data, .type = type, .commutes = commute};
     *new_op = (dart_operation_t)own;
     return DART_OK;
 }

@@ -56,8 +56,11 @@ static void fill(unsigned char *host, const unsigned char *device, const struct 
         for (int rank = 0; rank < t->ranks; rank++)
             if (weftgaspi_place_of((gaspi_rank_t)rank, (gaspi_segment_id_t)segment, &place) ==
                 GASPI_SUCCESS)
-                places[rank * t->segments + segment] = (struct gpu_gaspi_place){
-                    place.bytes, place.data_offset, place.head, place.data};
+                places[rank * t->segments + segment] =
+                    (struct gpu_gaspi_place){.bytes = place.bytes,
+                                             .offset = place.data_offset,
+                                             .head = place.head,
+                                             .data = place.data};
     }
 }
 

@@ -95,6 +95,6 @@ bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const 
         return false;
     if (bytes > 0)
         memcpy(copy, payload, bytes);
-    *frame = (struct weft_frame){kind, source, bytes, copy};
+    *frame = (struct weft_frame){.kind = kind, .source = source, .bytes = bytes, .payload = copy};
     return true;
 }

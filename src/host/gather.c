@@ -116,7 +116,8 @@ static weft_status end(weft_job *job, weft_status status, struct pieces *pieces,
 
 weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
 {
-    const struct piece mine = {bytes, root, send != NULL, receive != NULL};
+    const struct piece mine = {
+        .bytes = bytes, .root = root, .own = send != NULL, .whole = receive != NULL};
     struct pieces pieces;
     weft_status status = begin(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
 
@@ -129,7 +130,8 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
                               size_t bytes)
 {
-    const struct piece mine = {bytes, root, receive != NULL, send != NULL};
+    const struct piece mine = {
+        .bytes = bytes, .root = root, .own = receive != NULL, .whole = send != NULL};
     struct pieces pieces;
     weft_status status = begin(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
 

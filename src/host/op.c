@@ -126,7 +126,8 @@ static weft_status check_update(weft_job *job, const char *call, weft_win win, i
 /* A call that updates one word of a type and returns what was there. */
 #define UPDATE(name, word, type, how, value, expected)                                             \
     WEFT_HOST_BEGIN(job, self, name);                                                              \
-    const struct weft_change change = {value, expected, how, type};                                \
+    const struct weft_change change = {                                                            \
+        .value = value, .expected = expected, .how = how, .type = type};                           \
     word was = 0;                                                                                  \
     WEFT_HOST_TRY(                                                                                 \
         check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was)));       \

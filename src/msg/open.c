@@ -286,4 +286,5 @@ static void msg_close(struct weft_job *job)
     job->messages = NULL;
 }
 
-const struct weft_module weft_msg_module = {msg_open, msg_meet, msg_leave, msg_close};
+const struct weft_module weft_msg_module = {
+    .open = msg_open, .meet = msg_meet, .leave = msg_leave, .close = msg_close};

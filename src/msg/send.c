@@ -155,8 +155,10 @@ weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag, const
 weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
                                        const void *source, size_t bytes)
 {
-    return send(job, "weft_host_send_synchronous", comm, to, tag,
-                (struct sending){source, bytes, .waits = true, .synchronous = true}, NULL);
+    return send(
+        job, "weft_host_send_synchronous", comm, to, tag,
+        (struct sending){.source = source, .bytes = bytes, .waits = true, .synchronous = true},
+        NULL);
 }
 
 weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag, const void *source,

@@ -184,7 +184,8 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
     heap->win = win;
     for (int p = 0; p < pgas->space.places; p++) {
         const uint64_t all = job->space.state.windows[weft_handle_index(win)].entry[p].bytes;
-        heap->part[p] = (struct weft_gpart){from, all - from, p, 1};
+        heap->part[p] =
+            (struct weft_gpart){.at = from, .bytes = all - from, .member = p, .present = 1};
     }
 }
 

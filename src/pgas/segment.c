@@ -172,16 +172,20 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
         const struct weft_gbrought *const b = &m->all[m->place[i]];
-        segment->part[m->place[i]] = (struct weft_gpart){heap ? pgas->board + b->at : 0, b->bytes,
-                                                         heap ? m->place[i] : i, 1};
+        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? pgas->board + b->at : 0,
+                                                         .bytes = b->bytes,
+                                                         .member = heap ? m->place[i] : i,
+                                                         .present = 1};
     }
     /* Last: another thread may be in weft_host_gflush. */
     __atomic_store_n(&segment->known, 1, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
         return no_memory(job, m->call);
-    *span = (weft_gspan){weft_gptr_make(m->place[0], number, segment->generation, 0),
-                         m->all[pgas->space.me].bytes, m->group, m->members};
+    *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
+                         .bytes = m->all[pgas->space.me].bytes,
+                         .group = m->group,
+                         .members = m->members};
     return WEFT_OK;
 }
 

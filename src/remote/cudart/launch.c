@@ -22,8 +22,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 
     if (thread->configured == CUDART_CONFIGURATIONS)
         return 1;
-    thread->configurations[thread->configured++] =
-        (struct cudart_configuration){grid, block, shared, stream};
+    thread->configurations[thread->configured++] = (struct cudart_configuration){
+        .grid = grid, .block = block, .shared = shared, .stream = stream};
     return 0;
 }
 

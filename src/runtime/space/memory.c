@@ -77,7 +77,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     weft_unlock(&job->space.tables);
     if (status != WEFT_OK)
         return status;
-    *frame = (struct segment_frame){index, serial, key, *share};
+    *frame = (struct segment_frame){.index = index, .serial = serial, .key = key, .share = *share};
     return WEFT_OK;
 }
 

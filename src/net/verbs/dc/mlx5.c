@@ -235,8 +235,11 @@ static void close_dc(struct weft_net *net)
     net->dc = NULL;
 }
 
-static const struct weft_verbs_dc_ops ops = {close_dc, choose, post_batch, make_responder,
-                                             post_ack};
+static const struct weft_verbs_dc_ops ops = {.close = close_dc,
+                                             .choose = choose,
+                                             .post = post_batch,
+                                             .responder = make_responder,
+                                             .ack = post_ack};
 
 weft_status weft_verbs_dc_open(struct weft_net *net)
 {
