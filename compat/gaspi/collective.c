@@ -71,7 +71,7 @@ struct call {
     struct weftgaspi_user user;
 };
 
-static gaspi_return_t begin(struct weftgaspi_group *g, const struct call *call)
+static gaspi_return_t begin_collective(struct weftgaspi_group *g, const struct call *call)
 {
     void *result = NULL;
     weft_status status;
@@ -128,7 +128,7 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
     if (!g->committed)
         code = GASPI_ERR_INV_GROUP;
     else if (g->kind == WEFTGASPI_NONE)
-        code = begin(g, call);
+        code = begin_collective(g, call);
     else if (g->kind != call->kind || g->receive != call->receive)
         code = GASPI_ERR_ACTIVE_COLL;
     if (code == GASPI_SUCCESS)

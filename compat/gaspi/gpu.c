@@ -64,7 +64,7 @@ static void fill(unsigned char *host, const unsigned char *device, const struct 
     }
 }
 
-static gaspi_return_t make(gaspi_pointer_t *table)
+static gaspi_return_t make_table(gaspi_pointer_t *table)
 {
     struct gpu_gaspi_table t = {.rank = weftgaspi.rank,
                                 .ranks = weftgaspi.ranks,
@@ -97,7 +97,7 @@ gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
     TRY_OPEN();
     TRY_PLACE(table);
     weftgaspi_lock();
-    return weftgaspi_unlock(make(table));
+    return weftgaspi_unlock(make_table(table));
 }
 
 void weftgaspi_gpu_close(void)

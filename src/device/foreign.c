@@ -19,7 +19,7 @@ static int loads(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-static get_attribute *find(void)
+static get_attribute *find_driver_call(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
@@ -35,7 +35,7 @@ static get_attribute *look_again(get_attribute **known)
 
     dl_iterate_phdr(loads, &now);
     if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) != now) {
-        get_attribute *const found = find();
+        get_attribute *const found = find_driver_call();
         if (found != NULL)
             __atomic_store_n(known, found, __ATOMIC_RELEASE);
         __atomic_store_n(&seen, now, __ATOMIC_RELEASE);

@@ -75,8 +75,8 @@ static weft_status exchange_pieces(weft_job *job, enum weft_exchange_op op,
  * The beginning: everybody knows of all pieces, and has a stage that others may put into, for all
  * of them at the root or for its own. Collective.
  */
-static weft_status begin(weft_job *job, enum weft_exchange_op op, const struct piece *mine,
-                         struct pieces *pieces)
+static weft_status begin_exchange(weft_job *job, enum weft_exchange_op op, const struct piece *mine,
+                                  struct pieces *pieces)
 {
     const bool to_root = op == WEFT_EXCHANGE_GATHER;
     weft_status status = weft_job_idle(job, weft_exchange_name(op));
@@ -119,7 +119,7 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
     const struct piece mine = {
         .bytes = bytes, .root = root, .own = send != NULL, .whole = receive != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
+    weft_status status = begin_exchange(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
 
     if (status == WEFT_OK)
         status =
@@ -133,7 +133,7 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
     const struct piece mine = {
         .bytes = bytes, .root = root, .own = receive != NULL, .whole = send != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
+    weft_status status = begin_exchange(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
 
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
          p++)

@@ -91,8 +91,8 @@ static void send_later(struct weft_msg_call *call, struct weft_transfer *transfe
  * Begins a send. *transfer: NULL: it is complete, but for who must be woken. The lock is held if it
  * returns OK.
  */
-static weft_status begin(struct weft_msg_call *call, struct sending *what,
-                         struct weft_transfer **transfer)
+static weft_status begin_send(struct weft_msg_call *call, struct sending *what,
+                              struct weft_transfer **transfer)
 {
     const weft_status status = weft_msg_place(call, what->source, what->bytes, &what->device);
 
@@ -131,7 +131,7 @@ static weft_status send(weft_job *job, const char *name, weft_comm comm, int to,
     if (status == WEFT_OK && !waits && op == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
     if (status == WEFT_OK)
-        status = begin(&call, &what, &transfer);
+        status = begin_send(&call, &what, &transfer);
     if (status != WEFT_OK)
         return status;
     if (waits && transfer != NULL)

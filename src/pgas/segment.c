@@ -190,8 +190,8 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
 }
 
 /* what: with as much of each member, or not. */
-static weft_status take(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
-                        weft_gspan *span)
+static weft_status take_segment(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
+                                weft_gspan *span)
 {
     struct meeting m;
     struct weft_gbrought mine = {.call = what, .bytes = bytes};
@@ -223,12 +223,12 @@ static weft_status take(weft_job *job, enum weft_gcall what, weft_comm group, si
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take(job, WEFT_GCALL_ALLOC, group, bytes, span);
+    return take_segment(job, WEFT_GCALL_ALLOC, group, bytes, span);
 }
 
 weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
+    return take_segment(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
 }
 
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)

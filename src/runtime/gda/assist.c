@@ -153,7 +153,7 @@ static uint32_t translate(struct weft_job *job, int process, struct weft_softnic
                : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     struct link *link = queue->context;
     struct weft_softnic_request request = work->request;
@@ -170,4 +170,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return weft_rdma_proceed(&((struct link *)queue->context)->rdma);
 }
 
-const struct weft_softnic_wire weft_assist_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_assist_wire = {.begin = begin_request, .proceed = proceed};
