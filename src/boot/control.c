@@ -1,4 +1,5 @@
-/* boot/control.c - the front of the control channel: picks the back end. */
+/* boot/control.c - the front of the control channel: picks the back end. weft_control_next is for
+ * one thread at a time. */
 #include "boot/control.h"
 
 #include "base/launcher.h"

@@ -1,6 +1,6 @@
 /*
  * device/foreign.c - GPU memory in a job on the CPU device: recognised by the CUDA driver that the
- * program itself has loaded. Without one there is no such memory.
+ * program itself has loaded. Without one there is no such memory. Any thread; what was found stays.
  */
 #include "device/device.h"
 
@@ -45,7 +45,7 @@ static get_attribute *look_again(get_attribute **known)
 
 bool weft_device_is_foreign(const void *memory, bool look)
 {
-    static get_attribute *known; /* it stays loaded: `find` holds it */
+    static get_attribute *known; /* it stays loaded: find_driver_call holds it */
     get_attribute *get = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
     const unsigned long long at = (unsigned long long)(uintptr_t)memory;
     unsigned type = 0, managed = 0;

@@ -1,4 +1,5 @@
-/* host/expose.c - windows with one member (runtime/space/exposure.c), as the program has them. */
+/* host/expose.c - windows with one member (runtime/space/exposure.c), as the program has them.
+ * Program's threads. */
 #include "host/host.h"
 
 #include "rank/parts.h"

@@ -1,6 +1,6 @@
 /*
  * host/gather.c - gather and scatter: everybody learns of everybody's piece, and puts into a window
- * of the receiver.
+ * of the receiver. Runs in the program's threads, one at a time.
  */
 #include "host/host.h"
 

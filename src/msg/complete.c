@@ -1,4 +1,4 @@
-/* msg/complete.c - operations are tested, waited for and taken back. */
+/* msg/complete.c - operations are tested, waited for and taken back. The program's threads. */
 #include "msg/call.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed. */
+/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed.
+ * Opening and closing thread only. */
 #include "msg/msg.h"
 
 #include "abi/notice.h"

@@ -1,4 +1,4 @@
-/* msg/receive.c - receives, and probes. */
+/* msg/receive.c - receives, and probes. The program's threads, under the lock of messages. */
 #include "msg/copy.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* msg/send.c - sends. */
+/* msg/send.c - sends. The program's threads, under the lock of messages. */
 #include "msg/copy.h"
 
 #include <math.h>

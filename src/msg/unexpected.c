@@ -1,4 +1,4 @@
-/* msg/unexpected.c - see the header. */
+/* msg/unexpected.c - see the header. Lock held. */
 #include "msg/unexpected.h"
 
 #include "order/atomic.h"

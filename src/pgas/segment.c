@@ -1,5 +1,6 @@
 /*
  * pgas/segment.c - segments: memory that a group of host programs makes, adopts and frees together.
+ * Runs in the program's threads, one at a time.
  *
  * Each member puts what it brings onto the board of every other, so all see the same and decide
  * alike: the number is the lowest that none of them uses. Numbers are the group's own; the

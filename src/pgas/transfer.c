@@ -1,6 +1,6 @@
 /*
  * pgas/transfer.c - puts, gets and updates of host programs: a global pointer becomes a window, and
- * the call is that of weft/weft.h.
+ * the call is that of weft/weft.h. Runs in the program's threads, and keeps nothing.
  */
 #include "pgas/pgas.h"
 

@@ -1,5 +1,5 @@
 /* gda/rdma/wire.c - the software NIC's wire onto a device: each request is posted to a connection,
- * which keeps the order, and its completion finishes it. */
+ * which keeps the order, and its completion finishes it. One thread at a time. */
 #include "gda/rdma/rdma.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* gda/softnic/wire_loop.c - the wire to this process itself: requests are executed at once. */
+/* gda/softnic/wire_loop.c - the wire to this process: executes at once, in the NIC's round. */
 #include "base/task.h"
 #include "gda/softnic/engine.h"
 

@@ -1,6 +1,6 @@
 /*
  * net/verbs/connect.c - reliable connections, made when the first put to a process is issued, and
- * the datagrams that make them.
+ * the datagrams that make them. Receive thread, except opening and closing.
  *
  * Every process has one datagram queue pair; its number is in the address that all exchange at the
  * start. So there is no second network whose interface would have to be chosen, and what a job

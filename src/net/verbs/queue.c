@@ -1,5 +1,6 @@
 /*
- * net/verbs/queue.c - a send queue: one doorbell rings for a batch of requests.
+ * net/verbs/queue.c - a send queue: one doorbell rings for a batch of requests. Progress thread
+ * only.
  *
  * Most requests ask for no completion. One at the end of a batch does, if the batch holds something
  * that only a completion tells: a source that was not copied, or the read that fences puts without

@@ -1,5 +1,6 @@
 /*
  * net/verbs/receive.c - the receive side: notices and messages, receives to replace those consumed.
+ * Receive thread, except opening and closing.
  *
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A receive is consumed by a put with a notice and by a message, by nothing else. They are

@@ -1,4 +1,4 @@
-/* remote/client/call.c - records to sessions, and answers. */
+/* remote/client/call.c - records to sessions, and answers. Any thread. */
 #include "base/say.h"
 #include "remote/client/inside.h"
 

@@ -1,4 +1,4 @@
-/* remote/client/connect.c - see the header. */
+/* remote/client/connect.c - see the header. Runs in the thread that opens the client. */
 #include "remote/client/connect.h"
 
 #include "base/say.h"

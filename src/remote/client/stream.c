@@ -1,4 +1,4 @@
-/* remote/client/stream.c - streams, events, and the calls whose stubs calls.def describes. */
+/* remote/client/stream.c - streams, events, and the stubs of calls.def. Any thread. */
 #include "remote/client/inside.h"
 
 #include <string.h>

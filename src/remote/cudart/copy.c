@@ -1,4 +1,4 @@
-/* remote/cudart/copy.c - copies: plain, of rows, of boxes, to and from symbols, between devices. */
+/* remote/cudart/copy.c - copies: plain, of rows or boxes, by symbols, to peers. Any thread. */
 #include "remote/cudart/inside.h"
 #include "remote/table/known.h"
 

@@ -1,4 +1,5 @@
-/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. */
+/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. Any thread, which owns its
+ * configurations. */
 #include "remote/cudart/inside.h"
 
 #include <string.h>

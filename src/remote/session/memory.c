@@ -1,5 +1,5 @@
 /* remote/session/memory.c - a program's device memory: allocations, fills, copies inside records.
- */
+ * Session's thread only. */
 #include "base/say.h"
 #include "remote/session/inside.h"
 

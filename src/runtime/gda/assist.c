@@ -1,7 +1,8 @@
 /*
  * runtime/gda/assist.c - WEFT_GDA=assist: each queue to another process is a connection of its own
  * on the RDMA device that the network verbs has opened. The software NIC takes what a rank wrote,
- * and posts it there; the device executes it, atomics too.
+ * and posts it there; the device executes it, atomics too. The program's thread makes connections,
+ * the progress task posts to them.
  *
  * Where both have a queue to each other, they share a connection: the k-th here is the k-th there.
  */

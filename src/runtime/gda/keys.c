@@ -1,4 +1,4 @@
-/* runtime/gda/keys.c - see queues.h. */
+/* runtime/gda/keys.c - see queues.h. Regions of others lie under the table lock. */
 #include "runtime/gda/queues.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
  * runtime/job/exchange.c - the host's own collectives: everybody brings a few bytes and gets all.
+ * The monitor keeps what arrives until the thread of the program takes it, under exchange_lock.
  *
  * A process's exchanges arrive in the order in which it made them, so the n-th frames of all
  * processes belong together; each carries what call it stands for, so that programs that disagree

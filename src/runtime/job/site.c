@@ -1,4 +1,4 @@
-/* runtime/job/site.c - see the header. */
+/* runtime/job/site.c - see the header. Opening thread only. */
 #include "runtime/job/site.h"
 
 #include "base/say.h"

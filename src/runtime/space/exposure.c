@@ -1,6 +1,6 @@
 /*
  * runtime/space/exposure.c - windows with one member: memory of one process, announced to all under
- * a number that it chooses.
+ * a number that it chooses. Any task; the list lies under the table lock.
  *
  * Nobody agrees on anything: one control frame says it, and every process of the job does the same
  * to its tables at that point of the control channel's order, so that the window has one handle.

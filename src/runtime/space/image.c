@@ -1,4 +1,5 @@
-/* runtime/space/image.c - see the header. */
+/* runtime/space/image.c - see the header. Entries change under the table lock; weft_image_count is
+ * the receive task's. */
 #include "runtime/space/image.h"
 
 #include "base/say.h"

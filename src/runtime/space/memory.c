@@ -1,5 +1,6 @@
 /*
- * runtime/space/memory.c - device memory that others can map.
+ * runtime/space/memory.c - device memory that others can map. The program's threads allocate and
+ * free, the monitor maps what others announce; segments lie under the table lock.
  *
  * New device memory is announced on the control channel, so that it is mapped everywhere before
  * any window over it is made.

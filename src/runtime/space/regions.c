@@ -1,6 +1,7 @@
 /*
  * runtime/space/regions.c - memory that the program, or a window's creation, registered with the
- * network, and finding out which memory a window lies in.
+ * network, and finding out which memory a window lies in. Regions lie under the table lock, which
+ * weft_register and weft_unregister take and other callers hold.
  */
 #include "runtime/job/job.h"
 

@@ -1,5 +1,6 @@
 /*
- * net/verbs/dc/mlx5.c - see dc.h.
+ * net/verbs/dc/mlx5.c - see dc.h. Initiators of puts are the progress thread's, responders and
+ * acknowledgements the receive thread's.
  *
  * Puts and their notices go to the data target, from one initiator at a time, so their order is
  * kept: a destination changes its initiator only when nothing is under way to it. A receive at a

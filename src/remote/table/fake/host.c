@@ -1,4 +1,5 @@
-/* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. */
+/* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. Lock
+ * held. */
 #include "remote/table/fake/inside.h"
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
