@@ -16,13 +16,22 @@
 enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_FORM };
 
 static const struct argp_option repeats_option = {
-    "repeats", KEY_REPEATS, "N", 0, "repetitions timed, of small messages (default 20000)", 0};
-static const struct argp_option from_option = {
-    "from", KEY_FROM, "BYTES", 0, "smallest message, a power of two (default 8)", 0};
+    .name = "repeats",
+    .key = KEY_REPEATS,
+    .arg = "N",
+    .doc = "repetitions timed, of small messages (default 20000)"};
+static const struct argp_option from_option = {.name = "from",
+                                               .key = KEY_FROM,
+                                               .arg = "BYTES",
+                                               .doc =
+                                                   "smallest message, a power of two (default 8)"};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message, a power of two (default 1048576)", 0};
+    .name = "to",
+    .key = KEY_TO,
+    .arg = "BYTES",
+    .doc = "largest message, a power of two (default 1048576)"};
 static const struct argp_option ranks_option = {
-    "ranks", KEY_RANKS, "N", 0, "ranks of the whole job (default 208)", 0};
+    .name = "ranks", .key = KEY_RANKS, .arg = "N", .doc = "ranks of the whole job (default 208)"};
 
 static double one_way_us(size_t bytes, uint64_t repeats, double seconds)
 {
@@ -145,7 +154,8 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
         table[used++] = ranks_option;
     if (forms) {
         list_forms(listed, sizeof(listed), forms);
-        table[used] = (struct argp_option){"form", KEY_FORM, "WORD", 0, listed, 0};
+        table[used] =
+            (struct argp_option){.name = "form", .key = KEY_FORM, .arg = "WORD", .doc = listed};
     }
     const struct argp argp = {.options = table, .parser = parse, .doc = about};
     struct input input = {.options = options, .has = has, .forms = forms};

@@ -1,6 +1,6 @@
 /*
  * host/window.c - windows of host programs, and the groups that have them; puts, notifications and
- * waits.
+ * waits. Runs in the program's threads, with the state of slot 0.
  */
 #include "host/host.h"
 

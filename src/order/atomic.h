@@ -162,7 +162,8 @@ static inline uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected,
                                                  enum weft_order acquire, enum weft_order release)
 {
     if (WEFT_UNLIKELY(weft_model != NULL)) {
-        const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};
+        const struct weft_change change = {
+            .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U64};
         return weft_model->update(p, &change, acquire != weft_mutation, release != weft_mutation);
     }
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);

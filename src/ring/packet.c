@@ -1,4 +1,4 @@
-/* ring/packet.c - see the header for the protocol. */
+/* ring/packet.c - see the header for the protocol. Producer and consumer own an end each. */
 #include "ring/packet.h"
 
 #include "order/atomic.h"

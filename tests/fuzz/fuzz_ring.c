@@ -13,8 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_bytes in = {data, size};
     const uint32_t start = fuzz_word(&in) & ~15u;
     struct weft_packet_ring *ring = calloc(1, weft_packet_ring_bytes(SIZE));
-    struct weft_packet_consumer consumer = {ring, SIZE, start, start, start};
-    struct weft_packet_producer producer = {ring, SIZE, start, start};
+    struct weft_packet_consumer consumer = {
+        .ring = ring, .size = SIZE, .tail = start, .seen = start, .next = start};
+    struct weft_packet_producer producer = {
+        .ring = ring, .size = SIZE, .head = start, .seen = start};
     unsigned char content[SIZE] = {0};
     uint32_t end;
 

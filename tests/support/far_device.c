@@ -40,27 +40,42 @@ static weft_status give(struct weft_device *d, enum weft_device_stream which,
 static weft_status far_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, bytes, bytes, 1, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = bytes,
+                                   .width = bytes,
+                                   .rows = 1});
 }
 
 static weft_status far_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                               const void *source, size_t pitch, size_t width, size_t rows)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, pitch, width, rows, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = pitch,
+                                   .width = width,
+                                   .rows = rows});
 }
 
 static weft_status far_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                             uint32_t value, size_t words)
 {
-    return give(d, stream,
-                &(struct far_work){FAR_FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+    return give(
+        d, stream,
+        &(struct far_work){
+            .kind = FAR_FILL, .target = (unsigned char *)target, .rows = words, .value = value});
 }
 
 static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                              uint32_t value)
 {
     return give(d, stream,
-                &(struct far_work){FAR_STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+                &(struct far_work){
+                    .kind = FAR_STORE, .target = (unsigned char *)word, .rows = 1, .value = value});
 }
 
 static weft_status far_wait(struct weft_device *d, enum weft_device_stream which)

@@ -1,4 +1,5 @@
-/* device/cuda/code.c - kernels of the library's own, launched on streams of the program's. */
+/* device/cuda/code.c - kernels of the library's own, launched on streams of the program's. Any
+ * thread of the program. */
 #include "device/cuda/cuda_device.h"
 
 weft_status weft_cuda_load(struct weft_device *d, struct weft_device_code *code)

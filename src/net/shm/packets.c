@@ -1,5 +1,7 @@
 /*
- * net/shm/packets.c - puts, cut into packets, and what becomes of them at both ends of a ring.
+ * net/shm/packets.c - puts, cut into packets, and what becomes of them at both ends of a ring. The
+ * progress task owns the sending ends of rings and what is under way, the receive task the
+ * receiving ends.
  */
 #include "net/shm/inside.h"
 

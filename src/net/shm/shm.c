@@ -1,6 +1,7 @@
 /*
  * net/shm/shm.c - processes of one host: opening, connecting, regions. For each ordered pair there
  * is a packet ring in memory that the receiver owns and the sender maps; packets.c moves the data.
+ * All of it runs while no service does, except reg and dereg.
  */
 #include "base/say.h"
 #include "net/shm/inside.h"

@@ -139,7 +139,7 @@ WEFT_INLINE void weft_letter_over(weft_self *self, const struct weft_at_door *at
 WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
 {
     const struct weft_crew crew = weft_crew_first_warp();
-    struct weft_at_door at = {0, 0, false, false, false};
+    struct weft_at_door at = {.rounds = 0};
     struct weft_found found = {0};
     uint32_t step = WEFT_STEP_OVER;
 

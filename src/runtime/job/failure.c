@@ -1,6 +1,6 @@
 /*
  * runtime/job/failure.c - one error ends the job on every process, and every process returns the
- * same. And whether a call may be made at all.
+ * same. And whether a call may be made at all. Any task; failure_lock guards the error.
  *
  * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
  * the job's error, on all processes, the sender included.

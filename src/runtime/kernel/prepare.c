@@ -1,5 +1,6 @@
 /*
- * runtime/kernel/prepare.c - preparing a kernel: all processes agree on it and on their ranks.
+ * runtime/kernel/prepare.c - preparing a kernel: all processes agree on it and on their ranks. Runs
+ * in the program's thread; the job owns the ranks.
  */
 #include "runtime/job/job.h"
 

@@ -1,4 +1,5 @@
-/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. */
+/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. Runs
+ * in the thread that prepares or starts the kernel, while no rank runs; the job owns all of it. */
 #include "runtime/job/job.h"
 
 #include "base/say.h"

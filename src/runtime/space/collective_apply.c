@@ -1,7 +1,8 @@
 /*
  * runtime/space/collective_apply.c - what an agreed collective does to the tables. Every process of
  * the job does the same, at the same point of the control channel's order, and so gives the same
- * handles; then it answers those of its ranks that asked.
+ * handles; then it answers those of its ranks that asked. The monitor runs it, or the progress task
+ * where only this process is concerned; the caller holds the table lock.
  */
 #include "runtime/space/collective.h"
 
