@@ -144,28 +144,26 @@ static weft_status broadcast(struct round *r)
                                &r->op);
 }
 
+/* What a member gives to a gather; in place its piece is where the root's are. */
+static const unsigned char *own(const struct round *r, size_t at)
+{
+    return !r->in_place ? r->source : r->me == r->root ? NULL : r->source + at;
+}
+
 static weft_status gather(struct round *r)
 {
     for (int m = 0; m < r->n && r->me == r->root; m++)
         expect_piece(r, r->piece * (size_t)m, m, r->in_place ? r->piece * (size_t)m : 0, r->piece);
-    const bool own = r->in_place && r->me == r->root;
-    return weft_team_gather(r->team, r->root,
-                            own           ? NULL
-                            : r->in_place ? r->source + r->piece * (size_t)r->me
-                                          : r->source,
-                            r->piece, r->target, &r->op);
+    return weft_team_gather(r->team, r->root, own(r, r->piece * (size_t)r->me), r->piece, r->target,
+                            &r->op);
 }
 
 static weft_status gather_sizes(struct round *r)
 {
     for (int m = 0; m < r->n && r->me == r->root; m++)
         expect_piece(r, r->offsets[m], m, r->in_place ? r->offsets[m] : 0, r->sizes[m]);
-    const bool own = r->in_place && r->me == r->root;
-    return weft_team_gather_sizes(r->team, r->root,
-                                  own           ? NULL
-                                  : r->in_place ? r->source + r->offsets[r->me]
-                                                : r->source,
-                                  r->sizes[r->me], r->target, r->sizes, r->offsets, &r->op);
+    return weft_team_gather_sizes(r->team, r->root, own(r, r->offsets[r->me]), r->sizes[r->me],
+                                  r->target, r->sizes, r->offsets, &r->op);
 }
 
 static weft_status scatter(struct round *r)
@@ -359,14 +357,11 @@ static void declared(struct test_env *env, struct round *r, const struct places 
     TEST_EQ(env, allreduce(r), WEFT_OK);
     TEST_EQ(env, r->op->launched, 1);
     TEST_EQ(env, weft_team_wait(&r->op), WEFT_OK);
-    TEST_EQ(env,
-            weft_team_allreduce(r->team, places->source[0], places->target[1], 100, r->operation,
-                                &r->op),
-            WEFT_ERR_ARGUMENT);
-    TEST_EQ(env,
-            weft_team_allreduce(r->team, places->source[1], places->target[0], 100, r->operation,
-                                &r->op),
-            WEFT_ERR_ARGUMENT);
+    r->source = places->source[0];
+    TEST_EQ(env, allreduce(r), WEFT_ERR_ARGUMENT);
+    r->source = places->source[1];
+    r->target = places->target[0];
+    TEST_EQ(env, allreduce(r), WEFT_ERR_ARGUMENT);
     env->expect = WEFT_ERR_ARGUMENT; /* of weft_close */
     TEST_EQ(env, weft_team_open(env->job, WEFT_COMM_HOST, r->n, r->me, "other", NULL, &other),
             WEFT_OK);
