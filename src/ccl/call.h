@@ -4,6 +4,7 @@
 #ifndef WEFT_CCL_CALL_H
 #define WEFT_CCL_CALL_H
 
+#include "ccl/moe.h"
 #include "ccl/pairs.h"
 #include "ccl/sizes.h"
 #include "ccl/words.h"
@@ -79,6 +80,7 @@ struct weft_ccl_launch {
     union {
         struct weft_ccl_sizes sizes;       /* of ALLTOALL_SIZES */
         struct weft_ccl_exchange exchange; /* of EXCHANGE */
+        struct weft_moe_call moe;          /* of DISPATCH and COMBINE */
     } more;
 };
 

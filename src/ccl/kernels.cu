@@ -38,3 +38,14 @@ CALL(pieces, 8, false)
 
 CALL_MORE(sizes, true)
 CALL_MORE(pairs, false)
+
+#define MOE(name, dispatch)                                                                        \
+    KERNEL __launch_bounds__(WEFT_CCL_THREADS + 32)                                                \
+        weft_ccl_##name(const __grid_constant__ struct weft_ccl_launch launch)                     \
+    {                                                                                              \
+        weft_moe_run(NULL, &launch.view, blockIdx.x, &launch.call, &launch.more.moe,               \
+                     blockDim.x - 32, dispatch);                                                   \
+    }
+
+MOE(dispatch, true)
+MOE(combine, false)

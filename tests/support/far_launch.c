@@ -27,7 +27,10 @@ static void run_block(const struct launch *launch, uint32_t column)
     struct weft_ccl_call call = all->call;
 
     weft_ccl_cut(&call, all->each, column);
-    if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
+    if (all->call.what == WEFT_CCL_DISPATCH || all->call.what == WEFT_CCL_COMBINE)
+        weft_moe_run(NULL, &all->view, column, &all->call, &all->more.moe, BLOCK_MOVERS,
+                     all->call.what == WEFT_CCL_DISPATCH);
+    else if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
         weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, BLOCK_MOVERS,
                           strstr(launch->name, "sizes") != NULL);
     else
