@@ -43,12 +43,8 @@ static bool run_columns(weft_self *self, const weft_ccl *ccl, const struct weft_
     for (uint32_t column = 0; column < columns && good; column++) {
         struct weft_ccl_call one = launch->call;
         weft_ccl_cut(&one, launch->each, column);
-        good = what >= WEFT_CCL_DISPATCH
-                   ? weft_moe_run(self, &ccl->view, column, &launch->call, &launch->more.moe, 1,
-                                  what == WEFT_CCL_DISPATCH)
-               : what == WEFT_CCL_ALLTOALL_SIZES || what == WEFT_CCL_EXCHANGE
-                   ? weft_ccl_run_more(self, &ccl->view, column, columns, launch, 1,
-                                       what == WEFT_CCL_ALLTOALL_SIZES)
+        good = what >= WEFT_CCL_ALLTOALL_SIZES
+                   ? weft_ccl_run_more(self, &ccl->view, column, columns, launch, 1, what)
                    : weft_ccl_run_any(self, &ccl->view, column, &one, 1);
     }
     return good;

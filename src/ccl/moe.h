@@ -43,7 +43,8 @@ struct weft_moe {
     uint32_t *place;                /* by member, token and choice */
 };
 
-struct weft_moe_call {
+/* What a call has beside a weft_ccl_call, which has the rows. */
+struct weft_moe_own {
     struct weft_moe moe;
     const int32_t *chosen; /* dispatch */
     int32_t *counts, *origin;
@@ -51,11 +52,11 @@ struct weft_moe_call {
     uint32_t tokens;
 };
 
-/* A call in one column. */
+/* In one column. */
 struct weft_moe_block {
-    struct weft_column c;
+    struct weft_column *c;
     const struct weft_ccl_call *call;
-    const struct weft_moe_call *own;
+    const struct weft_moe_own *own;
     const struct weft_moe *moe;
     struct weft_moe_counts *counts;
     uint32_t column, me, members;
@@ -92,26 +93,52 @@ WEFT_INLINE unsigned char *weft_moe_back(const struct weft_moe_block *b, uint32_
     return b->moe->room[member] + b->set + (uint64_t)choice * b->moe->back;
 }
 
+/* A row. sent: into another member's room; taken: out of the own one. */
+WEFT_INLINE void weft_moe_copy(const struct weft_moe_block *b, unsigned char *to, bool sent,
+                               const unsigned char *from, bool taken, uint32_t bytes)
+{
+    WEFT_ROLLED
+    for (uint32_t i = b->c->mover; i < bytes / 16; i += WEFT_PIECES_DEEP * b->c->movers) {
+        struct weft_wide wide[WEFT_PIECES_DEEP];
+        WEFT_UNROLL
+        for (uint32_t d = 0, at = i; d < WEFT_PIECES_DEEP; d++, at += b->c->movers)
+            if (at < bytes / 16)
+                wide[d] =
+                    taken ? weft_ccl_take_wide(from + 16 * at) : weft_ccl_load_wide(from + 16 * at);
+        WEFT_UNROLL
+        for (uint32_t d = 0, at = i; d < WEFT_PIECES_DEEP; d++, at += b->c->movers)
+            if (at < bytes / 16 && sent)
+                weft_ccl_send_wide(to + 16 * at, wide[d]);
+            else if (at < bytes / 16)
+                weft_ccl_store_wide(to + 16 * at, wide[d]);
+    }
+}
+
 /* ---- dispatch ----------------------------------------------------------------------------------
  */
 
-/* To each member, how many tokens there are, and what they chose: -1 in place of what is wrong. */
+/* Choice k of a token: -1 for what is none, out of range, or there before. */
+WEFT_INLINE int32_t weft_moe_choice(const struct weft_moe_block *b, uint32_t t, uint32_t k)
+{
+    const int32_t *const chosen = b->own->chosen + t * b->moe->topk;
+    const int32_t choice = k < b->moe->topk ? chosen[k] : -1;
+    bool good = choice >= -1 && choice < (int32_t)b->moe->experts;
+
+    for (uint32_t j = 0; j < k && choice != -1; j++)
+        good = good && chosen[j] != choice;
+    if (WEFT_UNLIKELY(!good) && b->column == 0) /* for weft_ccl_check; the call goes on */
+        weft_column_break(b->c->trouble, &b->c->counters->unused, b->c->calls, b->c->head,
+                          WEFT_ERR_ARGUMENT, (uint64_t)t << 32 | (uint32_t)choice);
+    return good ? choice : -1;
+}
+
+/* To each member, how many tokens there are, and what they chose. */
 WEFT_INLINE void weft_moe_tell(const struct weft_moe_block *b)
 {
-    for (uint32_t i = b->c.mover; i < (b->own->tokens + 1) * WEFT_MOE_TOPK; i += b->c.movers) {
-        const uint32_t t = i / WEFT_MOE_TOPK - 1, k = i % WEFT_MOE_TOPK;
-        const int32_t *const chosen = b->own->chosen + t * b->moe->topk;
-        int32_t word = (int32_t)b->own->tokens;
-        if (i >= WEFT_MOE_TOPK) {
-            word = k < b->moe->topk ? chosen[k] : -1;
-            bool good = word >= -1 && word < (int32_t)b->moe->experts;
-            for (uint32_t j = 0; j < k && word != -1; j++)
-                good = good && chosen[j] != word;
-            if (WEFT_UNLIKELY(!good) && b->column == 0) /* the call goes on */
-                weft_column_break(b->c.trouble, &b->c.counters->unused, b->c.calls, b->c.head,
-                                  WEFT_ERR_ARGUMENT, (uint64_t)t << 32 | (uint32_t)word);
-            word = good ? word : -1;
-        }
+    for (uint32_t i = b->c->mover; i < (b->own->tokens + 1) * WEFT_MOE_TOPK; i += b->c->movers) {
+        const int32_t word = i < WEFT_MOE_TOPK
+                                 ? (int32_t)b->own->tokens
+                                 : weft_moe_choice(b, i / WEFT_MOE_TOPK - 1, i % WEFT_MOE_TOPK);
         for (uint32_t m = 0; m < b->members; m++)
             if (m == b->me)
                 weft_moe_chosen(b, m, m)[i] = word;
@@ -123,42 +150,39 @@ WEFT_INLINE void weft_moe_tell(const struct weft_moe_block *b)
 /* Rows of the slice, once to each other member that wants it. */
 WEFT_INLINE void weft_moe_send(const struct weft_moe_block *b)
 {
-    const int32_t *const chosen = weft_moe_chosen(b, b->me, b->me);
-    const struct weft_span span = {0, b->moe->row};
+    const uint32_t tokens = b->own->tokens, end = weft_moe_from(b, tokens, b->column + 1);
+    const uint32_t each = b->moe->each, row = b->moe->row;
+    const int32_t *const chosen = weft_moe_chosen(b, b->me, b->me) + WEFT_MOE_TOPK;
 
-    for (uint32_t t = weft_moe_from(b, b->own->tokens, b->column);
-         t < weft_moe_from(b, b->own->tokens, b->column + 1); t++)
-        WEFT_CCL_OTHERS (&b->c, m) {
+    for (uint32_t t = weft_moe_from(b, tokens, b->column); t < end; t++)
+        WEFT_CCL_OTHERS (b->c, m) {
             bool wants = false;
-            for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++)
-                wants = wants ||
-                        (uint32_t)chosen[(t + 1) * WEFT_MOE_TOPK + k] - (uint32_t)m * b->moe->each <
-                            b->moe->each;
+            for (uint32_t k = t * WEFT_MOE_TOPK; k < (t + 1) * WEFT_MOE_TOPK; k++)
+                wants = wants || (uint32_t)chosen[k] - (uint32_t)m * each < each;
             if (wants)
-                weft_pieces_fill(&b->c, weft_moe_row(b, (uint32_t)m, b->me, t),
-                                 b->call->source + (uint64_t)t * span.bytes, span);
+                weft_moe_copy(b, weft_moe_row(b, (uint32_t)m, b->me, t), true,
+                              b->call->source + (uint64_t)t * row, false, row);
         }
 }
 
-/* How many tokens of each member chose each own expert, and what of it before the slices. */
-WEFT_INLINE void weft_moe_count(const struct weft_moe_block *b)
+/* How many tokens of a member chose each own expert, and what of it before the slice. */
+WEFT_INLINE void weft_moe_count(const struct weft_moe_block *b, uint32_t m)
 {
-    for (uint32_t m = 0; m < b->members; m++) {
-        const int32_t *const chosen = weft_moe_chosen(b, b->me, m);
-        const uint32_t tokens = (uint32_t)chosen[0], first = weft_moe_from(b, tokens, b->column);
-        if (m != b->me)
-            weft_used_shared(chosen, (tokens + 1) * WEFT_MOE_TOPK * sizeof(*chosen));
-        for (uint32_t i = b->c.mover; i < tokens * WEFT_MOE_TOPK; i += b->c.movers) {
-            const uint32_t e = (uint32_t)chosen[WEFT_MOE_TOPK + i] - b->me * b->moe->each;
-            if (e >= b->moe->each)
-                continue;
-            weft_add_block_u32(&b->counts->all[m * b->moe->each + e], 1);
-            if (i < first * WEFT_MOE_TOPK)
-                weft_add_block_u32(&b->counts->before[m * b->moe->each + e], 1);
-        }
-        if (b->c.mover == 0)
-            b->moe->kept[b->column].tokens[m] = tokens;
+    const int32_t *const chosen = weft_moe_chosen(b, b->me, m);
+    const uint32_t tokens = (uint32_t)chosen[0], each = b->moe->each;
+    const uint32_t first = (weft_moe_from(b, tokens, b->column) + 1) * WEFT_MOE_TOPK;
+
+    if (m != b->me)
+        weft_used_shared(chosen, (tokens + 1) * WEFT_MOE_TOPK * sizeof(*chosen));
+    for (uint32_t i = b->c->mover; i < (tokens + 1) * WEFT_MOE_TOPK; i += b->c->movers) {
+        const uint32_t e = (uint32_t)chosen[i] - b->me * each;
+        if (i >= WEFT_MOE_TOPK && e < each)
+            weft_add_block_u32(&b->counts->all[m * each + e], 1);
+        if (i >= WEFT_MOE_TOPK && e < each && i < first)
+            weft_add_block_u32(&b->counts->before[m * each + e], 1);
     }
+    if (b->c->mover == 0)
+        b->moe->kept[b->column].tokens[m] = tokens;
 }
 
 /* Rows for an own expert from all members before m. */
@@ -174,20 +198,20 @@ WEFT_INLINE uint32_t weft_moe_below(const struct weft_moe_block *b, uint32_t m, 
 /* Where the rows of a member's slice belong. */
 WEFT_INLINE void weft_moe_find(const struct weft_moe_block *b, uint32_t m)
 {
-    const int32_t *const chosen = weft_moe_chosen(b, b->me, m);
-    const uint32_t first = weft_moe_from(b, (uint32_t)chosen[0], b->column), topk = b->moe->topk;
-    const uint32_t end = weft_moe_from(b, (uint32_t)chosen[0], b->column + 1) * topk,
-                   each = b->moe->each;
+    const int32_t *const chosen = weft_moe_chosen(b, b->me, m) + WEFT_MOE_TOPK;
+    const uint32_t tokens = (uint32_t)chosen[-WEFT_MOE_TOPK], topk = b->moe->topk;
+    const uint32_t first = weft_moe_from(b, tokens, b->column), each = b->moe->each;
+    const uint32_t end = weft_moe_from(b, tokens, b->column + 1) * topk;
 
-    for (uint32_t i = first * topk + b->c.mover; i < end; i += b->c.movers) {
-        const uint32_t at = (i / topk + 1) * WEFT_MOE_TOPK;
+    for (uint32_t i = first * topk + b->c->mover; i < end; i += b->c->movers) {
+        const uint32_t at = i / topk * WEFT_MOE_TOPK;
         const int32_t expert = chosen[at + i % topk];
         const uint32_t e = (uint32_t)expert - b->me * each;
         uint32_t place = expert < 0 ? WEFT_MOE_NONE : WEFT_MOE_AWAY;
         if (e < each) {
             place = e * b->moe->tokens * b->members + weft_moe_below(b, m, e) +
                     b->counts->before[m * each + e];
-            for (uint32_t j = (first + 1) * WEFT_MOE_TOPK; j < at; j++)
+            for (uint32_t j = first * WEFT_MOE_TOPK; j < at; j++)
                 place += chosen[j] == expert;
             if (b->own->origin != NULL)
                 b->own->origin[place] = (int32_t)(m << 24 | i / topk);
@@ -196,41 +220,28 @@ WEFT_INLINE void weft_moe_find(const struct weft_moe_block *b, uint32_t m)
     }
 }
 
-/* The rows of a member's slice, to their places. */
-WEFT_INLINE void weft_moe_take(const struct weft_moe_block *b, uint32_t m)
+/* The rows of a member's slice: in dispatch to their places, in combine from there. */
+WEFT_INLINE void weft_moe_move(const struct weft_moe_block *b, uint32_t m, const bool dispatch)
 {
-    const uint32_t tokens = (uint32_t)weft_moe_chosen(b, b->me, m)[0], topk = b->moe->topk;
-    const struct weft_span span = {0, b->moe->row};
+    const uint32_t tokens = b->moe->kept[b->column].tokens[m], topk = b->moe->topk;
+    const uint32_t end = weft_moe_from(b, tokens, b->column + 1) * topk;
+    const uint32_t row = b->moe->row, back = b->moe->back;
 
-    for (uint32_t i = weft_moe_from(b, tokens, b->column) * topk;
-         i < weft_moe_from(b, tokens, b->column + 1) * topk; i++) {
-        const uint32_t place = b->moe->place[m * b->moe->tokens * topk + i];
-        unsigned char *const to = b->call->target + (uint64_t)place * span.bytes;
-        if (place < WEFT_MOE_AWAY && m != b->me)
-            weft_pieces_empty(&b->c, to, weft_moe_row(b, b->me, m, i / topk), span);
+    for (uint32_t i = weft_moe_from(b, tokens, b->column) * topk; i < end; i++) {
+        const uint32_t place = b->moe->place[m * b->moe->tokens * topk + i], t = i / topk;
+        if (place < WEFT_MOE_AWAY && dispatch)
+            weft_moe_copy(b, b->call->target + (uint64_t)place * row, false,
+                          m == b->me ? b->call->source + (uint64_t)t * row
+                                     : weft_moe_row(b, b->me, m, t),
+                          m != b->me, row);
         else if (place < WEFT_MOE_AWAY)
-            weft_pieces_keep(&b->c, to, b->call->source + (uint64_t)(i / topk) * span.bytes,
-                             span.bytes);
+            weft_moe_copy(b, weft_moe_back(b, m, i), true, b->call->source + (uint64_t)place * back,
+                          false, back);
     }
 }
 
 /* ---- combine -----------------------------------------------------------------------------------
  */
-
-/* The rows of another member's choices, each to its place there. */
-WEFT_INLINE void weft_moe_send_back(const struct weft_moe_block *b, uint32_t m)
-{
-    const uint32_t tokens = b->moe->kept[b->column].tokens[m], topk = b->moe->topk;
-    const struct weft_span span = {0, b->moe->back};
-
-    for (uint32_t i = weft_moe_from(b, tokens, b->column) * topk;
-         i < weft_moe_from(b, tokens, b->column + 1) * topk; i++) {
-        const uint32_t place = b->moe->place[m * b->moe->tokens * topk + i];
-        if (place < WEFT_MOE_AWAY)
-            weft_pieces_fill(&b->c, weft_moe_back(b, m, i),
-                             b->call->source + (uint64_t)place * span.bytes, span);
-    }
-}
 
 /* A word's elements times a weight, added. */
 WEFT_INLINE void weft_moe_add(struct weft_elements *sum, uint64_t word, uint64_t weight,
@@ -248,11 +259,12 @@ WEFT_INLINE void weft_moe_add(struct weft_elements *sum, uint64_t word, uint64_t
 WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t type)
 {
     const uint32_t tokens = b->moe->kept[b->column].tokens[b->me], topk = b->moe->topk;
-    const uint32_t bytes = b->moe->back, first = weft_moe_from(b, tokens, b->column);
-    const uint32_t all = (weft_moe_from(b, tokens, b->column + 1) - first) * (bytes / 16);
+    const uint32_t bytes = b->moe->back, wides = bytes / 16;
+    const uint32_t end = weft_moe_from(b, tokens, b->column + 1) * wides;
 
-    for (uint32_t i = b->c.mover; i < all; i += b->c.movers) {
-        const uint32_t t = first + i / (bytes / 16), at = i % (bytes / 16) * 16;
+    for (uint32_t i = weft_moe_from(b, tokens, b->column) * wides + b->c->mover; i < end;
+         i += b->c->movers) {
+        const uint32_t t = i / wides, at = i % wides * 16;
         struct weft_wide wide[WEFT_MOE_TOPK];
         uint32_t place[WEFT_MOE_TOPK];
         bool any = false;
@@ -267,17 +279,17 @@ WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t typ
                 wide[k] = weft_ccl_take_wide(weft_moe_back(b, b->me, t * topk + k) + at);
         }
         const uint64_t zero = any ? 0x8000000080000000u : 0;
-        struct weft_elements sum[2] = {{{zero, zero}}, {{zero, zero}}};
+        struct weft_elements low = {{zero, zero}}, high = {{zero, zero}};
         WEFT_UNROLL
         for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++)
             if (place[k] != WEFT_MOE_NONE) {
                 const uint64_t weight = weft_bits_of_f32(b->own->weights[t * topk + k]);
-                weft_moe_add(&sum[0], wide[k].word[0], weight | weight << 32, type);
-                weft_moe_add(&sum[1], wide[k].word[1], weight | weight << 32, type);
+                weft_moe_add(&low, wide[k].word[0], weight | weight << 32, type);
+                weft_moe_add(&high, wide[k].word[1], weight | weight << 32, type);
             }
-        const struct weft_wide done = {
-            {weft_elements_close(&sum[0], type), weft_elements_close(&sum[1], type)}};
-        weft_ccl_store_wide(b->call->target + (uint64_t)t * bytes + at, done);
+        const struct weft_wide sum = {
+            {weft_elements_close(&low, type), weft_elements_close(&high, type)}};
+        weft_ccl_store_wide(b->call->target + (uint64_t)i * 16, sum);
     }
 }
 
@@ -294,34 +306,35 @@ WEFT_INLINE bool weft_moe_meet(struct weft_column *c, uint32_t what)
     return weft_column_all(weft_piece_hear(c, c->pieces));
 }
 
-WEFT_INLINE bool weft_moe_dispatch(struct weft_moe_block *b)
+WEFT_INLINE bool weft_moe_dispatch(const struct weft_moe_block *b)
 {
     const uint32_t each = b->moe->each;
 
     weft_moe_tell(b);
-    for (uint32_t e = b->c.mover; e < each * b->members; e += b->c.movers)
+    for (uint32_t e = b->c->mover; e < each * b->members; e += b->c->movers)
         b->counts->all[e] = b->counts->before[e] = 0;
     weft_column_all(true);
     weft_moe_send(b);
-    if (!weft_moe_meet(&b->c, b->call->what))
+    if (!weft_moe_meet(b->c, b->call->what))
         return false;
-    weft_moe_count(b);
+    for (uint32_t m = 0; m < b->members; m++)
+        weft_moe_count(b, m);
     weft_column_all(true);
-    for (uint32_t e = b->c.mover; b->column == 0 && e < each; e += b->c.movers)
+    for (uint32_t e = b->c->mover; b->column == 0 && e < each; e += b->c->movers)
         b->own->counts[e] = (int32_t)weft_moe_below(b, b->members, e);
     for (uint32_t m = 0; m < b->members; m++)
         weft_moe_find(b, m);
     weft_column_all(true);
     for (uint32_t m = 0; m < b->members; m++)
-        weft_moe_take(b, m);
-    return true;
+        weft_moe_move(b, m, true);
+    return weft_column_all(true);
 }
 
-WEFT_INLINE bool weft_moe_combine(struct weft_moe_block *b)
+WEFT_INLINE bool weft_moe_combine(const struct weft_moe_block *b)
 {
-    WEFT_CCL_OTHERS (&b->c, m)
-        weft_moe_send_back(b, (uint32_t)m);
-    if (!weft_moe_meet(&b->c, b->call->what))
+    WEFT_CCL_OTHERS (b->c, m)
+        weft_moe_move(b, (uint32_t)m, false);
+    if (!weft_moe_meet(b->c, b->call->what))
         return false;
 #ifndef __CUDACC__
     fenv_t callers;
@@ -336,15 +349,15 @@ WEFT_INLINE bool weft_moe_combine(struct weft_moe_block *b)
 #ifndef __CUDACC__
     weft_exact_end(&callers);
 #endif
-    return true;
+    return weft_column_all(true);
 }
 
-/* Either, in one column; all threads of a block. False: it has failed. */
-WEFT_INLINE bool weft_moe_run(weft_self *self, const struct weft_ccl_view *view, uint32_t column,
-                              const struct weft_ccl_call *call, const struct weft_moe_call *own,
-                              uint32_t movers, const bool dispatch)
+/* Either, by all threads of a block. False: it has failed. */
+WEFT_INLINE bool weft_moe_call(struct weft_column *c, const struct weft_ccl_call *call,
+                               const struct weft_moe_own *own, uint32_t column, const uint32_t what)
 {
-    const uint64_t turn = own->moe.kept[column].turn;
+    struct weft_moe_kept *const kept = &own->moe.kept[column];
+    const uint64_t turn = kept->turn;
 #ifdef __CUDACC__
     __shared__ struct weft_moe_counts counts[1];
 #else
@@ -352,23 +365,23 @@ WEFT_INLINE bool weft_moe_run(weft_self *self, const struct weft_ccl_view *view,
 #endif
     struct weft_moe_block b;
 
-    weft_column_begin(&b.c, self, view, column, call->head, movers);
+    b.c = c;
     b.call = call;
     b.own = own;
     b.moe = &own->moe;
     b.counts = counts;
     b.column = column;
-    b.me = (uint32_t)b.c.me;
-    b.members = (uint32_t)b.c.members;
+    b.me = (uint32_t)c->me;
+    b.members = (uint32_t)c->members;
     b.set = (turn & 1) * own->moe.set;
-    if (!weft_step_next(&b.c))
+    if (!weft_step_next(c))
         return false;
-    weft_words_tell(&b.c, call->what);
-    if (!weft_column_all(dispatch ? weft_moe_dispatch(&b) : weft_moe_combine(&b)))
+    weft_words_tell(c, what);
+    if (!(what == WEFT_CCL_DISPATCH ? weft_moe_dispatch(&b) : weft_moe_combine(&b)))
         return false;
-    if (b.c.mover == 0)
-        own->moe.kept[column].turn = turn + 1;
-    return weft_column_end(&b.c);
+    if (c->mover == 0)
+        kept->turn = turn + 1;
+    return true;
 }
 
 #endif

@@ -22,9 +22,9 @@ static void say_head(uint64_t head, char *text, size_t bytes)
     const size_t what = head & 15, type = head >> 4 & 15, operation = head >> 8 & 7;
 
     if (what == WEFT_CCL_DISPATCH || what == WEFT_CCL_COMBINE) {
-        snprintf(text, bytes, "weft_ccl_%s of %s (moe %u, of numbers %llx)", names[what],
+        snprintf(text, bytes, "weft_ccl_%s of %s (key %llx)", names[what],
                  type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
-                 (unsigned)(head >> 11 & 7), (unsigned long long)(head >> 14));
+                 (unsigned long long)(head >> 14));
         return;
     }
     snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)",
@@ -35,9 +35,10 @@ static void say_head(uint64_t head, char *text, size_t bytes)
              (unsigned)(head >> 11 & 7));
 }
 
+/* What a column tells; as that is not seen by random mode, which takes many loads for idleness. */
 static uint64_t load(const uint64_t *word)
 {
-    return weft_load_relaxed_u64(word);
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 weft_status weft_ccl_check(weft_ccl *ccl)
