@@ -26,7 +26,7 @@ static void plan(struct weft_ccl_moe *made, const weft_ccl_moe_desc *desc)
     const weft_ccl *const ccl = made->ccl;
     const uint32_t members = (uint32_t)ccl->view.members, most = (uint32_t)ccl->view.columns;
     const size_t back = desc->back_bytes != 0 ? desc->back_bytes : desc->row_bytes;
-    const uint32_t slices = ((uint32_t)desc->tokens + 15) / 16;
+    const uint32_t slices = ((uint32_t)desc->tokens + 63) / 64;
     struct weft_moe *const moe = &made->moe;
 
     *moe = (struct weft_moe){.experts = (uint32_t)desc->experts,
