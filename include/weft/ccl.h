@@ -169,7 +169,7 @@ WEFT_API weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows,
  * Of the latest dispatch: target[t] = the sum over k of weights[t * topk + k] * the row that
  * token t's k-th expert gives. in: rows of back_bytes, where dispatch has put theirs. target: a row
  * of back_bytes for each own token. type: F32, F16 or BF16. Products and sums are F32, each
- * rounded, in order of k from the first expert on, and rounded once to the type: the bits depend on
+ * rounded, in order of k beginning with +0, and rounded once to the type: the bits depend on
  * neither the number of members nor which has an expert. A token without experts gets zeros.
  */
 WEFT_API weft_status weft_ccl_moe_combine(weft_ccl_moe *moe, const void *in, const float *weights,

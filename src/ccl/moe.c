@@ -141,25 +141,25 @@ struct part {
     uint64_t bytes, aligned;
 };
 
-/* wrong: what is wrong with other arguments; NULL: nothing is. */
-static weft_status start(weft_ccl_moe *moe, const char *name, struct weft_ccl_call call,
-                         struct weft_moe_own own, const char *wrong, const struct part part[5],
-                         void *stream)
+/* wrong: what is wrong with another argument; NULL: nothing is. */
+static weft_status start(weft_ccl_moe *moe, const char *name, struct weft_ccl_launch *launch,
+                         const char *wrong, const struct part part[5], void *stream)
 {
-    struct weft_ccl_launch launch = {.call = call};
+    const weft_status status = weft_job_ready(moe->ccl->job, name);
 
+    if (status != WEFT_OK)
+        return status;
     for (int i = 0; i < 5 && wrong == NULL; i++)
-        wrong = part[i].bytes == 0       ? NULL
-                : part[i].memory == NULL ? "there is no memory"
-                : ((uintptr_t)part[i].memory & (part[i].aligned - 1)) != 0
-                    ? "memory is not aligned"
-                    : weft_ccl_no_memory(moe->ccl, part[i].memory, part[i].bytes);
+        if (part[i].bytes != 0)
+            wrong = part[i].memory == NULL ? "there is no memory"
+                    : (uintptr_t)part[i].memory % part[i].aligned != 0
+                        ? "memory is not aligned"
+                        : weft_ccl_no_memory(moe->ccl, part[i].memory, part[i].bytes);
     if (wrong != NULL)
         return weft_refused(moe->ccl->job, WEFT_ERR_ARGUMENT, "%s of %u tokens at %p and %p: %s",
-                            name, own.tokens, (const void *)call.source, (void *)call.target,
-                            wrong);
-    launch.more.moe = own;
-    return weft_ccl_start(moe->ccl, name, &launch, moe->moe.columns, false, stream);
+                            name, launch->more.moe.tokens, part[0].memory, part[1].memory, wrong);
+    launch->more.moe.moe = moe->moe;
+    return weft_ccl_start(moe->ccl, name, launch, moe->moe.columns, false, stream);
 }
 
 /* Rows that there can be for the own experts. */
@@ -172,45 +172,35 @@ weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows, const int
                                   int tokens, void *out, int32_t *counts, int32_t *origin,
                                   void *stream)
 {
-    static const char name[] = "weft_ccl_moe_dispatch";
-
     if (moe == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: moe is NULL", name);
-    const weft_status status = weft_job_ready(moe->ccl->job, name);
-    if (status != WEFT_OK)
-        return status;
-    const struct weft_moe_own own = {.moe = moe->moe,
-                                     .chosen = chosen,
-                                     .counts = counts,
-                                     .origin = origin,
-                                     .tokens = (uint32_t)tokens};
-    const struct part part[5] = {{rows, (uint64_t)own.tokens * moe->moe.row, 16},
-                                 {chosen, (uint64_t)own.tokens * moe->moe.topk * 4, 4},
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_moe_dispatch: moe is NULL");
+    const uint64_t n = (uint32_t)tokens;
+    struct weft_ccl_launch launch = {
+        .call = weft_ccl_call_of(WEFT_CCL_DISPATCH, rows, out, moe->key, WEFT_U8, WEFT_SUM, 0),
+        .more.moe = {
+            .chosen = chosen, .counts = counts, .origin = origin, .tokens = (uint32_t)tokens}};
+    const struct part part[5] = {{rows, n * moe->moe.row, 16},
                                  {out, places(moe) * moe->moe.row, 16},
+                                 {chosen, n * moe->moe.topk * 4, 4},
                                  {counts, moe->moe.each * 4, 4},
                                  {origin, origin != NULL ? places(moe) * 4 : 0, 4}};
-    return start(moe, name,
-                 weft_ccl_call_of(WEFT_CCL_DISPATCH, rows, out, moe->key, WEFT_U8, WEFT_SUM, 0),
-                 own, own.tokens > moe->moe.tokens ? "that many are none" : NULL, part, stream);
+    return start(moe, "weft_ccl_moe_dispatch", &launch,
+                 n > moe->moe.tokens ? "that many are not allowed" : NULL, part, stream);
 }
 
 weft_status weft_ccl_moe_combine(weft_ccl_moe *moe, const void *in, const float *weights,
                                  weft_type type, void *target, void *stream)
 {
-    static const char name[] = "weft_ccl_moe_combine";
-
     if (moe == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: moe is NULL", name);
-    const weft_status status = weft_job_ready(moe->ccl->job, name);
-    if (status != WEFT_OK)
-        return status;
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_moe_combine: moe is NULL");
     const bool real = type == WEFT_F32 || type == WEFT_F16 || type == WEFT_BF16;
-    const struct weft_moe_own own = {.moe = moe->moe, .weights = weights};
+    struct weft_ccl_launch launch = {.call =
+                                         weft_ccl_call_of(WEFT_CCL_COMBINE, in, target, moe->key,
+                                                          real ? type : WEFT_F32, WEFT_SUM, 0),
+                                     .more.moe = {.weights = weights}};
     const struct part part[5] = {{in, places(moe) * moe->moe.back, 16},
-                                 {weights, 4, 4}, /* of how many tokens, the device knows */
-                                 {target, 16, 16}};
-    return start(moe, name,
-                 weft_ccl_call_of(WEFT_CCL_COMBINE, in, target, moe->key, real ? type : WEFT_F32,
-                                  WEFT_SUM, 0),
-                 own, real ? NULL : "the type is not F32, F16 or BF16", part, stream);
+                                 {target, 16, 16}, /* for how many tokens, the device knows */
+                                 {weights, 4, 4}};
+    return start(moe, "weft_ccl_moe_combine", &launch,
+                 real ? NULL : "the type is not F32, F16 or BF16", part, stream);
 }

@@ -93,27 +93,6 @@ WEFT_INLINE unsigned char *weft_moe_back(const struct weft_moe_block *b, uint32_
     return b->moe->room[member] + b->set + (uint64_t)choice * b->moe->back;
 }
 
-/* A row. sent: into another member's room; taken: out of the own one. */
-WEFT_INLINE void weft_moe_copy(const struct weft_moe_block *b, unsigned char *to, bool sent,
-                               const unsigned char *from, bool taken, uint32_t bytes)
-{
-    WEFT_ROLLED
-    for (uint32_t i = b->c->mover; i < bytes / 16; i += WEFT_PIECES_DEEP * b->c->movers) {
-        struct weft_wide wide[WEFT_PIECES_DEEP];
-        WEFT_UNROLL
-        for (uint32_t d = 0, at = i; d < WEFT_PIECES_DEEP; d++, at += b->c->movers)
-            if (at < bytes / 16)
-                wide[d] =
-                    taken ? weft_ccl_take_wide(from + 16 * at) : weft_ccl_load_wide(from + 16 * at);
-        WEFT_UNROLL
-        for (uint32_t d = 0, at = i; d < WEFT_PIECES_DEEP; d++, at += b->c->movers)
-            if (at < bytes / 16 && sent)
-                weft_ccl_send_wide(to + 16 * at, wide[d]);
-            else if (at < bytes / 16)
-                weft_ccl_store_wide(to + 16 * at, wide[d]);
-    }
-}
-
 /* ---- dispatch ----------------------------------------------------------------------------------
  */
 
@@ -160,8 +139,8 @@ WEFT_INLINE void weft_moe_send(const struct weft_moe_block *b)
             for (uint32_t k = t * WEFT_MOE_TOPK; k < (t + 1) * WEFT_MOE_TOPK; k++)
                 wants = wants || (uint32_t)chosen[k] - (uint32_t)m * each < each;
             if (wants)
-                weft_moe_copy(b, weft_moe_row(b, (uint32_t)m, b->me, t), true,
-                              b->call->source + (uint64_t)t * row, false, row);
+                weft_pieces_copy(b->c, weft_moe_row(b, (uint32_t)m, b->me, t), true,
+                                 b->call->source + (uint64_t)t * row, false, row / 16);
         }
 }
 
@@ -230,66 +209,60 @@ WEFT_INLINE void weft_moe_move(const struct weft_moe_block *b, uint32_t m, const
     for (uint32_t i = weft_moe_from(b, tokens, b->column) * topk; i < end; i++) {
         const uint32_t place = b->moe->place[m * b->moe->tokens * topk + i], t = i / topk;
         if (place < WEFT_MOE_AWAY && dispatch)
-            weft_moe_copy(b, b->call->target + (uint64_t)place * row, false,
-                          m == b->me ? b->call->source + (uint64_t)t * row
-                                     : weft_moe_row(b, b->me, m, t),
-                          m != b->me, row);
+            weft_pieces_copy(b->c, b->call->target + (uint64_t)place * row, false,
+                             m == b->me ? b->call->source + (uint64_t)t * row
+                                        : weft_moe_row(b, b->me, m, t),
+                             m != b->me, row / 16);
         else if (place < WEFT_MOE_AWAY)
-            weft_moe_copy(b, weft_moe_back(b, m, i), true, b->call->source + (uint64_t)place * back,
-                          false, back);
+            weft_pieces_copy(b->c, weft_moe_back(b, m, i), true,
+                             b->call->source + (uint64_t)place * back, false, back / 16);
     }
 }
 
 /* ---- combine -----------------------------------------------------------------------------------
  */
 
-/* A word's elements times a weight, added. */
-WEFT_INLINE void weft_moe_add(struct weft_elements *sum, uint64_t word, uint64_t weight,
-                              const uint32_t type)
-{
-    const struct weft_elements next = weft_elements_open(word, type);
-
-    WEFT_UNROLL
-    for (int p = 0; p < (type == WEFT_F32 ? 1 : 2); p++)
-        sum->part[p] = weft_element_f32_two(
-            sum->part[p], weft_element_f32_two(next.part[p], weight, WEFT_PROD), WEFT_SUM);
-}
-
-/* The own tokens of the slice. Sums begin with -0, which changes no bit of the first product. */
+/* The own tokens of the slice. */
 WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t type)
 {
     const uint32_t tokens = b->moe->kept[b->column].tokens[b->me], topk = b->moe->topk;
     const uint32_t bytes = b->moe->back, wides = bytes / 16;
     const uint32_t end = weft_moe_from(b, tokens, b->column + 1) * wides;
+    const uint32_t *const places = b->moe->place + b->me * b->moe->tokens * topk;
 
     for (uint32_t i = weft_moe_from(b, tokens, b->column) * wides + b->c->mover; i < end;
          i += b->c->movers) {
-        const uint32_t t = i / wides, at = i % wides * 16;
+        const uint32_t choice = i / wides * topk, at = i % wides * 16;
+        struct weft_elements sum[2] = {{{0, 0}}, {{0, 0}}};
         struct weft_wide wide[WEFT_MOE_TOPK];
-        uint32_t place[WEFT_MOE_TOPK];
-        bool any = false;
+        uint32_t place[WEFT_MOE_TOPK], weight[WEFT_MOE_TOPK];
         WEFT_UNROLL
-        for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++) {
-            place[k] =
-                k < topk ? b->moe->place[(b->me * b->moe->tokens + t) * topk + k] : WEFT_MOE_NONE;
-            any = any || place[k] != WEFT_MOE_NONE;
-            if (place[k] < WEFT_MOE_AWAY)
-                wide[k] = weft_ccl_load_wide(b->call->source + (uint64_t)place[k] * bytes + at);
-            else if (place[k] == WEFT_MOE_AWAY)
-                wide[k] = weft_ccl_take_wide(weft_moe_back(b, b->me, t * topk + k) + at);
+        for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++) { /* all loads under way at once, as below */
+            place[k] = k < topk ? places[choice + k] : WEFT_MOE_NONE;
+            weight[k] = k < topk ? weft_bits_of_f32(b->own->weights[choice + k]) : 0;
         }
-        const uint64_t zero = any ? 0x8000000080000000u : 0;
-        struct weft_elements low = {{zero, zero}}, high = {{zero, zero}};
         WEFT_UNROLL
         for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++)
-            if (place[k] != WEFT_MOE_NONE) {
-                const uint64_t weight = weft_bits_of_f32(b->own->weights[t * topk + k]);
-                weft_moe_add(&low, wide[k].word[0], weight | weight << 32, type);
-                weft_moe_add(&high, wide[k].word[1], weight | weight << 32, type);
+            if (place[k] != WEFT_MOE_NONE)
+                wide[k] = weft_ccl_take_wide(
+                    at + (place[k] != WEFT_MOE_AWAY ? b->call->source + (uint64_t)place[k] * bytes
+                                                    : weft_moe_back(b, b->me, choice + k)));
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < WEFT_MOE_TOPK; k++) {
+            if (place[k] == WEFT_MOE_NONE)
+                continue;
+            const uint64_t twice = weight[k] | (uint64_t)weight[k] << 32;
+            WEFT_UNROLL
+            for (int h = 0; h < 4; h++) {
+                const struct weft_elements next = weft_elements_open(wide[k].word[h / 2], type);
+                sum[h / 2].part[h % 2] = weft_element_f32_two(
+                    sum[h / 2].part[h % 2],
+                    weft_element_f32_two(next.part[h % 2], twice, WEFT_PROD), WEFT_SUM);
             }
-        const struct weft_wide sum = {
-            {weft_elements_close(&low, type), weft_elements_close(&high, type)}};
-        weft_ccl_store_wide(b->call->target + (uint64_t)i * 16, sum);
+        }
+        const struct weft_wide all = {
+            {weft_elements_close(&sum[0], type), weft_elements_close(&sum[1], type)}};
+        weft_ccl_store_wide(b->call->target + (uint64_t)i * 16, all);
     }
 }
 

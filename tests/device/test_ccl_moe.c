@@ -221,7 +221,6 @@ static void make_row(struct visit *visit, size_t place, int member, int token, i
 static uint64_t summed(const struct mixture *x, weft_type type, int member, int token, size_t i)
 {
     uint64_t sum = 0;
-    bool first = true;
 
     for (int k = 0; k < x->desc.topk; k++) {
         const int32_t e = taken(x, member, token, k);
@@ -233,8 +232,7 @@ static uint64_t summed(const struct mixture *x, weft_type type, int member, int 
         const uint64_t f32 =
             ccl_bits(ccl_worth(made(x, type, member, token, e, i), type), WEFT_F32);
         const uint64_t product = ccl_f32(f32, bits, WEFT_PROD);
-        sum = first ? product : ccl_f32(sum, product, WEFT_SUM);
-        first = false;
+        sum = ccl_f32(sum, product, WEFT_SUM);
     }
     return ccl_bits(ccl_worth(sum, WEFT_F32), type);
 }
