@@ -59,11 +59,12 @@ static weft_status meet(struct weft_ccl_moe *made, const char *name)
     const uint64_t bytes = place + choices * sizeof(*moe->place);
 
     made->own = weft_malloc(job, bytes);
+    if (made->own == NULL) /* the others learn it */
+        return weft_ccl_meet(made->ccl, name, NULL, 0, &made->win, moe->room);
     moe->kept = (struct weft_moe_kept *)(void *)(made->own + 2 * moe->set);
     moe->counts = (struct weft_moe_counts *)(void *)(made->own + counts);
     moe->place = (uint32_t *)(void *)(made->own + place);
-    return weft_ccl_meet(made->ccl, name, made->own, made->own != NULL ? bytes : 0, &made->win,
-                         moe->room);
+    return weft_ccl_meet(made->ccl, name, made->own, bytes, &made->win, moe->room);
 }
 
 static void forget(struct weft_ccl_moe *moe)

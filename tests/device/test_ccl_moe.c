@@ -328,19 +328,19 @@ static bool open_mixture(struct run *run, struct mixture *x, uint64_t key)
 {
     static const size_t rows[] = {16, 32, 48, 128, 1040, 4096, 14336};
     const bool small = run->env->random, large = key % 12 == 0 && !run->env->brief;
-    const uint64_t bits = test_mix(key);
+    const uint64_t bits = test_mix(key), kinds = small ? 4 : large ? 5 : 7;
 
     x->members = weft_ccl_members(run->ccl);
-    x->desc = (weft_ccl_moe_desc){
-        .topk = 1 + (int)(bits % 8),
-        .experts = 1 + (int)((bits >> 8 & 0xff) % (small   ? 12
-                                                   : large ? 256
-                                                           : 40)),
-        .tokens = 1 + (int)((bits >> 16 & 0xff) % (small   ? 5
-                                                   : large ? 128
-                                                           : 24)),
-        .row_bytes = rows[(bits >> 24 & 0xff) % (small ? 4 : 7)],
-        .back_bytes = bits >> 32 & 1 ? 0 : rows[(bits >> 33 & 0xff) % (small ? 4 : 7)]};
+    x->desc =
+        (weft_ccl_moe_desc){.topk = 1 + (int)(bits % 8),
+                            .experts = 1 + (int)((bits >> 8 & 0xff) % (small   ? 12
+                                                                       : large ? 256
+                                                                               : 40)),
+                            .tokens = 1 + (int)((bits >> 16 & 0xff) % (small   ? 5
+                                                                       : large ? 128
+                                                                               : 24)),
+                            .row_bytes = rows[(bits >> 24 & 0xff) % kinds],
+                            .back_bytes = bits >> 32 & 1 ? 0 : rows[(bits >> 33 & 0xff) % kinds]};
     x->back = x->desc.back_bytes != 0 ? x->desc.back_bytes : x->desc.row_bytes;
     x->each = (x->desc.experts + x->members - 1) / x->members;
     x->chosen = calloc((size_t)(x->members * x->desc.tokens * x->desc.topk), sizeof(*x->chosen));
