@@ -198,7 +198,11 @@ __global__ void experts_check_back(mixture x, int me, unsigned long long *wrong)
 
 mixture experts_open()
 {
-    const weft_ccl_moe_desc desc = {EXPERTS, TOPK, TOKENS, ROW, 0};
+    weft_ccl_moe_desc desc = {};
+    desc.experts = EXPERTS;
+    desc.topk = TOPK;
+    desc.tokens = TOKENS;
+    desc.row_bytes = ROW;
     const size_t members = (size_t)weft_ccl_members(ccl), each = (EXPERTS + members - 1) / members;
     mixture x = {};
     x.places = members * TOKENS;
