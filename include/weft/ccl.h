@@ -143,10 +143,11 @@ typedef struct weft_ccl_moe_desc {
 
 /*
  * Opens one on a ccl, which may have several. Collective, blocking, while no kernel of the job
- * runs; the same desc at all members. Takes device memory for two calls' rows from all members:
- * some 2 * tokens * the larger of members * row_bytes and topk * back_bytes. Close it before its
- * ccl. Errors: ARGUMENT, STATE, MEMORY, LIMIT, UNSUPPORTED as of weft_ccl_open; MISMATCH (of descs,
- * here or in calls).
+ * runs; the same desc at all members. Each gives device memory for the rows of two calls: some
+ * 2 * tokens * the larger of members * (row_bytes + 32 * columns) and topk * back_bytes, where
+ * columns are the ccl's, at most. Freed by weft_ccl_moe_close, before its ccl is closed. Errors:
+ * ARGUMENT, STATE, MEMORY, LIMIT, UNSUPPORTED as of weft_ccl_open; MISMATCH (of descs, here or in
+ * calls).
  */
 WEFT_API weft_status weft_ccl_moe_open(weft_ccl *ccl, const weft_ccl_moe_desc *desc,
                                        weft_ccl_moe **moe);
@@ -156,7 +157,8 @@ WEFT_API weft_status weft_ccl_moe_close(weft_ccl_moe **moe);
 /*
  * Sends each of `tokens` rows (0 to the desc's; members may differ) to the experts that it chose:
  * once to each member that has some. chosen: topk of each token, -1 for none. An expert that is out
- * of range or there twice is taken for -1, and weft_ccl_check says ARGUMENT, with token and number.
+ * of range or there twice is taken for -1; weft_ccl_check then says ARGUMENT, with token and number
+ * of one that was.
  *
  * out: E * members * tokens rows, as above; other rows of it are left as they are. counts[E]: how
  * many rows each own expert has. origin: NULL, or for each row of out member << 24 | token. All in

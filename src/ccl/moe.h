@@ -33,14 +33,13 @@ struct weft_moe_counts {
 
 /* What is the same in all calls. Member m has the experts from m * each on. */
 struct weft_moe {
-    uint32_t experts, each, topk, tokens; /* tokens: of a member, at most */
-    uint32_t row, back, columns;          /* bytes of rows: to experts, and from them */
-    uint64_t rows,
-        set; /* in a set of buffers, of which a room has two: where rows are; its bytes */
-    unsigned char *room[WEFT_CCL_MEMBERS];
-    struct weft_moe_kept *kept;     /* by column */
-    struct weft_moe_counts *counts; /* by column; a GPU has shared memory for it */
-    uint32_t *place;                /* by member, token and choice */
+    uint32_t experts, each, topk, tokens;  /* tokens: of a member, at most */
+    uint32_t row, back, columns;           /* bytes of rows: to experts, and from them */
+    uint64_t set, rows;                    /* bytes of a set of buffers; where its rows begin */
+    unsigned char *room[WEFT_CCL_MEMBERS]; /* two sets each */
+    struct weft_moe_kept *kept;            /* by column */
+    struct weft_moe_counts *counts;        /* by column; a GPU has shared memory for it */
+    uint32_t *place;                       /* by member, token and choice */
 };
 
 /* What a call has beside a weft_ccl_call, which has the rows. */
