@@ -90,7 +90,7 @@ struct weft_sharing {
     bool take_turns; /* from the device: kernels of those never overlap */
 };
 
-enum { WEFT_DEVICE_KERNELS = 8 };
+enum { WEFT_DEVICE_KERNELS = 10 };
 
 /* Kernels of an image; the device fills in what it has loaded. */
 struct weft_device_code {

@@ -180,6 +180,13 @@ static inline void weft_tell_u64(uint64_t *p, uint64_t value)
     __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+/* Among threads of a block, to a word of its own (on GPUs: in shared memory); orders nothing, and
+ * is not seen by random mode. */
+static inline void weft_add_block_u32(uint32_t *p, uint32_t value)
+{
+    __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
+}
+
 /* Orders all this task did before its later relaxed stores and adds. */
 static inline void weft_fence_release(enum weft_order label)
 {

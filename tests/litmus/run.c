@@ -55,6 +55,7 @@ const struct litmus litmus_table[] = {
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages},
     {"ccl-words", NULL, "direct", "words", "collectives of devices, by words", litmus_ccl},
     {"ccl-pieces", NULL, "direct", "pieces", "the same, by pieces", litmus_ccl},
+    {"ccl-experts", NULL, "direct", "words", "a mixture of experts", litmus_experts},
     {"tasks", NULL, "direct", "small", "tasks that both processes run", litmus_tasks},
     {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process", NULL},
     {"far-queue", &litmus_far, "queue", "default", "the same to another process", NULL},
