@@ -55,7 +55,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         subprocess.check_call(["cmake", "-S", HERE.parent, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
                                "-DWEFT_PYTHON=ON", *[f"-DWEFT_{name}=OFF" for name in OFF],
                                *shlex.split(os.environ.get("CMAKE_ARGS", ""))], stdout=sys.stderr)
-        subprocess.check_call(["cmake", "--build", build, "--parallel", "--target", "weft_wheel"], stdout=sys.stderr)
+        subprocess.check_call(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "weft_wheel"], stdout=sys.stderr)
         made = next(pathlib.Path(build).glob("python/*.whl"))
         (pathlib.Path(wheel_directory) / made.name).write_bytes(made.read_bytes())
         return made.name
