@@ -7,6 +7,7 @@ Methods are the calls of weft/ccl.h, with arguments in the same order. docs/ccl.
 take, how long it must live, and how a program ends.
 """
 import atexit
+import collections
 import contextlib
 import ctypes
 import hashlib
@@ -27,6 +28,10 @@ _lib.weft_error.restype = _lib.weft_status_name.restype = ctypes.c_char_p
 _lib.weft_ccl_kernel.restype = ctypes.c_void_p
 _open, _numbers = {}, itertools.count()  # groups by number, in the order in which they were opened
 os.register_at_fork(after_in_child=_open.clear)  # they are the parent's
+
+
+# What a call is given: address, elements, their type, bytes of one, device, why no call takes it, if so.
+_Memory = collections.namedtuple("_Memory", "address count kind size device wrong")
 
 
 class Error(RuntimeError):
@@ -75,25 +80,27 @@ def _open_job(device):
 
 
 def _buffer(x, what):
-    """The like of numpy's array interface for what has Python's buffers alone."""
+    """The like of numpy's array interface, of what has Python's buffers alone."""
     try:
         view = memoryview(x)
     except TypeError:
         raise TypeError(f"{what} is no tensor, array or buffer, but {type(x).__name__}") from None
-    code = view.format.lstrip("@=<")
+    if view.readonly:
+        raise ValueError(f"{what} is read-only")
+    code, whole = view.format.lstrip("@=<"), view.nbytes == 0 or view.c_contiguous
     kind = "f" if code in "efd" else "i" if code in "bhilqn" else "u" if code in "BHILQN" else "V"
-    usable = view.nbytes and view.c_contiguous and not view.readonly
-    return {"data": (ctypes.addressof(ctypes.c_char.from_buffer(view)) if usable else 0, view.readonly),
-            "typestr": f"<{kind}{view.itemsize}", "shape": view.shape, "strides": not view.c_contiguous}
+    address = ctypes.addressof(ctypes.c_char.from_buffer(view)) if whole and view.nbytes else 0
+    return {"data": (address, False), "typestr": f"<{kind}{view.itemsize}", "shape": view.shape, "strides": not whole}
 
 
 def _memory(x, what):
-    """Of a tensor, array or buffer: address, elements, their type, bytes of one, device, what is amiss."""
     if hasattr(x, "data_ptr"):
         whole = str(x.layout) == "torch.strided" and x.is_contiguous() and not x.is_conj() and not x.is_neg()
-        return (x.data_ptr() if whole else 0, x.numel(), str(x.dtype).partition(".")[2], x.element_size(),
-                str(x.device), None if whole else "not contiguous")
-    face = getattr(x, "__array_interface__", None) or _buffer(x, what)
+        return _Memory(x.data_ptr() if whole else 0, x.numel(), str(x.dtype).partition(".")[2], x.element_size(),
+                       str(x.device), None if whole else "not contiguous")
+    face = getattr(x, "__array_interface__", None)
+    if face is None or "__ref" in face:  # a scalar of numpy's: a copy of it that nobody keeps
+        face = _buffer(x, what)
     code = face["typestr"]
     kind = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool"}.get(code[1])
     if str(getattr(x, "dtype", "")) == "bfloat16":
@@ -101,8 +108,8 @@ def _memory(x, what):
     elif kind is None or code[0] == ">":
         raise TypeError(f"{what} has elements of type {code}, which are no numbers of this machine")
     size = int(code[2:])
-    return (face["data"][0], math.prod(face["shape"]), f"{kind}{8 * size}", size, "cpu",
-            "not contiguous" if face.get("strides") else "read-only" if face["data"][1] else None)
+    return _Memory(face["data"][0], math.prod(face["shape"]), f"{kind}{8 * size}", size, "cpu",
+                   "not contiguous" if face.get("strides") else "read-only" if face["data"][1] else None)
 
 
 class Group:
@@ -140,22 +147,26 @@ class Group:
         """
         torch, found = sys.modules.get("torch"), []
         for x, name, written in sides:
-            memory = (0, 0, None, 1, self.device, None) if x is None else _memory(x, f"{call}: {name}")
-            wrong = memory[5] if memory[5] != "read-only" or written else None
-            if memory[4] != self.device:
-                wrong = f"on {memory[4]}, and the group's device is {self.device}"
+            if x is None:
+                found.append(_Memory(0, 0, None, 1, self.device, None))
+                continue
+            memory = _memory(x, f"{call}: {name}")
+            wrong = memory.wrong if memory.wrong != "read-only" or written else None
+            if memory.device != self.device:
+                wrong = f"on {memory.device}, and the group's device is {self.device}"
             if wrong:
                 raise ValueError(f"{call}: {name} is {wrong}")
             if written and torch and isinstance(x, torch.Tensor) and not x.is_inference():
                 torch.autograd.graph.increment_version(x)  # so that autograd refuses what it has saved of it
             found.append(memory)
-        kinds = sorted({memory[2] for memory in found} - {None})
+        kinds = sorted({memory.kind for memory in found} - {None})
         if len(kinds) != 1 or operation and kinds[0] not in TYPES:
-            raise TypeError(f"{call}: elements of {' and '.join(kinds)}: one of {', '.join(TYPES)} for all")
+            raise TypeError(f"{call}: elements of {' and '.join(kinds) or 'nothing'}, not of one type of "
+                            f"{', '.join(TYPES)}")
         if operation not in (None, *OPERATIONS):
             raise ValueError(f"{call}: operation {operation!r} is none of {', '.join(OPERATIONS)}")
-        unit = 1 if kinds[0] in TYPES else max(memory[3] for memory in found)
-        return ([ctypes.c_void_p(memory[0]) for memory in found], [memory[1] * unit for memory in found], unit,
+        unit = 1 if kinds[0] in TYPES else max(memory.size for memory in found)
+        return ([ctypes.c_void_p(memory.address) for memory in found], [memory.count * unit for memory in found], unit,
                 [TYPES.get(kinds[0], TYPES["uint8"])] + ([OPERATIONS[operation]] if operation else []))
 
     def _make(self, call, stream, *arguments):
@@ -248,8 +259,9 @@ class Group:
     def _leave(self):
         """The last group closes the job."""
         del _open[self.number]
-        if all(group._job is not self._job for group in _open.values()):
-            _lib.weft_close(self._job)
+        job, self._job = self._job, None
+        if all(group._job is not job for group in _open.values()):
+            _lib.weft_close(job)
 
     def __enter__(self):
         return self
@@ -265,7 +277,7 @@ class Group:
 
 @atexit.register
 def _at_exit():
-    error = getattr(sys, "last_value", None)  # the exception that ends the program
+    error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)  # what ends the program
     for group in reversed(list(_open.values())):
         with contextlib.suppress(Error):  # weft has printed it
             group.__exit__(type(error) if error else None, error, None)

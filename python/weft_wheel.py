@@ -35,7 +35,8 @@ def pack(folder, library, weftrun):
         f"{name}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: weft-ccl\nVersion: {name[9:]}\n"
                                       "Summary: Collectives of GPUs, one vector for each\n"
                                       "License: BSD-3-Clause\nRequires-Python: >=3.8\n".encode(),
-        f"{name}.dist-info/WHEEL": f"Wheel-Version: 1.0\nGenerator: weft\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()}
+        f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: weft\nRoot-Is-Purelib: false\n"
+                                   f"Tag: {tag}\n".encode()}
     record = f"{name}.dist-info/RECORD"
     hashes = {path: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
               for path, data in files.items()}
@@ -52,10 +53,11 @@ def pack(folder, library, weftrun):
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """What pip calls (PEP 517). CMAKE_ARGS: more options for CMake."""
     with tempfile.TemporaryDirectory() as build:
-        subprocess.check_call(["cmake", "-S", HERE.parent, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
-                               "-DWEFT_PYTHON=ON", *[f"-DWEFT_{name}=OFF" for name in OFF],
-                               *shlex.split(os.environ.get("CMAKE_ARGS", ""))], stdout=sys.stderr)
-        subprocess.check_call(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "weft_wheel"], stdout=sys.stderr)
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DWEFT_PYTHON=ON", *[f"-DWEFT_{name}=OFF" for name in OFF],
+                   *shlex.split(os.environ.get("CMAKE_ARGS", ""))]
+        subprocess.check_call(["cmake", "-S", HERE.parent, "-B", build, *options], stdout=sys.stderr)
+        subprocess.check_call(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target",
+                               "weft_wheel"], stdout=sys.stderr)
         made = next(pathlib.Path(build).glob("python/*.whl"))
         (pathlib.Path(wheel_directory) / made.name).write_bytes(made.read_bytes())
         return made.name

@@ -127,12 +127,14 @@ def refusals(group):
     x, y = array.array("f", [1] * 4), array.array("d", [1] * 4)
     refused(TypeError, "source is no tensor, array or buffer, but list", group.allreduce, [1, 2])
     refused(TypeError, "elements of float32 and float64", group.allreduce, x, y)
-    refused(TypeError, "elements of int16: one of int32", group.allreduce, array.array("h", [1]))
+    refused(TypeError, "elements of int16, not of one type of int32", group.allreduce, array.array("h", [1]))
     refused(ValueError, "operation 'avg' is none of sum", group.allreduce, x, operation="avg")
     refused(ValueError, "sizes of source and target, 4 and 1", group.allreduce, x, array.array("f", [1]))
     refused(ValueError, "allgather: sizes", group.allgather, x, array.array("f", [1] * 5))
     refused(ValueError, "not contiguous", group.allreduce, memoryview(x)[::2])
     refused(ValueError, "source is read-only", group.allreduce, memoryview(x).toreadonly())
+    refused(ValueError, "source is read-only", group.allreduce, memoryview(x).toreadonly(), x)
+    refused(TypeError, "elements of nothing", group.exchange, None, None, None, None)
     refused(TypeError, "which are no numbers", group.broadcast, 0, (ctypes.c_void_p * 2)())
     refused(weft.Error, "the root is no member", group.reduce, group.members, x)
     refused(weft.Error, "WEFT_ERR_ARGUMENT", group.allreduce, x, operation="xor")
@@ -147,6 +149,8 @@ def refusals(group):
         z.flags.writeable = False
         refused(ValueError, "source is read-only", group.allreduce, z)
         group.allreduce(z, numpy.zeros((4, 4), "f"))  # a source is read alone
+        refused(ValueError, "source is read-only", group.allreduce, numpy.float32(1), z)  # a scalar
+        refused(TypeError, "of type <M8[s]", group.broadcast, 0, numpy.array(["2000"], "M8[s]"))
         half = numpy.ones(5, "float16")
         expect("float16", group.allreduce(half), [group.members] * 5)
     group.check()
@@ -185,7 +189,8 @@ with weft.Group("cpu") as world:
     refusals(world)
     world.barrier()
     part = world.split(world.me % 2, -world.me)
-    expect("split", [part.members, part.me], [(world.members + 1 - world.me % 2) // 2, part.members - 1 - world.me // 2])
+    expect("split", [part.members, part.me],
+           [(world.members + 1 - world.me % 2) // 2, part.members - 1 - world.me // 2])
     x = array.array("q", [world.me])
     expect("of a part", part.allreduce(x), [sum(range(world.me % 2, world.members, 2))])
     part.close()
@@ -194,4 +199,5 @@ with weft.Group("cpu") as world:
     other = weft.Group("cpu")  # a job beside the other
     expect("another job", other.allreduce(array.array("i", [1])), [world.members])
     other.close()
+refused(weft.Error, "ccl is NULL", world.barrier)  # closed
 print(f"right: {', '.join(MAKERS)}")

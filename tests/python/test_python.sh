@@ -5,7 +5,7 @@
 # usage: test_python.sh BIN-FOLDER
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-wheel=$(ls "$1"/../python/*.whl 2>/dev/null) && wheel=$(realpath "$wheel") || {
+wheel=$(realpath -e "$1"/../python/*.whl 2>/dev/null) || {
     echo "there is no wheel: no python3 was found, or sanitizers are in"
     exit 77
 }
@@ -34,7 +34,8 @@ else # Debian's without python3-venv
     echo "not installed, but unpacked, since there is no venv: $(head -1 log)"
     "$python" -m zipfile -e "$wheel" unpacked && chmod +x unpacked/*/scripts/weftrun
     site=$HOME/unpacked bare=$python
-    export PYTHONPATH=$site PATH=$(echo "$site"/*/scripts):$PATH
+    PATH=$(echo "$site"/*/scripts):$PATH
+    export PATH PYTHONPATH=$site
 fi
 
 # as_torchrun N COMMAND...: its status is that of one that failed.
