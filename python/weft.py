@@ -269,9 +269,9 @@ class Group:
     def __exit__(self, kind, error, _):
         """After an exception the job ends in error, for all."""
         failed = kind is not None and not (kind is SystemExit and not error.code)
-        if failed:
+        if failed and self._job is not None:
             _lib.weft_abort(self._job, f"{kind.__name__}: {error}".encode())
-        with contextlib.suppress(*[Error] * failed):
+        with contextlib.suppress(Error) if failed else contextlib.nullcontext():
             self.close()
 
 
