@@ -16,11 +16,12 @@ import math
 import os
 import sys
 import threading
+import time
 
 TYPES = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5, "float16": 6,
          "bfloat16": 7, "uint8": 8}  # calls that only move data take others, too, as bytes
 OPERATIONS = {"sum": 0, "min": 1, "max": 2, "and": 3, "or": 4, "xor": 5, "prod": 6}
-_MULTIPLE, _HOST = 1, 0x40000003  # weft_thread_level, weft_comm
+_MISMATCH, _MULTIPLE, _HOST = 11, 1, 0x40000003  # weft_status, weft_thread_level, weft_comm
 
 _beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libweft.so")  # in a wheel
 _lib = ctypes.CDLL(_beside if os.path.exists(_beside) else "libweft.so")
@@ -40,7 +41,12 @@ class Error(RuntimeError):
 
 def _checked(status, job=None):
     if status != 0:
-        name, text = _lib.weft_status_name(status).decode(), _lib.weft_error(job).decode()
+        name = _lib.weft_status_name(status).decode()
+        for _ in range(1000):  # when calls differ, the text is there once all processes agree on it
+            text = _lib.weft_error(job).decode()
+            if status != _MISMATCH or text.startswith("WEFT_ERR_"):
+                break
+            time.sleep(0.001)
         error = Error(text if text.startswith(name) else f"{name}: {text}")
         error.status = status
         raise error
@@ -120,7 +126,7 @@ class Group:
 
     def __init__(self, device=None, columns=0, _job=None, _comm=_HOST):
         self._lock, self._ccl, self._comm = threading.Lock(), ctypes.c_void_p(), ctypes.c_uint32(_comm)
-        self._job, self.number = _job or _open_job(device), next(_numbers)
+        self._job, self.number, self._aborted = _job or _open_job(device), next(_numbers), False
         _open[self.number] = self
         try:
             _checked(_lib.weft_ccl_open(self._job, self._comm, columns, ctypes.byref(self._ccl)), self._job)
@@ -247,8 +253,9 @@ class Group:
         wait = _torch().cuda.synchronize if self.device != "cpu" else lambda device: None
         with contextlib.suppress(Error):  # weft_ccl_close returns it
             wait(self.device)
-            self.barrier()  # which is compared with what the others call
-            wait(self.device)
+            if not self._aborted:
+                self.barrier()  # which is compared with what the others call
+                wait(self.device)
         try:
             _checked(_lib.weft_ccl_close(ctypes.byref(self._ccl)), self._job)
             if self._comm.value != _HOST:
@@ -271,6 +278,7 @@ class Group:
         failed = kind is not None and not (kind is SystemExit and not error.code)
         if failed and self._job is not None:
             _lib.weft_abort(self._job, f"{kind.__name__}: {error}".encode())
+            self._aborted = True
         with contextlib.suppress(Error) if failed else contextlib.nullcontext():
             self.close()
 
