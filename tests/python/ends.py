@@ -1,7 +1,8 @@
-"""How a job of Python's ends when process 0 does this in the middle: its argument. The other process prints what it
-learns of that."""
+"""How a job of Python's ends when process 0 does this in the middle: its argument. The others print what they learn
+of that."""
 import array
 import os
+import signal
 import sys
 import time
 
@@ -26,6 +27,19 @@ if group.me == 0:
         sys.exit(3)
     if how == "kill":
         os.kill(os.getpid(), 9)
+if how == "stopped":  # process 2 hears of a group of process 1 when that has freed all of it
+    pids = array.array("q", [0] * group.members)
+    group.allgather(array.array("q", [os.getpid()]), pids)
+    part = group.split(group.me)
+    group.barrier()
+    if group.me == 1:
+        os.kill(pids[2], signal.SIGSTOP)
+        for _ in range(3):
+            again = weft.Group(_job=part._job, _comm=part._comm.value)
+            again._comm.value = weft._HOST  # the group of processes stays
+            again.close()
+        os.kill(pids[2], signal.SIGCONT)
+    group.allreduce(x)
 if how == "late" and group.me == 1:
     time.sleep(0.3)
 if how == "fork":
