@@ -120,8 +120,8 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
                                 struct weft_window_entry *entry, int32_t *whose)
 {
     for (int32_t i = 0; i < comm->members; i++) {
-        const weft_status status =
-            weft_entry_fill(job, comm->member[i], comm->leaders == 1, false, &all[i], &entry[i]);
+        const weft_status status = weft_entry_fill(job, comm->member[i], comm->leaders == 1,
+                                                   comm->leader_index < 0, &all[i], &entry[i]);
         *whose = i;
         if (status != WEFT_OK)
             return status;
