@@ -67,7 +67,8 @@ WEFT_API const weft_ccl_view *weft_ccl_kernel(const weft_ccl *ccl);
 
 /*
  * Says what has gone wrong so far in calls that streams were given, or kernels have made; it fails
- * the job. Does not block. Errors: MISMATCH (members make different calls), ARGUMENT (a column
+ * the job. Waits for no call; after a failure for the error that all processes agree on, which
+ * weft_error then tells. Errors: MISMATCH (members make different calls), ARGUMENT (a column
  * that does not exist), and the job's: PEER_LOST, and so on. A call that waits for what never comes
  * ends when the job fails; what it has written to its target is then undefined.
  */

@@ -51,6 +51,7 @@ weft_status weft_ccl_check(weft_ccl *ccl)
 
     if (status == WEFT_OK)
         status = weft_job_status(job);
+    const weft_status before = status;
     for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS && status == WEFT_OK; i++) {
         const struct weft_ccl_trouble *const trouble = &ccl->view.trouble[i];
         const uint64_t state = load(&trouble->state);
@@ -72,7 +73,7 @@ weft_status weft_ccl_check(weft_ccl *ccl)
                           "%s in a kernel, member %d: the column, or an argument, is none", own,
                           ccl->view.me);
     }
-    return status;
+    return status == before ? status : weft_job_agree_failure(job);
 }
 
 /* A rank, or the host program, waits in a column. */

@@ -136,7 +136,7 @@ static int outcome(weft_job *job, weft_ccl *ccl, weft_status status)
         usleep(10000);
         status = weft_ccl_check(ccl);
     }
-    return (int)status;
+    return weft_error(job)[0] == '\0' ? 105 : (int)status; /* the reason is there, too */
 }
 
 static int call(weft_job *job, weft_ccl *ccl, int process)

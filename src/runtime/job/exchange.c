@@ -195,14 +195,6 @@ static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int
     return a;
 }
 
-/* After weft_job_fail: the error that all processes agree on. */
-static weft_status await_failure(struct weft_job *job)
-{
-    while (weft_job_status(job) == WEFT_OK)
-        weft_task_yield(true);
-    return weft_job_status(job);
-}
-
 /* The others wait for this process's frame: without memory for it the job has to end. */
 static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                              size_t bytes)
@@ -213,7 +205,7 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
     if (frame == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu bytes",
                       weft_exchange_name(op), job->numbers.process, sizeof(head) + bytes);
-        return await_failure(job);
+        return weft_job_agree_failure(job);
     }
     memcpy(frame, &head, sizeof(head));
     if (bytes != 0)
@@ -241,7 +233,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
             weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
                           job->numbers.process, weft_exchange_name(op), p,
                           weft_exchange_name(a->head.op));
-            return await_failure(job);
+            return weft_job_agree_failure(job);
         }
         if (all != NULL)
             memcpy((unsigned char *)all + (size_t)p * bytes, a->bytes, bytes);

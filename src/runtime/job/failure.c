@@ -79,6 +79,13 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
         failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
 }
 
+weft_status weft_job_agree_failure(struct weft_job *job)
+{
+    while (weft_job_status(job) == WEFT_OK)
+        weft_task_yield(true);
+    return weft_job_status(job);
+}
+
 /* A process was lost, or one ends the job. */
 static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 {
