@@ -275,14 +275,43 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
     return done;
 }
 
+/* The words of a small put and its count, or a count alone, travel in the errand. */
+static bool is_few(const struct weft_lot *lot, uint32_t words)
+{
+    if (words == 0 || words > 3 || lot->size[words - 1] != 4)
+        return false;
+    return words < 3 || (lot->size[0] == 8 && lot->size[1] == 8 &&
+                         lot->word[1].to == lot->word[0].to + 8);
+}
+
+static struct weft_errand lot_errand(const struct weft_block *block, uint32_t pieces,
+                                     uint32_t words, uint64_t number)
+{
+    const struct weft_lot *lot = block->lots[number % 2];
+
+    if (pieces != 0 || !is_few(lot, words))
+        return (struct weft_errand){.kind = WEFT_ERRAND_LAND,
+                                    .address = (uintptr_t)lot,
+                                    .data = {pieces, words, number}};
+    struct weft_errand errand = {
+        .kind = WEFT_ERRAND_FEW,
+        .count = (uint32_t)lot->word[words - 1].value,
+        .address = lot->word[0].to,
+        .data = {0, 0, lot->word[words - 1].to, number, (uintptr_t)lot},
+    };
+    for (uint32_t i = 0; i + 1 < words; i++) {
+        errand.bytes = (uint8_t)(errand.bytes + lot->size[i]);
+        errand.data[i] = lot->word[i].value;
+    }
+    return errand;
+}
+
 weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
                                  bool *given)
 {
     struct weft_block *block = &d->block;
     const uint64_t number = block->lots_given + 1;
-    const struct weft_errand errand = {.kind = WEFT_ERRAND_LAND,
-                                       .address = (uintptr_t)block->lots[number % 2],
-                                       .data = {pieces, words, number}};
+    const struct weft_errand errand = lot_errand(block, pieces, words, number);
     weft_status status = WEFT_OK;
 
     weft_lock(&block->lock);

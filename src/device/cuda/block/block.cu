@@ -42,7 +42,8 @@ WEFT_INLINE uint64_t do_errand(const struct weft_block_errand *errand, uint32_t 
     }
 }
 
-/* Does an errand, of which the lanes have a field each, and answers in the line `answer`. */
+/* Does an errand, of which the lanes have a field each, and answers in the line `answer`, but for
+ * lots. */
 WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap)
 {
     const uint32_t lane = threadIdx.x;
@@ -52,11 +53,14 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     errand.how = head >> 8 & 0xff;
     errand.type = head >> 16 & 0xff;
     errand.bytes = head >> 24 & 0xff;
+    errand.count = (uint32_t)(head >> 32);
     errand.address = __shfl_sync(WEFT_ALL_LANES, field, 1);
     errand.word = field;
     weft_polled(); /* what the host has seen done before is visible to the errand, */
     __syncwarp();
     const uint64_t done = do_errand(&errand, head & 0xff);
+    if ((head & 0xff) >= WEFT_ERRAND_LAND)
+        return;
     const uint64_t content = cut_word(lane < 2 ? field : done, lane);
     __syncwarp();
     if (lane < WEFT_LINE_WORDS) { /* and the errand, to whom the host tells of it */

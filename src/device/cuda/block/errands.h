@@ -17,7 +17,7 @@
 /* An errand as its lanes have it. */
 struct weft_block_errand {
     uint32_t lane;
-    uint32_t how, type, bytes;
+    uint32_t how, type, bytes, count;
     uint64_t address;
     uint64_t word; /* lanes 2 to 6: of its data */
 };
@@ -181,12 +181,36 @@ WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
     return 0;
 }
 
+/* A few words and a count: one load over the bus has brought all of it. */
+WEFT_INLINE uint64_t weft_block_few(const struct weft_block_errand *errand)
+{
+    const uint64_t low = __shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint64_t high = __shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const uint64_t to = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
+    const uint64_t number = __shfl_sync(WEFT_ALL_LANES, errand->word, 5);
+    struct weft_lot *const lot = (struct weft_lot *)__shfl_sync(WEFT_ALL_LANES, errand->word, 6);
+
+    if (errand->lane != 0)
+        return 0;
+    if (errand->bytes != 0) {
+        weft_fence_release_device(ORDER_count_store_host);
+        weft_block_put(errand->address, low, errand->bytes < 8 ? errand->bytes : 8);
+    }
+    if (errand->bytes == 16)
+        weft_block_put(errand->address + 8, high, 8);
+    weft_fence_release_device(ORDER_count_store_host);
+    weft_block_put(to, errand->count, 4);
+    weft_store_release_u64(&lot->landed, number, ORDER_command_credit);
+    return 0;
+}
+
 /* Kind, function. */
 #define WEFT_BLOCK_MAP(X)                                                                          \
     X(WEFT_ERRAND_FETCH, weft_block_fetch)                                                         \
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
     X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
     X(WEFT_ERRAND_COPY, weft_block_copy)                                                           \
-    X(WEFT_ERRAND_LAND, weft_block_land)
+    X(WEFT_ERRAND_LAND, weft_block_land)                                                           \
+    X(WEFT_ERRAND_FEW, weft_block_few)
 
 #endif
