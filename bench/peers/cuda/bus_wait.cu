@@ -86,7 +86,7 @@ struct set {
 
 __device__ void pass_rank(const set s, int r)
 {
-    __shared__ unsigned met;
+    __shared__ unsigned met; /* keeps both loads */
     for (unsigned i = 1; i <= (unsigned)s.rounds; i++) {
         if (threadIdx.x == 0) {
             const u64 *mine = s.form == 1 ? s.f->same.word : s.f->own[r][0].word;
@@ -132,7 +132,7 @@ __device__ void one_rank(const set s)
     for (unsigned i = 1; i <= (unsigned)s.rounds; i++) {
         if (s.form == 0) { /* four words, and the counter beside it, as a rank does at its door */
             u64 w[4];
-            unsigned c;
+            unsigned c; /* the same */
             do {
                 asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%5];\n\t"
                              "ld.relaxed.sys.global.v2.u64 {%2, %3}, [%5+16];\n\t"
