@@ -46,15 +46,12 @@ WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t coun
         weft_trace_close_single(self);
 }
 
-WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
+WEFT_COLD void weft_wait_warped_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_wait(self, tag, count);
-    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
-        weft_wait_warped(self, tag, count);
-    else
-        weft_wait_by_letter(self, tag, count);
+    weft_wait_warped(self, tag, count);
     if (weft_leads(self))
         weft_trace_close_single(self);
 }
@@ -74,8 +71,6 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_warped(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count, false);
-    else if (waits == WEFT_WAITS_BY_LETTER)
-        weft_wait_by_letter(self, (uint32_t)tag, count);
     else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
         weft_wait_led_traced(self, (uint32_t)tag, count, false);
     else if (waits == WEFT_WAITS_BY_NIC)
@@ -83,7 +78,7 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
         weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
-        weft_wait_traced(self, (uint32_t)tag, count, waits);
+        weft_wait_warped_traced(self, (uint32_t)tag, count);
 }
 
 #else
@@ -94,10 +89,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
-    if (WEFT_UNLIKELY(self->letters != NULL))
-        weft_wait_by_letter(self, (uint32_t)tag, count);
-    else
-        weft_wait_led(self, (uint32_t)tag, count, false);
+    weft_wait_led(self, (uint32_t)tag, count, false);
     weft_trace_leave(self);
 }
 
