@@ -1,9 +1,9 @@
 #!/bin/bash
 # bench/waiting.sh [--rounds N] [--seconds N] OUT_DIR NAME=BIN_DIR[,SETTING=VALUE...]... -
-# what it costs that many ranks of a GPU wait for their host: two processes, a GPU each, which reach each
+# what many ranks of a GPU that wait for their host cost: two processes, a GPU each, which reach each
 # other through their hosts over shm. Each NAME is a build, with settings of its own; all take turns:
 #
-#   bench/waiting.sh out before=../before/build/bin after=build/bin no_letters=build/bin,WEFT_LETTERS=0
+#   bench/waiting.sh out before=../before/build/bin after=build/bin stream=build/bin,WEFT_CUDA_LOTS=0
 #
 #   latency     8 bytes from the first rank of one GPU to that of the other, us one way, while no other,
 #               29 and 131 others of each GPU wait for a notification

@@ -50,8 +50,8 @@ int pair_main(int argc, char **argv, const char *about, const struct bench_pair 
     uint64_t wrong = 0;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    bench_parse(&options, argc, argv, BENCH_HAS_SIZES | (pair->answered ? BENCH_HAS_MORE : 0), about,
-                NULL);
+    bench_parse(&options, argc, argv, BENCH_HAS_SIZES | (pair->answered ? BENCH_HAS_MORE : 0),
+                about, NULL);
     const int processes = weft_numbers_of(job)->processes;
     if (processes != 2) {
         fprintf(stderr, "bench: runs as 2 processes, not %d\n", processes);
