@@ -56,6 +56,15 @@ WEFT_COLD void weft_wait_warped_traced(weft_self *self, uint32_t tag, uint32_t c
         weft_trace_close_single(self);
 }
 
+/* Which of the two, decided here: weft_wait is part of every kernel. */
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
+{
+    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
+        weft_wait_warped_traced(self, tag, count);
+    else
+        weft_wait_led_traced(self, tag, count, waits != (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE));
+}
+
 /* Apart, so that waits of jobs without queues stay as they are. */
 WEFT_COLD void weft_wait_nic(weft_self *self, uint32_t tag, uint32_t count)
 {
@@ -71,14 +80,10 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_warped(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count, false);
-    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
-        weft_wait_led_traced(self, (uint32_t)tag, count, false);
     else if (waits == WEFT_WAITS_BY_NIC)
         weft_wait_nic(self, (uint32_t)tag, count);
-    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
-        weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
-        weft_wait_warped_traced(self, (uint32_t)tag, count);
+        weft_wait_traced(self, (uint32_t)tag, count, waits);
 }
 
 #else

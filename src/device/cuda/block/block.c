@@ -324,7 +324,6 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
         errand.data[0] = pieces;
         errand.data[1] = words;
     }
-
     weft_lock(&block->lock);
     *given = block->stays;
     if (*given && is_gone(block))
