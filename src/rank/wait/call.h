@@ -76,10 +76,10 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     weft_check_tag(self, tag, "weft_wait");
     const uint32_t waits = self->waits;
-    if (waits == WEFT_WAITS_BY_WARP)
-        weft_wait_warped(self, (uint32_t)tag, count);
-    else if (waits == WEFT_WAITS_ALONE)
+    if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count, false);
+    else if (waits == WEFT_WAITS_BY_WARP)
+        weft_wait_warped(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_BY_NIC)
         weft_wait_nic(self, (uint32_t)tag, count);
     else
