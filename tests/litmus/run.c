@@ -35,12 +35,6 @@ const struct litmus litmus_table[] = {
     {"flush-eager", &litmus_flush, "direct", "eager", "data in a channel, flush, polled flag",
      NULL},
     {"over-eager", &litmus_over, "direct", "eager", "a direct put over one in a channel", NULL},
-    {"far-letter", &litmus_far, "proxy", "letters", "put_notify by letter", NULL},
-    {"mixed-letter", &litmus_mixed, "auto", "letters", "letters, and direct puts", NULL},
-    {"over-letter", &litmus_over, "proxy", "letters", "a put over one in a letter", NULL},
-    {"third-letter", &litmus_third, "proxy", "letters", "a letter, flush, a third rank is told",
-     NULL},
-    {"flood-letter", &litmus_flood, "proxy", "letters", "more letters than are waited for", NULL},
     {"barrier", &litmus_barrier, "auto", "default", "barriers of mapped processes", NULL},
     {"get", &litmus_get, "direct", "default", "gets of what was put, mapped", NULL},
     {"get-proxy", &litmus_get, "proxy", "default", "the same, asked of the owner", NULL},
@@ -48,7 +42,6 @@ const struct litmus litmus_table[] = {
     {"update", &litmus_update, "direct", "default", "data, an update, seen by another, mapped",
      NULL},
     {"update-proxy", &litmus_update, "proxy", "default", "the same, asked of the owner", NULL},
-    {"update-letter", &litmus_update, "proxy", "letters", "the same, beside letters", NULL},
     {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places", NULL},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host", NULL},
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages},
@@ -78,7 +71,6 @@ const struct litmus litmus_table[] = {
     {"chain-eager", &litmus_chain, "direct", "eager", "a source overwritten by who heard of it",
      NULL},
     {"chain-proxy", &litmus_chain, "proxy", "default", "the same, in a command", NULL},
-    {"chain-letter", &litmus_chain, "proxy", "letters", "the same, by letter", NULL},
     {"chain-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL},
     {"answer-eager", &litmus_answer, "direct", "eager", "data overwritten after an answer", NULL},
 };
@@ -171,7 +163,6 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
     setenv("WEFT_CCL_WORDS", litmus->rings[0] == 'p' ? "0" : "8192", 1);
     setenv("WEFT_CCL_PIECE", litmus->rings[0] == 'p' ? "256" : "32768", 1);
-    setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;
     const int result = weft_local_job(PROCESSES, process_main, (void *)(uintptr_t)litmus);

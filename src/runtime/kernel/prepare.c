@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
-#include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
@@ -113,8 +112,6 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->proxy.letter_bytes = job->queues == NULL ? weft_letters_wanted(job) : 0;
-    weft_landing_reset(job);
     job->ranks.self_bytes = sizeof(weft_self);
     job->ranks.rank_memory =
         job->device_ops->host_alloc(job->device, ranks * job->ranks.self_bytes);
