@@ -224,6 +224,46 @@ int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *g
     return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
 }
 
+/* How many pieces a side has whose arrays are significant here. */
+static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_comm *comm,
+                        bool sends)
+{
+    const bool root = given->root == (comm->remote != NULL ? MPI_ROOT : comm->rank);
+
+    if ((given->kind == WEFT_TEAM_GATHER_SIZES || given->kind == WEFT_TEAM_SCATTER_SIZES) && !root)
+        return 0;
+    if (given->near && comm->topology != NULL)
+        return (size_t)(sends ? comm->topology->outdegree : comm->topology->indegree);
+    return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
+}
+
+/* Copies an array of a side behind others. */
+static void *keep(char **at, const void *array, size_t bytes)
+{
+    void *const copy = *at;
+
+    if (array == NULL || bytes == 0)
+        return NULL;
+    *at += bytes;
+    return memcpy(copy, array, bytes);
+}
+
+/* A side's arrays are in memory of its own from now on: that memory; NULL: there is none. */
+static void *keep_arrays(struct weftmpi_side *side, size_t n)
+{
+    const size_t each = 3 * sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype);
+    char *const memory = malloc(n * each + 1), *at = memory;
+
+    if (memory == NULL)
+        return NULL;
+    side->handles = keep(&at, side->handles, n * sizeof(*side->handles));
+    side->addresses = keep(&at, side->addresses, n * sizeof(*side->addresses));
+    side->counts = keep(&at, side->counts, n * sizeof(int));
+    side->displs = keep(&at, side->displs, n * sizeof(int));
+    side->bytes = keep(&at, side->bytes, n * sizeof(int));
+    return memory;
+}
+
 /* On a communicator of its own, since members may start several in any order. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
@@ -245,6 +285,10 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     *request.given = *given;
     request.given->comm = own;
     request.given->parent = weftmpi_hold(comm);
+    request.given->arrays[0] = keep_arrays(&request.given->send, pieces_of(given, comm, true));
+    request.given->arrays[1] = keep_arrays(&request.given->receive, pieces_of(given, comm, false));
+    if (request.given->arrays[0] == NULL || request.given->arrays[1] == NULL)
+        return weftmpi_no_memory(comm, given->call);
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
@@ -264,6 +308,8 @@ void weftmpi_given_end(struct weftmpi_given *given)
 {
     weftmpi_leave(weftmpi_find(WEFTMPI_COMM, given->comm));
     weftmpi_leave(given->parent);
+    free(given->arrays[0]);
+    free(given->arrays[1]);
     weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_leave(weftmpi_find(WEFTMPI_OP, given->op));

@@ -47,7 +47,8 @@ struct weftmpi_given {
     struct weftmpi_side send, receive; /* of a broadcast and a reduction: receive has the type */
     int root;
     MPI_Op op;
-    bool near; /* between neighbours */
+    bool near;       /* between neighbours */
+    void *arrays[2]; /* of a persistent one: the sides' arrays, which the program may free */
 };
 /* Begins it, by its function or, on an intercommunicator, by inter.c's. */
 int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given);

@@ -58,10 +58,12 @@ int weftmpi_general_cancel(struct weftmpi_request *request)
     return general->cancel(general->extra, __atomic_load_n(&general->complete, __ATOMIC_ACQUIRE));
 }
 
-void weftmpi_general_end(struct weftmpi_request *request)
+int weftmpi_general_end(struct weftmpi_request *request)
 {
     struct general *general = request->state;
 
-    general->release(general->extra);
+    request->state = NULL;
+    const int error = general != NULL ? general->release(general->extra) : MPI_SUCCESS;
     free(general);
+    return error;
 }

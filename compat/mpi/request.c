@@ -253,9 +253,11 @@ void weftmpi_request_end(void *object)
 
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    const int error = request->active ? request->error : MPI_SUCCESS;
+    int error = request->active ? request->error : MPI_SUCCESS;
 
     tell(request, status);
+    if (request->way == WEFTMPI_GENERAL && error == MPI_SUCCESS)
+        error = weftmpi_general_end(request);
     if (request->persistent) {
         request->active = false;
         return error;
@@ -302,8 +304,10 @@ API(Request_free, (MPI_Request * handle))
     weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
     if (weftmpi_request_poll(request, 0)) {
+        const int error =
+            request->way == WEFTMPI_GENERAL ? weftmpi_general_end(request) : MPI_SUCCESS;
         weftmpi_leave(request);
-        return MPI_SUCCESS;
+        return error;
     }
     weftmpi_lock();
     request->next = orphans;

@@ -118,7 +118,8 @@ void weftmpi_orphans_end(bool receives);
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
 int weftmpi_general_cancel(struct weftmpi_request *request);
-void weftmpi_general_end(struct weftmpi_request *request);
+/* Once; its error. */
+int weftmpi_general_end(struct weftmpi_request *request);
 bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* ---- point.c --------------------------------------------------------------------------------- */
