@@ -398,7 +398,7 @@ static int queried, freed, cancelled;
 static int query(void *extra, MPI_Status *status)
 {
     queried++;
-    MPI_Status_set_elements(status, MPI_INT, *(int *)extra);
+    MPI_Status_set_elements(status, MPI_INT, abs(*(int *)extra));
     MPI_Status_set_cancelled(status, cancelled);
     status->MPI_SOURCE = 77;
     status->MPI_TAG = 78;
@@ -407,9 +407,8 @@ static int query(void *extra, MPI_Status *status)
 
 static int release(void *extra)
 {
-    (void)extra;
     freed++;
-    return MPI_SUCCESS;
+    return *(int *)extra < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
 static int cancel(void *extra, int complete)
@@ -437,6 +436,11 @@ static void general(void)
     MPI_Get_count(&status, MPI_INT, &count);
     MPI_Test_cancelled(&status, &flag);
     CHECK(count == 3 && flag && status.MPI_SOURCE == 77 && status.MPI_TAG == 78);
+    MPI_Grequest_start(query, release, cancel, &extra, &request);
+    MPI_Grequest_complete(request);
+    extra = -1; /* what the callbacks return is the call's error */
+    FAILS(MPI_ERR_OTHER, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(freed == 2);
 }
 
 /* ---- graphs
@@ -571,6 +575,21 @@ static void persistent(void)
                       &requests[3]);
     MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[4]);
     MPI_Type_free(&pairs); /* the request keeps it */
+    /* Arrays may go, too. */
+    int *counts = memory((size_t)size * sizeof(int)), part = -1;
+    for (int i = 0; i < size; i++)
+        counts[i] = 1;
+    MPI_Request scattered;
+    MPI_Reduce_scatter_init(send, &part, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &scattered);
+    memset(counts, 0xff, (size_t)size * sizeof(int));
+    free(counts);
+    for (int i = 0; i < size; i++)
+        send[i] = rank + i;
+    MPI_Start(&scattered);
+    MPI_Wait(&scattered, MPI_STATUS_IGNORE);
+    CHECK(part == size * (size - 1) / 2 + size * rank);
+    MPI_Request_free(&scattered);
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < 8; i++) {
             in[i] = rank + round;
