@@ -21,11 +21,7 @@
 
 enum { MOST = 16 };
 
-static struct copy {
-    void *object;
-    int file; /* open as long as the object is, whose name it is */
-    int (*main)(int argc, char **argv);
-} copies[MOST];
+static int (*mains[MOST])(int argc, char **argv);
 static atomic_int next;
 
 static void fail(const char *what, const char *why)
@@ -34,12 +30,15 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-/* A file of its own without a name, so that the loader takes it for another object. */
-static struct copy load(const char *path)
+/*
+ * The main of a copy: a file of its own without a name, so that the loader takes it for another
+ * object. It stays loaded, and its file open: what its variables hold is then no leak, and the
+ * next copy has another name.
+ */
+static void load(const char *path, int (**function)(int argc, char **argv))
 {
     char name[64];
     struct stat info;
-    struct copy copy;
     off_t at = 0;
     const int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("mpi", MFD_CLOEXEC);
 
@@ -49,15 +48,13 @@ static struct copy load(const char *path)
         if (sendfile(to, from, &at, (size_t)(info.st_size - at)) <= 0)
             fail(path, "cannot be copied");
     snprintf(name, sizeof(name), "/proc/self/fd/%d", to);
-    copy.object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (copy.object == NULL)
+    void *object = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (object == NULL)
         fail(path, dlerror());
-    *(void **)&copy.main = dlsym(copy.object, "main");
-    if (copy.main == NULL)
+    *(void **)function = dlsym(object, "main");
+    if (*function == NULL)
         fail(path, "it has no main");
     close(from);
-    copy.file = to;
-    return copy;
 }
 
 static int process(void *unused)
@@ -66,20 +63,15 @@ static int process(void *unused)
     char *arguments[] = {name, NULL};
 
     (void)unused;
-    return copies[atomic_fetch_add(&next, 1)].main(1, arguments);
+    return mains[atomic_fetch_add(&next, 1)](1, arguments);
 }
 
 static int run(const char *path, int processes)
 {
     atomic_store(&next, 0);
     for (int i = 0; i < processes; i++)
-        copies[i] = load(path);
-    const int wrong = weft_local_job(processes, process, NULL);
-    for (int i = 0; i < processes; i++) {
-        dlclose(copies[i].object);
-        close(copies[i].file);
-    }
-    return wrong;
+        load(path, &mains[i]);
+    return weft_local_job(processes, process, NULL);
 }
 
 int main(int argc, char **argv)
