@@ -77,9 +77,12 @@ INDEXED(long)
 INDEXED(int)
 INDEXED(short)
 INDEXED(l)
+INDEXED(2f)
+INDEXED(2d)
 
 /* A row for a class of types; columns by operation, of which the first have weft's numbers. */
-enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
+enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC };
+enum { REPLACE = MAXLOC + 1, NO_OP, OPERATIONS }; /* of one-sided communication alone */
 #define NONE       NULL
 #define REAL(t)    [SUM] = sum_##t, [MIN] = min_##t, [MAX] = max_##t, [PROD] = prod_##t
 #define COMPLEX(t) [SUM] = sum_##t, [PROD] = prod_##t
@@ -90,7 +93,8 @@ enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC, OP
 /* By the type's number, 0x200 less. */
 static operate *const table[][OPERATIONS] = {
 #define TYPE(number, name, ctype, ...) [number - 0x200] = {__VA_ARGS__},
-#define PAIR(number, name, t)          [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
+#define PAIR(number, name, t, ...)                                                                 \
+    [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
 #include "types.def"
 };
 _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &&
@@ -100,10 +104,13 @@ _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &
 /* ---- operations ------------------------------------------------------------------------------ */
 
 struct weftmpi_op weftmpi_ops[] = {
-#define OP(handle, column) [handle - 0x20] = {{(MPI_Op)handle, 1}, NULL, column, true}
-    OP(0x21, SUM),  OP(0x22, MIN),  OP(0x23, MAX),    OP(0x24, PROD),
-    OP(0x28, BAND), OP(0x29, BOR),  OP(0x2a, BXOR),   OP(0x30, LAND),
-    OP(0x31, LOR),  OP(0x32, LXOR), OP(0x38, MINLOC), OP(0x39, MAXLOC),
+#define OP(place, column)                                                                          \
+    [place - 0x20] = {.object = {.handle = (MPI_Op)place, .references = 1},                        \
+                      .number = (column),                                                          \
+                      .commutes = true}
+    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
+    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
+    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
 #undef OP
 };
 

@@ -29,10 +29,13 @@ WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const voi
     return NULL;
 }
 
-/* Bytes that a member sends in a column: what decides how the call goes. */
+/*
+ * Bytes that a member sends in a column decide how a call goes. One of two members counts as two:
+ * with more, pieces take a second trip.
+ */
 WEFT_INLINE bool weft_ccl_is_few(const struct weft_ccl_view *view, uint64_t bytes)
 {
-    return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 1) <= view->few;
+    return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 2) <= view->few;
 }
 
 /* How a call's blocks lie: one at the source, or the target, or one for each member. */

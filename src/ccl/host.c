@@ -115,7 +115,8 @@ static weft_status make(weft_ccl *ccl, uint32_t what, const char *name, int root
         return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
                             "%s of %zu elements, type %d, operation %d, root %d, at %p and %p: %s",
                             name, count, (int)type, (int)operation, root, source, target, wrong);
-    const uint32_t columns = weft_ccl_columns(ccl, launch.call.bytes, WEFT_CCL_COLUMNS);
+    const uint64_t others = ccl->view.members > 2 ? (uint64_t)ccl->view.members - 1 : 1;
+    const uint32_t columns = weft_ccl_columns(ccl, launch.call.bytes * others, WEFT_CCL_COLUMNS);
     launch.each = weft_ccl_each(launch.call.bytes, columns);
     return weft_ccl_start(ccl, name, &launch, columns, weft_ccl_is_few(&ccl->view, launch.each),
                           stream);

@@ -174,6 +174,30 @@ weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process,
            .how = WEFT_COMPARE, .type = WEFT_U32);
 }
 
+/* Begins one of a type; what was there comes to `old`. */
+#define UPDATE_BEGIN(name, type, value, expected)                                                  \
+    WEFT_HOST_BEGIN(job, self, name);                                                              \
+    const struct weft_change change = {value, expected, WEFT_COMPARE, type};                       \
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));                                      \
+    WEFT_HOST_TRY(                                                                                 \
+        check_update(job, host_name, win, process, offset, old, sizeof(*old), sizeof(*old)));      \
+    *op = weft_update_begin(self, win, process, offset, &change, old);                             \
+    return weft_host_leave(job, WEFT_OK)
+
+weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                         uint64_t expected, uint64_t desired, uint64_t *old,
+                                         weft_op *op)
+{
+    UPDATE_BEGIN("weft_host_compare_swap_begin", WEFT_U64, desired, expected);
+}
+
+weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
+                                             size_t offset, uint32_t expected, uint32_t desired,
+                                             uint32_t *old, weft_op *op)
+{
+    UPDATE_BEGIN("weft_host_compare_swap_u32_begin", WEFT_U32, desired, expected);
+}
+
 weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_add");

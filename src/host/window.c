@@ -222,6 +222,15 @@ weft_status weft_host_flush(weft_job *job, weft_win win)
     return weft_host_leave(job, WEFT_OK);
 }
 
+weft_status weft_host_ptr(weft_job *job, weft_win win, int process, void **memory)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_ptr");
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "memory", memory));
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, 0, NULL, 0));
+    *memory = weft_ptr(self, win, process);
+    return weft_host_leave(job, WEFT_OK);
+}
+
 weft_status weft_host_fence(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_fence");
