@@ -16,12 +16,11 @@ import math
 import os
 import sys
 import threading
-import time
 
 TYPES = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5, "float16": 6,
          "bfloat16": 7, "uint8": 8}  # calls that only move data take others, too, as bytes
 OPERATIONS = {"sum": 0, "min": 1, "max": 2, "and": 3, "or": 4, "xor": 5, "prod": 6}
-_MISMATCH, _MULTIPLE, _HOST = 11, 1, 0x40000003  # weft_status, weft_thread_level, weft_comm
+_MULTIPLE, _HOST = 1, 0x40000003  # weft_thread_level, weft_comm
 
 _beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libweft.so")  # in a wheel
 _lib = ctypes.CDLL(_beside if os.path.exists(_beside) else "libweft.so")
@@ -41,12 +40,7 @@ class Error(RuntimeError):
 
 def _checked(status, job=None):
     if status != 0:
-        name = _lib.weft_status_name(status).decode()
-        for _ in range(1000):  # when calls differ, the text is there once all processes agree on it
-            text = _lib.weft_error(job).decode()
-            if status != _MISMATCH or text.startswith("WEFT_ERR_"):
-                break
-            time.sleep(0.001)
+        name, text = _lib.weft_status_name(status).decode(), _lib.weft_error(job).decode()
         error = Error(text if text.startswith(name) else f"{name}: {text}")
         error.status = status
         raise error
@@ -243,7 +237,7 @@ class Group:
         self._make("barrier", stream)
 
     def check(self):
-        """Raises what has gone wrong on the device so far. Does not block."""
+        """Raises what has gone wrong on the device so far. Waits for no call."""
         _checked(_lib.weft_ccl_check(self._ccl), self._job)
 
     def close(self):
