@@ -177,16 +177,15 @@ static bool take_step(struct part *p, const struct options *o, int step)
     if (!fill(p, layer, step) || weft_host_barrier(p->job) != WEFT_OK)
         return false;
     const double began = now_us();
-    if (weft_ccl_moe_dispatch(p->moe, p->rows, p->chosen, layer->tokens, p->work.rows, p->counts,
-                              NULL, NULL) != WEFT_OK ||
+    if (weft_ccl_dispatch(p->moe, p->rows, p->chosen, layer->tokens, p->work.rows, p->counts, NULL,
+                          NULL) != WEFT_OK ||
         !passed(p))
         return false;
     const double dispatched = now_us();
     if (!compute(p) || !passed(p) || weft_host_barrier(p->job) != WEFT_OK)
         return false;
     const double computed = now_us();
-    if (weft_ccl_moe_combine(p->moe, p->work.rows, p->weights, WEFT_F32, p->sums, NULL) !=
-            WEFT_OK ||
+    if (weft_ccl_combine(p->moe, p->work.rows, p->weights, WEFT_F32, p->sums, NULL) != WEFT_OK ||
         !passed(p) || weft_ccl_check(p->ccl) != WEFT_OK)
         return false;
     p->dispatch_us[step] = dispatched - began;

@@ -233,8 +233,8 @@ void experts(graphs_place *place)
         const size_t bytes = (size_t)tokens * ROW;
         experts_fill<<<TOKENS, 256, 0, place->stream>>>(x, me);
         line("weft", "dispatch", bytes, graphs_time(place, 0, [&](cudaStream_t stream) {
-                 check(weft_ccl_moe_dispatch(x.moe, x.rows, x.chosen, tokens, x.out, x.counts,
-                                             x.origin, stream),
+                 check(weft_ccl_dispatch(x.moe, x.rows, x.chosen, tokens, x.out, x.counts, x.origin,
+                                         stream),
                        "dispatch");
              }));
         *place->wrong = 0;
@@ -242,7 +242,7 @@ void experts(graphs_place *place)
                                                               place->wrong);
         experts_wrong(place, "dispatch");
         line("weft", "combine", bytes, graphs_time(place, 0, [&](cudaStream_t stream) {
-                 check(weft_ccl_moe_combine(x.moe, x.out, x.weights, WEFT_BF16, x.back, stream),
+                 check(weft_ccl_combine(x.moe, x.out, x.weights, WEFT_BF16, x.back, stream),
                        "combine");
              }));
         experts_check_back<<<tokens, 256, 0, place->stream>>>(x, me, place->wrong);

@@ -165,9 +165,9 @@ WEFT_API weft_status weft_ccl_moe_close(weft_ccl_moe **moe);
  * many rows each own expert has. origin: NULL, or for each row of out member << 24 | token. All in
  * device memory; none overlaps another.
  */
-WEFT_API weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows,
-                                           const int32_t *chosen, int tokens, void *out,
-                                           int32_t *counts, int32_t *origin, void *stream);
+WEFT_API weft_status weft_ccl_dispatch(weft_ccl_moe *moe, const void *rows, const int32_t *chosen,
+                                       int tokens, void *out, int32_t *counts, int32_t *origin,
+                                       void *stream);
 /*
  * Of the latest dispatch: target[t] = the sum over k of weights[t * topk + k] * the row that
  * token t's k-th expert gives. in: rows of back_bytes, where dispatch has put theirs. target: a row
@@ -175,8 +175,8 @@ WEFT_API weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows,
  * rounded, in order of k beginning with +0, and rounded once to the type: the bits depend on
  * neither the number of members nor which has an expert. A token without experts gets zeros.
  */
-WEFT_API weft_status weft_ccl_moe_combine(weft_ccl_moe *moe, const void *in, const float *weights,
-                                          weft_type type, void *target, void *stream);
+WEFT_API weft_status weft_ccl_combine(weft_ccl_moe *moe, const void *in, const float *weights,
+                                      weft_type type, void *target, void *stream);
 
 /* ---- in kernels ------------------------------------------------------------------------------ */
 /*

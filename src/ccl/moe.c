@@ -169,12 +169,11 @@ static uint64_t places(const weft_ccl_moe *moe)
     return (uint64_t)moe->moe.each * (uint64_t)moe->ccl->view.members * moe->moe.tokens;
 }
 
-weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows, const int32_t *chosen,
-                                  int tokens, void *out, int32_t *counts, int32_t *origin,
-                                  void *stream)
+weft_status weft_ccl_dispatch(weft_ccl_moe *moe, const void *rows, const int32_t *chosen,
+                              int tokens, void *out, int32_t *counts, int32_t *origin, void *stream)
 {
     if (moe == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_moe_dispatch: moe is NULL");
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_dispatch: moe is NULL");
     const uint64_t n = (uint32_t)tokens;
     struct weft_ccl_launch launch = {
         .call = weft_ccl_call_of(WEFT_CCL_DISPATCH, rows, out, moe->key, WEFT_U8, WEFT_SUM, 0),
@@ -185,15 +184,15 @@ weft_status weft_ccl_moe_dispatch(weft_ccl_moe *moe, const void *rows, const int
                                  {chosen, n * moe->moe.topk * 4, 4},
                                  {counts, moe->moe.each * 4, 4},
                                  {origin, origin != NULL ? places(moe) * 4 : 0, 4}};
-    return start(moe, "weft_ccl_moe_dispatch", &launch,
+    return start(moe, "weft_ccl_dispatch", &launch,
                  n > moe->moe.tokens ? "that many are not allowed" : NULL, part, stream);
 }
 
-weft_status weft_ccl_moe_combine(weft_ccl_moe *moe, const void *in, const float *weights,
-                                 weft_type type, void *target, void *stream)
+weft_status weft_ccl_combine(weft_ccl_moe *moe, const void *in, const float *weights,
+                             weft_type type, void *target, void *stream)
 {
     if (moe == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_moe_combine: moe is NULL");
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_combine: moe is NULL");
     const bool real = type == WEFT_F32 || type == WEFT_F16 || type == WEFT_BF16;
     struct weft_ccl_launch launch = {.call =
                                          weft_ccl_call_of(WEFT_CCL_COMBINE, in, target, moe->key,
@@ -202,6 +201,6 @@ weft_status weft_ccl_moe_combine(weft_ccl_moe *moe, const void *in, const float 
     const struct part part[5] = {{in, places(moe) * moe->moe.back, 16},
                                  {target, 16, 16}, /* for how many tokens, the device knows */
                                  {weights, 4, 4}};
-    return start(moe, "weft_ccl_moe_combine", &launch,
-                 real ? NULL : "the type is not F32, F16 or BF16", part, stream);
+    return start(moe, "weft_ccl_combine", &launch, real ? NULL : "the type is not F32, F16 or BF16",
+                 part, stream);
 }

@@ -40,9 +40,9 @@ static weft_status find_group(weft_job *job, weft_comm group, struct weft_ccl_vi
 static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
 {
     static const char *const names[WEFT_DEVICE_KERNELS + 1] = {
-        "weft_ccl_words_2",  "weft_ccl_words_4",  "weft_ccl_words_8", "weft_ccl_pieces_2",
-        "weft_ccl_pieces_4", "weft_ccl_pieces_8", "weft_ccl_sizes",   "weft_ccl_pairs",
-        "weft_ccl_dispatch", "weft_ccl_combine"};
+        "weft_ccl_words_2",       "weft_ccl_words_4",     "weft_ccl_words_8", "weft_ccl_pieces_2",
+        "weft_ccl_pieces_4",      "weft_ccl_pieces_8",    "weft_ccl_sizes",   "weft_ccl_pairs",
+        "weft_ccl_dispatch_rows", "weft_ccl_combine_rows"};
     struct weft_job *const job = ccl->job;
     struct weft_ccl_view *const view = &ccl->view;
     const struct weft_config *const config = &job->config;

@@ -12,10 +12,9 @@
 static void say_head(uint64_t head, char *text, size_t bytes)
 {
     static const char *const names[] = {
-        "?",        "barrier",        "allreduce",
-        "reduce",   "reduce_scatter", "allgather",
-        "alltoall", "broadcast",      "alltoall_sizes",
-        "exchange", "moe_dispatch",   "moe_combine"}; /* weft_ccl_what */
+        "?",         "barrier",  "allreduce", "reduce",         "reduce_scatter",
+        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange",
+        "dispatch",  "combine"}; /* weft_ccl_what */
     static const char *const types[] = {"I32", "U32", "I64",  "U64", "F32",
                                         "F64", "F16", "BF16", "U8"};
     static const char *const operations[] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};

@@ -259,10 +259,10 @@ static void dispatch(struct run *run, struct mixture *x)
     for (int i = 0; i < 4; i++)
         move(run, (struct memory *[]){&run->rows, &run->chosen, &run->out, &run->counts}[i], true);
     TEST_EQ(env,
-            weft_ccl_moe_dispatch(x->moe, run->rows.device,
-                                  (const int32_t *)(void *)run->chosen.device, x->tokens[run->me],
-                                  run->out.device, (int32_t *)(void *)run->counts.device,
-                                  with_origin ? (int32_t *)(void *)run->origin.device : NULL, NULL),
+            weft_ccl_dispatch(x->moe, run->rows.device, (const int32_t *)(void *)run->chosen.device,
+                              x->tokens[run->me], run->out.device,
+                              (int32_t *)(void *)run->counts.device,
+                              with_origin ? (int32_t *)(void *)run->origin.device : NULL, NULL),
             WEFT_OK);
     pass(run);
     for (int i = 0; i < 3; i++)
@@ -288,9 +288,8 @@ static void combine(struct run *run, struct mixture *x, weft_type type)
     for (int i = 0; i < 3; i++)
         move(run, (struct memory *[]){&run->out, &run->weights, &run->target}[i], true);
     TEST_EQ(env,
-            weft_ccl_moe_combine(x->moe, run->out.device,
-                                 (const float *)(void *)run->weights.device, type,
-                                 run->target.device, NULL),
+            weft_ccl_combine(x->moe, run->out.device, (const float *)(void *)run->weights.device,
+                             type, run->target.device, NULL),
             WEFT_OK);
     pass(run);
     move(run, &run->target, false);

@@ -87,17 +87,14 @@ static int refused_mixture(weft_ccl_moe *moe, char *rows, int32_t *chosen)
     float *const weights = (float *)(void *)chosen;
     int good = 0;
 
-    good += weft_ccl_moe_dispatch(moe, rows + 4, chosen, 1, rows, chosen, NULL, NULL) ==
-            WEFT_ERR_ARGUMENT;
     good +=
-        weft_ccl_moe_dispatch(moe, rows, NULL, 1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
-    good +=
-        weft_ccl_moe_dispatch(moe, rows, chosen, 3, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
-    good +=
-        weft_ccl_moe_dispatch(moe, rows, chosen, -1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
-    good += weft_ccl_moe_combine(moe, rows, weights, WEFT_U8, rows, NULL) == WEFT_ERR_ARGUMENT;
-    good += weft_ccl_moe_combine(moe, rows, weights, WEFT_F32, NULL, NULL) == WEFT_ERR_ARGUMENT;
-    good += weft_ccl_moe_combine(NULL, rows, weights, WEFT_F32, rows, NULL) == WEFT_ERR_ARGUMENT;
+        weft_ccl_dispatch(moe, rows + 4, chosen, 1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, NULL, 1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, chosen, 3, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, chosen, -1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(moe, rows, weights, WEFT_U8, rows, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(moe, rows, weights, WEFT_F32, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(NULL, rows, weights, WEFT_F32, rows, NULL) == WEFT_ERR_ARGUMENT;
     return good == 7 ? WEFT_ERR_ARGUMENT : 104;
 }
 
@@ -122,8 +119,8 @@ static int mixture(weft_job *job, weft_ccl *ccl, int process)
         return refused_mixture(moe, rows, chosen);
     if (case_now == MIXTURE_WAITS && process == 1)
         return outcome(job, ccl, WEFT_OK);
-    return outcome(
-        job, ccl, weft_ccl_moe_dispatch(moe, rows, chosen, 2, rows + 256, chosen + 64, NULL, NULL));
+    return outcome(job, ccl,
+                   weft_ccl_dispatch(moe, rows, chosen, 2, rows + 256, chosen + 64, NULL, NULL));
 }
 
 /* What a call has come to: on a GPU it goes on after its return. */
@@ -204,10 +201,10 @@ static const struct {
     [NO_COLUMN] = {WEFT_ERR_ARGUMENT, "weft_column_barrier", "column 7"},
     [REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_allreduce"},
     [NOT_MAPPED] = {WEFT_ERR_UNSUPPORTED, "weft_ccl_open", "does not map"},
-    [MIXTURES_DIFFER] = {WEFT_ERR_MISMATCH, "makes weft_ccl_moe_dispatch of U8 (key", "call 2"},
+    [MIXTURES_DIFFER] = {WEFT_ERR_MISMATCH, "makes weft_ccl_dispatch of U8 (key", "call 2"},
     [MIXTURE_SIZES] = {WEFT_ERR_MISMATCH, "weft_ccl_moe_open", "asks for other numbers"},
-    [MIXTURE_WAITS] = {WEFT_ERR_TIMEOUT, "weft_ccl_moe_dispatch", "for member 1"},
-    [MIXTURE_REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_moe_dispatch"},
+    [MIXTURE_WAITS] = {WEFT_ERR_TIMEOUT, "weft_ccl_dispatch", "for member 1"},
+    [MIXTURE_REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_dispatch"},
 };
 
 int main(int argc, char **argv)

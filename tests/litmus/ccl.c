@@ -73,7 +73,7 @@ static int mix(weft_ccl_moe *moe, int call, int me)
 
     for (int i = 0; i < tokens * ROW; i++)
         rows[i] = row_element(call, me, i / ROW, i % ROW);
-    if (weft_ccl_moe_dispatch(moe, rows, chosen, tokens, out, &count, NULL, NULL) != WEFT_OK)
+    if (weft_ccl_dispatch(moe, rows, chosen, tokens, out, &count, NULL, NULL) != WEFT_OK)
         return 1;
     wrong += count != 2 * tokens;
     for (int i = 0; i < 2 * tokens * ROW; i++) {
@@ -83,7 +83,7 @@ static int mix(weft_ccl_moe *moe, int call, int me)
     }
     if (call % 2 == 0) /* else the next dispatch follows this one */
         return wrong;
-    if (weft_ccl_moe_combine(moe, out, weights, WEFT_F32, sum, NULL) != WEFT_OK)
+    if (weft_ccl_combine(moe, out, weights, WEFT_F32, sum, NULL) != WEFT_OK)
         return 1;
     for (int i = 0; i < tokens * ROW; i++)
         wrong += sum[i] != 6 * row_element(call, me, i / ROW, i % ROW);

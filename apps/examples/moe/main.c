@@ -29,11 +29,11 @@ static int mix(weft_job *job)
         row[i] = (float)(10 * me + i);
     if (weft_ccl_open(job, WEFT_COMM_HOST, 0, &ccl) != WEFT_OK ||
         weft_ccl_moe_open(ccl, &desc, &moe) != WEFT_OK ||
-        weft_ccl_moe_dispatch(moe, row, chosen, 1, out, &count, NULL, NULL) != WEFT_OK)
+        weft_ccl_dispatch(moe, row, chosen, 1, out, &count, NULL, NULL) != WEFT_OK)
         return 1;
     for (int i = 0; i < count * FLOATS; i++) /* the expert */
         out[i] *= (float)(me + 1);
-    if (weft_ccl_moe_combine(moe, out, weights, WEFT_F32, sum, NULL) != WEFT_OK ||
+    if (weft_ccl_combine(moe, out, weights, WEFT_F32, sum, NULL) != WEFT_OK ||
         weft_ccl_moe_close(&moe) != WEFT_OK || weft_ccl_close(&ccl) != WEFT_OK)
         return 1;
     const float all = n > 1 ? 0.5f * (float)(me + 1) + 0.25f * (float)((me + 1) % n + 1) : 0.5f;
