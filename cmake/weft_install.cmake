@@ -5,7 +5,7 @@
 # removes it.
 function(weft_installed glob)
   install(CODE "file(GLOB_RECURSE made \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${glob}\")
-list(TRANSFORM made REPLACE \"^.*\${CMAKE_INSTALL_PREFIX}/\" \"\${CMAKE_INSTALL_PREFIX}/\")
+string(REPLACE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\" \"\${CMAKE_INSTALL_PREFIX}/\" made \"\${made}\")
 list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${made})")
 endfunction()
 include(CMakePackageConfigHelpers)
