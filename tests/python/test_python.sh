@@ -13,6 +13,7 @@ HOME=$(mktemp -d) && export HOME
 trap 'rm -rf "$HOME"' EXIT
 cd "$HOME" || exit 1
 export WEFT_DEVICE=cpu OMP_NUM_THREADS=1
+unset PYTHONUNBUFFERED # with it print() writes a line and its end apart, and the lines of two processes mix
 failures=0
 fail() {
     echo "FAILED: $*"
