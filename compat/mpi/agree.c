@@ -22,8 +22,7 @@ struct weftmpi_agreement {
     struct weftmpi_agreement *behind;   /* the next on this communicator */
     struct weftmpi_agreement *next;     /* of all */
     struct weftmpi_comm *parent, *comm; /* comm: once it is over; may be NULL */
-    struct weftmpi_group *group;        /* NULL: this process gets no communicator */
-    struct weftmpi_topology *topology;
+    struct weftmpi_making making;       /* its group NULL: this process gets no communicator */
     struct weftmpi_errhandler *errhandler;
     struct weftmpi_attribute *attributes;
     MPI_Comm *made;
@@ -73,9 +72,9 @@ static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
     if (parent->agree_team == NULL) {
         status =
             weft_message_group_take(weftmpi.job, (uint32_t)parent->number * WEFTMPI_GROUPS + 2,
-                                    parent->group->processes, parent->size, &parent->agreements);
+                                    parent->all->processes, parent->all->size, &parent->agreements);
         if (status == WEFT_OK)
-            status = weft_team_open(weftmpi.job, parent->agreements, parent->size, parent->rank,
+            status = weft_team_open(weftmpi.job, parent->agreements, parent->all->size, parent->own,
                                     parent->name, NULL, &parent->agree_team);
     }
     if (status == WEFT_OK)
@@ -90,47 +89,75 @@ static weft_status begin_offer(struct weftmpi_agreement *agreement)
     agreement->voting = false;
     for (int i = 0; i < WORDS; i++)
         agreement->words[i] =
-            agreement->group == NULL ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+            agreement->making.group == NULL ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
     return begin(agreement, WORDS);
 }
 
-/* Tries one of the numbers that are free everywhere; others at every attempt. */
-static weft_status begin_vote(struct weftmpi_agreement *agreement)
+/* One of the numbers of a block that are free everywhere, another at every attempt; -1: none. */
+static int pick(const uint64_t words[], unsigned parent, unsigned attempt, unsigned block)
 {
-    const unsigned start = agreement->attempt == 0 ? 0
-                                                   : (unsigned)agreement->parent->number * 37 +
-                                                         agreement->attempt * 101;
+    const unsigned start = attempt == 0 ? 0 : parent * 37 + attempt * 101;
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const unsigned bit = (start + i) % BLOCK;
-        if ((agreement->words[bit / 64] >> bit % 64 & 1) == 0)
-            continue;
-        agreement->number = (int)(agreement->block * BLOCK + bit);
-        agreement->words[0] = agreement->group == NULL || take(agreement->number);
-        if (agreement->words[0] == 0)
-            agreement->number = -1;
-        agreement->voting = true;
-        return begin(agreement, 1);
+        if ((words[bit / 64] >> bit % 64 & 1) != 0)
+            return (int)(block * BLOCK + bit);
     }
-    agreement->block++;
-    return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+    return -1;
+}
+
+static weft_status begin_vote(struct weftmpi_agreement *agreement)
+{
+    const int number = pick(agreement->words, (unsigned)agreement->parent->number,
+                            agreement->attempt, agreement->block);
+
+    if (number < 0) {
+        agreement->block++;
+        return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+    }
+    agreement->number = number;
+    agreement->words[0] = agreement->making.group == NULL || take(number);
+    if (agreement->words[0] == 0)
+        agreement->number = -1;
+    agreement->voting = true;
+    return begin(agreement, 1);
+}
+
+/* The references of what the communicator was to be made of. */
+static void drop_making(struct weftmpi_making *making)
+{
+    weftmpi_leave(making->group);
+    weftmpi_leave(making->remote);
+    weftmpi_leave(making->topology);
+    weftmpi_leave(making->info);
+    *making = (struct weftmpi_making){.group = NULL};
+}
+
+/* Of that number. NULL: no memory. Takes the references. */
+static struct weftmpi_comm *make_comm(struct weftmpi_making *making, int number)
+{
+    struct weftmpi_comm *comm = weftmpi_comm_make(making->group, making->remote, number);
+
+    if (comm == NULL)
+        return NULL;
+    comm->topology = making->topology;
+    comm->object.info = making->info;
+    *making = (struct weftmpi_making){.group = NULL};
+    return comm;
 }
 
 /* The number is everybody's: the communicator. */
 static weft_status make(struct weftmpi_agreement *agreement)
 {
-    if (agreement->group == NULL)
+    if (agreement->making.group == NULL)
         return WEFT_OK;
-    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number);
+    struct weftmpi_comm *comm = make_comm(&agreement->making, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
     agreement->comm = comm;
-    agreement->group = NULL;
-    comm->errhandler = agreement->errhandler;
+    comm->object.errhandler = agreement->errhandler;
     agreement->errhandler = NULL;
-    comm->topology = agreement->topology;
-    agreement->topology = NULL;
-    comm->attributes = agreement->attributes;
+    comm->object.attributes = agreement->attributes;
     return WEFT_OK;
 }
 
@@ -140,7 +167,7 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
         agreement->over = true;
         return make(agreement);
     }
-    if (agreement->group != NULL && agreement->number >= 0)
+    if (agreement->making.group != NULL && agreement->number >= 0)
         weftmpi_number_give(agreement->number);
     agreement->attempt++;
     return begin_offer(agreement);
@@ -157,8 +184,7 @@ static void leave(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_agreement **at = &agreements;
 
-    weftmpi_leave(agreement->group);
-    weftmpi_leave(agreement->topology);
+    drop_making(&agreement->making);
     weftmpi_leave(agreement->errhandler);
     while (*at != agreement)
         at = &(*at)->next;
@@ -203,7 +229,7 @@ static int tell(struct weftmpi_agreement *agreement)
 {
     TRY(weftmpi_failed(agreement->parent, agreement->call, agreement->status));
     if (agreement->error != MPI_SUCCESS) { /* of copies, which only those with a group make */
-        weftmpi_attributes_delete(agreement->comm);
+        weftmpi_attributes_delete(agreement->call, &agreement->comm->object);
         weftmpi_leave(agreement->comm);
     } else if (agreement->comm != NULL) {
         *agreement->made = agreement->comm->object.handle;
@@ -230,27 +256,24 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 }
 
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
-                  MPI_Comm *made)
+                  struct weftmpi_making making, MPI_Comm *made)
 {
     struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     if (agreement == NULL) {
-        weftmpi_leave(group);
-        weftmpi_leave(topology);
+        drop_making(&making);
         return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
     }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
-                                            .group = group,
-                                            .topology = topology,
-                                            .errhandler = weftmpi_errhandler_of(parent),
+                                            .making = making,
+                                            .errhandler = weftmpi_errhandler_of(&parent->object),
                                             .made = made,
                                             .call = call,
                                             .number = -1};
-    if (copies)
-        agreement->error = weftmpi_attributes_copy(call, parent, &agreement->attributes);
+    if (making.copies)
+        agreement->error = weftmpi_attributes_copy(call, &parent->object, &agreement->attributes);
     request->state = agreement;
     LOCKED;
     struct weftmpi_agreement **last = &parent->agreeing;
@@ -264,11 +287,106 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     return MPI_SUCCESS;
 }
 
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
-                      struct weftmpi_topology *topology, MPI_Comm *made)
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                      MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, group, false, topology, made);
+    const int error = weftmpi_agree(&request, call, parent, making, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+}
+
+/* ---- apart: those of a group alone, in messages over the whole job -----------------------------
+ */
+
+static weft_comm channel; /* messages of WORLD's fourth group */
+
+int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
+                    bool receives, void *data, size_t bytes)
+{
+    struct weftmpi_request request = {0};
+
+    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
+    const weft_status status =
+        receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
+                 : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
+    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
+                                MPI_STATUS_IGNORE);
+}
+
+/* All get what is in all their words: the first collects, and tells. */
+static int and_apart(const char *call, struct weftmpi_comm *parent, const struct weftmpi_group *all,
+                     int tag, uint64_t words[], size_t count)
+{
+    const bool first = all->processes[0] == weft_numbers_of(weftmpi.job)->process;
+    const size_t bytes = count * sizeof(words[0]);
+    uint64_t theirs[WORDS];
+
+    if (!first)
+        TRY(weftmpi_message(call, parent, channel, all->processes[0], tag, false, words, bytes));
+    for (int i = 1; first && i < all->size; i++) {
+        TRY(weftmpi_message(call, parent, channel, all->processes[i], tag, true, theirs, bytes));
+        both(&and_words, theirs, words, count);
+    }
+    for (int i = 1; first && i < all->size; i++)
+        TRY(weftmpi_message(call, parent, channel, all->processes[i], tag, false, words, bytes));
+    return first
+               ? MPI_SUCCESS
+               : weftmpi_message(call, parent, channel, all->processes[0], tag, true, words, bytes);
+}
+
+/* A number that all of them have taken. */
+static int number_apart(const char *call, struct weftmpi_comm *parent,
+                        const struct weftmpi_group *all, unsigned context, int tag, int *number)
+{
+    uint64_t words[WORDS];
+    unsigned attempt = 0, block = 0;
+
+    while (block < NUMBERS / BLOCK) {
+        weftmpi_lock();
+        for (int i = 0; i < WORDS; i++)
+            words[i] = ~used[block * WORDS + i];
+        weftmpi_unlock();
+        TRY(and_apart(call, parent, all, tag, words, WORDS));
+        *number = pick(words, context, attempt++, block);
+        if (*number < 0) {
+            block++;
+            continue;
+        }
+        const bool taken = take(*number);
+        words[0] = taken;
+        TRY(and_apart(call, parent, all, tag, words, 1));
+        if (words[0] != 0)
+            return MPI_SUCCESS;
+        if (taken)
+            weftmpi_number_give(*number);
+    }
+    return weftmpi_failed(parent, call, WEFT_ERR_LIMIT);
+}
+
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                        int context, int tag, MPI_Comm *made)
+{
+    struct weftmpi_group *all = weftmpi_group_both(making.group, making.remote);
+    struct weftmpi_comm *comm;
+    int number, error = all == NULL ? weftmpi_no_memory(parent, call) : MPI_SUCCESS;
+
+    /* Of several at once, those on one communicator are told apart by the program's tags. */
+    if (error == MPI_SUCCESS)
+        error = number_apart(call, parent, all, (unsigned)context, context << 17 | (tag & 0x1ffff),
+                             &number);
+    weftmpi_leave(all);
+    if (error == MPI_SUCCESS && (comm = make_comm(&making, number)) == NULL)
+        error = weftmpi_no_memory(parent, call);
+    drop_making(&making);
+    if (error != MPI_SUCCESS)
+        return error;
+    comm->object.errhandler = weftmpi_errhandler_of(&parent->object);
+    *made = comm->object.handle;
+    return MPI_SUCCESS;
+}
+
+weft_status weftmpi_channel_open(const struct weftmpi_group *world)
+{
+    return weft_message_group_take(weftmpi.job, 3, world->processes, world->size, &channel);
 }

@@ -59,8 +59,9 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
             memcpy(one->data, row, bytes);
         *one = (struct buffered){buffered, WEFT_MESSAGE_NONE, whole};
         error = weftmpi_request_failed(
-            request, weft_host_send_begin(weftmpi.job, request->comm->messages, request->peer,
-                                          request->tag, one->data, bytes, &one->op));
+            request, weft_host_send_begin(weftmpi.job, request->comm->messages,
+                                          request->comm->base + request->peer, request->tag,
+                                          one->data, bytes, &one->op));
         buffered = one;
         attached_used += whole;
     }

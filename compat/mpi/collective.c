@@ -38,10 +38,6 @@ static int broadcast(struct weftmpi_request *request, const char *call, void *bu
     return TEAM(broadcast, root, row, elements.bytes);
 }
 
-BOTH(Barrier, Ibarrier, barrier(&begun, __func__, comm), MPI_Comm comm)
-BOTH(Bcast, Ibcast, broadcast(&begun, __func__, buffer, count, type, root, comm), void *buffer,
-     int count, MPI_Datatype type, int root, MPI_Comm comm)
-
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
@@ -218,17 +214,164 @@ static int alltoall(struct weftmpi_request *request, const char *call, struct we
     return TEAM(alltoall, from, row, bytes);
 }
 
-BOTH(Gather, Igather, gather(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Gatherv, Igatherv, gather(&begun, __func__, LIKE(send), UNLIKE(receive), root, comm), SEND,
-     RECEIVES, int root, MPI_Comm comm)
-BOTH(Scatter, Iscatter, scatter(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Scatterv, Iscatterv, scatter(&begun, __func__, UNLIKE(send), LIKE(receive), root, comm), SENDS,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Allgather, Iallgather, allgather(&begun, __func__, LIKE(send), LIKE(receive), comm), SEND,
-     RECEIVE, MPI_Comm comm)
-BOTH(Allgatherv, Iallgatherv, allgather(&begun, __func__, LIKE(send), UNLIKE(receive), comm), SEND,
-     RECEIVES, MPI_Comm comm)
-BOTH(Alltoall, Ialltoall, alltoall(&begun, __func__, LIKE(send), LIKE(receive), comm), SEND,
-     RECEIVE, MPI_Comm comm)
+/* ---- what programs call ---------------------------------------------------------------------- */
+
+int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(given->call, given->comm, &comm));
+    return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
+}
+
+/* How many pieces a side has whose arrays are significant here. */
+static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_comm *comm,
+                        bool sends)
+{
+    const bool root = given->root == (comm->remote != NULL ? MPI_ROOT : comm->rank);
+
+    if ((given->kind == WEFT_TEAM_GATHER_SIZES || given->kind == WEFT_TEAM_SCATTER_SIZES) && !root)
+        return 0;
+    if (given->near && comm->topology != NULL)
+        return (size_t)(sends ? comm->topology->outdegree : comm->topology->indegree);
+    return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
+}
+
+/* Copies an array of a side behind others. */
+static void *keep(char **at, const void *array, size_t bytes)
+{
+    void *const copy = *at;
+
+    if (array == NULL || bytes == 0)
+        return NULL;
+    *at += bytes;
+    return memcpy(copy, array, bytes);
+}
+
+/* A side's arrays are in memory of its own from now on: that memory; NULL: there is none. */
+static void *keep_arrays(struct weftmpi_side *side, size_t n)
+{
+    const size_t each = 3 * sizeof(int) + sizeof(MPI_Aint) + sizeof(MPI_Datatype);
+    char *const memory = malloc(n * each + 1), *at = memory;
+
+    if (memory == NULL)
+        return NULL;
+    side->handles = keep(&at, side->handles, n * sizeof(*side->handles));
+    side->addresses = keep(&at, side->addresses, n * sizeof(*side->addresses));
+    side->counts = keep(&at, side->counts, n * sizeof(int));
+    side->displs = keep(&at, side->displs, n * sizeof(int));
+    side->bytes = keep(&at, side->bytes, n * sizeof(int));
+    return memory;
+}
+
+/* On a communicator of its own, since members may start several in any order. */
+int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
+{
+    struct weftmpi_request request = {.persistent = true};
+    struct weftmpi_comm *comm;
+    MPI_Comm own;
+
+    TRY(weftmpi_place_in(given->call, handle));
+    TRY(weftmpi_comm_in(given->call, given->comm, &comm));
+    TRY(weftmpi_agree_now(given->call, comm,
+                          (struct weftmpi_making){.group = weftmpi_hold(comm->group),
+                                                  .remote = weftmpi_hold(comm->remote),
+                                                  .topology = weftmpi_hold(comm->topology)},
+                          &own));
+    TRY(weftmpi_open(&request, given->call, own));
+    request.given = malloc(sizeof(*given));
+    if (request.given == NULL)
+        return weftmpi_no_memory(comm, given->call);
+    *request.given = *given;
+    request.given->comm = own;
+    request.given->parent = weftmpi_hold(comm);
+    request.given->arrays[0] = keep_arrays(&request.given->send, pieces_of(given, comm, true));
+    request.given->arrays[1] = keep_arrays(&request.given->receive, pieces_of(given, comm, false));
+    if (request.given->arrays[0] == NULL || request.given->arrays[1] == NULL)
+        return weftmpi_no_memory(comm, given->call);
+    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
+    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
+    weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
+    return weftmpi_request_keep(&request, MPI_SUCCESS, handle);
+}
+
+void weftmpi_given_handler(const struct weftmpi_given *given)
+{
+    struct weftmpi_comm *own = weftmpi_find(WEFTMPI_COMM, given->comm);
+
+    LOCKED;
+    weftmpi_leave(own->object.errhandler);
+    own->object.errhandler = weftmpi_errhandler_of(&given->parent->object);
+}
+
+void weftmpi_given_end(struct weftmpi_given *given)
+{
+    weftmpi_leave(weftmpi_find(WEFTMPI_COMM, given->comm));
+    weftmpi_leave(given->parent);
+    free(given->arrays[0]);
+    free(given->arrays[1]);
+    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
+    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
+    weftmpi_leave(weftmpi_find(WEFTMPI_OP, given->op));
+    free(given);
+}
+
+static int begin_barrier(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return barrier(request, g->call, g->comm);
+}
+
+static int begin_broadcast(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return broadcast(request, g->call, g->receive.base, g->receive.count, g->receive.handle,
+                     g->root, g->comm);
+}
+
+static int begin_gather(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return gather(request, g->call, g->send, g->receive, g->root, g->comm);
+}
+
+static int begin_scatter(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return scatter(request, g->call, g->send, g->receive, g->root, g->comm);
+}
+
+static int begin_allgather(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return allgather(request, g->call, g->send, g->receive, g->comm);
+}
+
+static int begin_alltoall(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return alltoall(request, g->call, g->send, g->receive, g->comm);
+}
+
+COLLECTIVE(Barrier, Ibarrier, begin_barrier, (.kind = WEFT_TEAM_BARRIER), MPI_Comm comm)
+COLLECTIVE(Bcast, Ibcast, begin_broadcast,
+           (.kind = WEFT_TEAM_BROADCAST,
+            .receive = {.base = buffer, .count = count, .handle = type}, .root = root),
+           void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+COLLECTIVE(Gather, Igather, begin_gather,
+           (.kind = WEFT_TEAM_GATHER, .send = LIKE(send), .receive = LIKE(receive), .root = root),
+           SEND, RECEIVE, int root, MPI_Comm comm)
+COLLECTIVE(Gatherv, Igatherv, begin_gather,
+           (.kind = WEFT_TEAM_GATHER_SIZES, .send = LIKE(send), .receive = UNLIKE(receive),
+            .root = root),
+           SEND, RECEIVES, int root, MPI_Comm comm)
+COLLECTIVE(Scatter, Iscatter, begin_scatter,
+           (.kind = WEFT_TEAM_SCATTER, .send = LIKE(send), .receive = LIKE(receive), .root = root),
+           SEND, RECEIVE, int root, MPI_Comm comm)
+COLLECTIVE(Scatterv, Iscatterv, begin_scatter,
+           (.kind = WEFT_TEAM_SCATTER_SIZES, .send = UNLIKE(send), .receive = LIKE(receive),
+            .root = root),
+           SENDS, RECEIVE, int root, MPI_Comm comm)
+COLLECTIVE(Allgather, Iallgather, begin_allgather,
+           (.kind = WEFT_TEAM_ALLGATHER, .send = LIKE(send), .receive = LIKE(receive)), SEND,
+           RECEIVE, MPI_Comm comm)
+COLLECTIVE(Allgatherv, Iallgatherv, begin_allgather,
+           (.kind = WEFT_TEAM_ALLGATHER_SIZES, .send = LIKE(send), .receive = UNLIKE(receive)),
+           SEND, RECEIVES, MPI_Comm comm)
+COLLECTIVE(Alltoall, Ialltoall, begin_alltoall,
+           (.kind = WEFT_TEAM_ALLTOALL, .send = LIKE(send), .receive = LIKE(receive)), SEND,
+           RECEIVE, MPI_Comm comm)

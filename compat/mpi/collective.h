@@ -37,6 +37,44 @@ struct weftmpi_side {
                            .handle = side##_type,                                                  \
                            .unlike = true})
 
+/* The arguments of a collective. */
+struct weftmpi_given {
+    int (*begin)(struct weftmpi_request *request, const struct weftmpi_given *given);
+    const char *call;
+    MPI_Comm comm;
+    struct weftmpi_comm *parent; /* of a persistent one: the program's, whose errors they are */
+    enum weft_team_kind kind;
+    struct weftmpi_side send, receive; /* of a broadcast and a reduction: receive has the type */
+    int root;
+    MPI_Op op;
+    bool near;       /* between neighbours */
+    void *arrays[2]; /* of a persistent one: the sides' arrays, which the program may free */
+};
+/* Begins it, by its function or, on an intercommunicator, by inter.c's. */
+int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given);
+int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given);
+/* The persistent form; and what it holds is let go. */
+int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle);
+void weftmpi_given_end(struct weftmpi_given *given);
+/* Errors from now on are raised as the program's communicator says now. */
+void weftmpi_given_handler(const struct weftmpi_given *given);
+
+/*
+ * Defines the three forms of a collective that `function` begins: blocking, non-blocking and
+ * persistent. fields: of struct weftmpi_given, in parentheses.
+ */
+#define GIVEN_FIELDS(...) __VA_ARGS__
+#define GIVEN_OF(function, fields)                                                                 \
+    (&(struct weftmpi_given){                                                                      \
+        .begin = (function), .call = __func__, .comm = comm, GIVEN_FIELDS fields})
+#define COLLECTIVE(name, iname, function, fields, ...)                                             \
+    BOTH(name, iname, weftmpi_begin(&begun, GIVEN_OF(function, fields)), __VA_ARGS__)              \
+    API(name##_init, (__VA_ARGS__, MPI_Info info, MPI_Request * request))                          \
+    {                                                                                              \
+        (void)info;                                                                                \
+        return weftmpi_prepare(GIVEN_OF(function, fields), request);                               \
+    }
+
 /* Checks and finds piece i of a side. */
 int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
                   struct weftmpi_elements *piece);

@@ -72,24 +72,29 @@ static int exchange(struct weftmpi_request *request, const char *call, MPI_Comm 
     ((struct weftmpi_side){                                                                        \
         .base = (void *)side, .count = side##_count, .handle = side##_type, .same = true})
 
-BOTH(Alltoallv, Ialltoallv, exchange(&begun, __func__, comm, false, UNLIKE(send), UNLIKE(receive)),
-     SENDS, RECEIVES, MPI_Comm comm)
-BOTH(Alltoallw, Ialltoallw,
-     exchange(&begun, __func__, comm, false, UNLIKE_W(send, bytes), UNLIKE_W(receive, bytes)),
-     SENDS_W(int), RECEIVES_W(int), MPI_Comm comm)
-BOTH(Neighbor_allgather, Ineighbor_allgather,
-     exchange(&begun, __func__, comm, true, FIRST(send), LIKE(receive)), SEND, RECEIVE,
-     MPI_Comm comm)
-BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
-     exchange(&begun, __func__, comm, true, FIRST(send), UNLIKE(receive)), SEND, RECEIVES,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoall, Ineighbor_alltoall,
-     exchange(&begun, __func__, comm, true, LIKE(send), LIKE(receive)), SEND, RECEIVE,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
-     exchange(&begun, __func__, comm, true, UNLIKE(send), UNLIKE(receive)), SENDS, RECEIVES,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoallw, Ineighbor_alltoallw,
-     exchange(&begun, __func__, comm, true, UNLIKE_W(send, addresses),
-              UNLIKE_W(receive, addresses)),
-     SENDS_W(MPI_Aint), RECEIVES_W(MPI_Aint), MPI_Comm comm)
+static int begin_exchange(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return exchange(request, g->call, g->comm, g->near, g->send, g->receive);
+}
+
+#define ALL(send_side, receive_side)                                                               \
+    (.kind = WEFT_TEAM_ALLTOALL_SIZES, .send = send_side, .receive = receive_side)
+#define NEAR(send_side, receive_side)                                                              \
+    (.kind = WEFT_TEAM_EXCHANGE, .near = true, .send = send_side, .receive = receive_side)
+
+COLLECTIVE(Alltoallv, Ialltoallv, begin_exchange, ALL(UNLIKE(send), UNLIKE(receive)), SENDS,
+           RECEIVES, MPI_Comm comm)
+COLLECTIVE(Alltoallw, Ialltoallw, begin_exchange,
+           ALL(UNLIKE_W(send, bytes), UNLIKE_W(receive, bytes)), SENDS_W(int), RECEIVES_W(int),
+           MPI_Comm comm)
+COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, begin_exchange,
+           NEAR(FIRST(send), LIKE(receive)), SEND, RECEIVE, MPI_Comm comm)
+COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, begin_exchange,
+           NEAR(FIRST(send), UNLIKE(receive)), SEND, RECEIVES, MPI_Comm comm)
+COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, begin_exchange, NEAR(LIKE(send), LIKE(receive)),
+           SEND, RECEIVE, MPI_Comm comm)
+COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, begin_exchange,
+           NEAR(UNLIKE(send), UNLIKE(receive)), SENDS, RECEIVES, MPI_Comm comm)
+COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, begin_exchange,
+           NEAR(UNLIKE_W(send, addresses), UNLIKE_W(receive, addresses)), SENDS_W(MPI_Aint),
+           RECEIVES_W(MPI_Aint), MPI_Comm comm)

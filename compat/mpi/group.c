@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weftmpi_group weftmpi_groups[] = {{.object = {MPI_GROUP_EMPTY, 1}}};
+struct weftmpi_group weftmpi_groups[] = {{.object = {.handle = MPI_GROUP_EMPTY, .references = 1}}};
 
 struct weftmpi_group *weftmpi_group_make(int size)
 {
@@ -43,14 +43,20 @@ static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle
     return MPI_SUCCESS;
 }
 
+/* One of an object's, which the program frees by itself. */
+int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_Group *handle)
+{
+    struct weftmpi_group *copy = weftmpi_group_make(group->size);
+
+    if (copy != NULL)
+        memcpy(copy->processes, group->processes, (size_t)group->size * sizeof(copy->processes[0]));
+    return give(call, copy, handle);
+}
+
 API(Comm_group, (MPI_Comm handle, MPI_Group *group))
 {
     COMM_IN(comm, handle);
-    struct weftmpi_group *copy = weftmpi_group_make(comm->size);
-    if (copy != NULL)
-        memcpy(copy->processes, comm->group->processes,
-               (size_t)comm->size * sizeof(copy->processes[0]));
-    return give(__func__, copy, group);
+    return weftmpi_group_give(__func__, comm->group, group);
 }
 
 ASK(Group_size, GROUP_IN, MPI_Group, of->size)

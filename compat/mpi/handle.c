@@ -33,12 +33,19 @@ static const struct {
     [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
                          STANDARD(0x180, weftmpi_requests)},
     [WEFTMPI_MESSAGE] = {.text = "no message, or it was received", .error_class = MPI_ERR_REQUEST},
+    [WEFTMPI_WIN] = {.text = "no window, or it was freed",
+                     .error_class = MPI_ERR_WIN,
+                     .end = weftmpi_win_end},
     [WEFTMPI_TOPOLOGY] = {.text = "no topology", .error_class = MPI_ERR_TOPOLOGY},
 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-enum { CHUNK = 1024, CHUNKS = 1 << 16 };
+enum {
+    CHUNK = 1024,
+    CHUNKS = 1 << 16,
+    FIRST = 0x400 >> 4 /* below it a number of Fortran is one of the standard's */
+};
 
 struct slot {
     struct weftmpi_object *object;
@@ -47,7 +54,7 @@ struct slot {
 };
 
 static struct slot *chunks[CHUNKS];
-static uint32_t slots = 1, free_slots; /* slot 0 is never used */
+static uint32_t slots = FIRST, free_slots;
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 void weftmpi_lock(void)
@@ -147,9 +154,9 @@ void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
     return slot != NULL && slot->object->handle == handle ? slot->object : NULL;
 }
 
-int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind)
+int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind)
 {
-    return weftmpi_fail(comm, call, kinds[kind].error_class, "%s", kinds[kind].text);
+    return weftmpi_fail(on, call, kinds[kind].error_class, "%s", kinds[kind].text);
 }
 
 void *weftmpi_hold(void *object)
@@ -172,5 +179,45 @@ void weftmpi_leave(void *object)
     weftmpi_drop(left->handle);
     if (kinds[kind].end != NULL)
         kinds[kind].end(object);
+    weftmpi_leave(left->errhandler);
+    weftmpi_leave(left->info);
     free(object);
 }
+
+/* ---- Fortran's: of the standard their numbers, else slot and kind ------------------------------
+ */
+
+static MPI_Fint to_fortran(const void *handle)
+{
+    return (MPI_Fint)(uint32_t)(uintptr_t)handle;
+}
+
+/* The handle that is in the slot now; none: one that no call takes. */
+static void *from_fortran(MPI_Fint number)
+{
+    void *const handle = (void *)(uintptr_t)(uint32_t)number;
+    LOCKED;
+    const uint32_t index = (uint32_t)number >> 4;
+
+    if (number <= 0 || number < 0x400 || index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL ||
+        slot_at(index)->object == NULL)
+        return handle;
+    return (void *)((uintptr_t)slot_at(index)->generation << 32 | (uint32_t)number);
+}
+
+#define WEFT_MPI_FUNCTION(name, parameters)
+#define WEFT_MPI_REFUSED(name, parameters)
+#define WEFT_MPI_HANDLE(kind, type)                                                                \
+    extern __typeof__(MPI_##kind##_c2f) PMPI_##kind##_c2f                                          \
+        __attribute__((alias("MPI_" #kind "_c2f")));                                               \
+    extern __typeof__(MPI_##kind##_f2c) PMPI_##kind##_f2c                                          \
+        __attribute__((alias("MPI_" #kind "_f2c")));                                               \
+    __attribute__((weak)) MPI_Fint MPI_##kind##_c2f(type handle)                                   \
+    {                                                                                              \
+        return to_fortran(handle);                                                                 \
+    }                                                                                              \
+    __attribute__((weak)) type MPI_##kind##_f2c(MPI_Fint number)                                   \
+    {                                                                                              \
+        return from_fortran(number);                                                               \
+    }
+#include <mpi_functions.def>

@@ -9,7 +9,7 @@ struct weftmpi_entry {
     char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];
 };
 
-struct weftmpi_info weftmpi_infos[] = {{.object = {MPI_INFO_ENV, 1}}};
+struct weftmpi_info weftmpi_infos[] = {{.object = {.handle = MPI_INFO_ENV, .references = 1}}};
 
 /* The object of a handle, in a function of MPI: declares it. Threads may share it. */
 #define INFO_IN(name, handle)                                                                      \
@@ -29,15 +29,45 @@ static struct weftmpi_entry *look(const struct weftmpi_info *info, const char *k
     return NULL;
 }
 
+struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
+{
+    struct weftmpi_info *copy = weftmpi_make(WEFTMPI_INFO, sizeof(*copy));
+    const int count = info != NULL ? info->count : 0;
+
+    if (copy == NULL || count == 0)
+        return copy;
+    copy->entries = malloc((size_t)count * sizeof(*copy->entries));
+    if (copy->entries == NULL) {
+        weftmpi_leave(copy);
+        return NULL;
+    }
+    memcpy(copy->entries, info->entries, (size_t)count * sizeof(*copy->entries));
+    copy->count = count;
+    return copy;
+}
+
+/* The handle of a new one, or no memory. */
+static int give(const char *call, struct weftmpi_info *made, MPI_Info *handle)
+{
+    if (made == NULL)
+        return weftmpi_no_memory(NULL, call);
+    *handle = made->object.handle;
+    return MPI_SUCCESS;
+}
+
 API(Info_create, (MPI_Info * handle))
 {
     OUT(handle);
-    struct weftmpi_info *info = weftmpi_make(WEFTMPI_INFO, sizeof(*info));
+    return give(__func__, weftmpi_info_copy(NULL), handle);
+}
 
-    if (info == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    *handle = info->object.handle;
-    return MPI_SUCCESS;
+/* Nothing is known of how programs were started. */
+API(Info_create_env, (int argc, char *argv[], MPI_Info *handle))
+{
+    (void)argc;
+    (void)argv;
+    OUT(handle);
+    return give(__func__, weftmpi_info_copy(NULL), handle);
 }
 
 API(Info_set, (MPI_Info handle, const char *key, const char *value))
@@ -120,11 +150,55 @@ API(Info_delete, (MPI_Info handle, const char *key))
 
 API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 {
+    OUT(copy);
     INFO_IN(info, handle);
-    TRY(PMPI_Info_create(copy));
-    for (int i = 0; i < info->count; i++)
-        TRY(PMPI_Info_set(*copy, info->entries[i].key, info->entries[i].value));
+    return give(__func__, weftmpi_info_copy(info), copy);
+}
+
+/* Hints that objects remember, and what those of windows are at first. */
+static const struct {
+    const char *key, *of_windows;
+} hints[] = {
+    {"no_locks", "false"},
+    {"accumulate_ordering", "rar,raw,war,waw"},
+    {"accumulate_ops", "same_op_no_op"},
+    {"same_size", "false"},
+    {"same_disp_unit", "false"},
+    {"alloc_shared_noncontig", "false"},
+    {"mpi_assert_no_any_tag", NULL},
+    {"mpi_assert_no_any_source", NULL},
+    {"mpi_assert_exact_length", NULL},
+    {"mpi_assert_allow_overtaking", NULL},
+};
+
+int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
+                     MPI_Info handle)
+{
+    LOCKED;
+    const struct weftmpi_info *info = weftmpi_find(WEFTMPI_INFO, handle);
+    if (info == NULL && handle != MPI_INFO_NULL)
+        return weftmpi_no_object(object, call, WEFTMPI_INFO);
+    if (object->info == NULL && (object->info = weftmpi_info_copy(NULL)) == NULL)
+        return weftmpi_no_memory(object, call);
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        const char *const key = hints[i].key;
+        const struct weftmpi_entry *given = info != NULL ? look(info, key) : NULL;
+        const char *value = given != NULL ? given->value : NULL;
+        if ((hints[i].of_windows != NULL) != is_window)
+            continue;
+        if (value == NULL && is_window && look(object->info, key) == NULL)
+            value = hints[i].of_windows;
+        if (value != NULL)
+            TRY(PMPI_Info_set(object->info->object.handle, key, value));
+    }
     return MPI_SUCCESS;
+}
+
+int weftmpi_info_get(const char *call, struct weftmpi_object *object, MPI_Info *handle)
+{
+    TRY(weftmpi_place_in(call, handle));
+    LOCKED;
+    return give(call, weftmpi_info_copy(object->info), handle);
 }
 
 API(Info_free, (MPI_Info * handle))

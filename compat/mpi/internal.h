@@ -63,17 +63,22 @@ enum weftmpi_kind {
     WEFTMPI_ERRHANDLER,
     WEFTMPI_REQUEST,
     WEFTMPI_MESSAGE,
-    WEFTMPI_TOPOLOGY
+    WEFTMPI_TOPOLOGY,
+    WEFTMPI_WIN
 };
 
 struct weftmpi_comm;
 struct weftmpi_errhandler;
+struct weftmpi_info;
 struct weftmpi_attribute; /* attribute.c */
 
 /* The begin of every object. */
 struct weftmpi_object {
     void *handle;
-    int references; /* of the standard's, which stay: whether it is there */
+    int references;                        /* of the standard's, which stay: whether it is there */
+    struct weftmpi_errhandler *errhandler; /* of communicators and windows */
+    struct weftmpi_attribute *attributes;  /* of these and of datatypes */
+    struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
 };
 
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
@@ -85,7 +90,7 @@ void weftmpi_leave(void *object);
 void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */
 void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
-int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind);
+int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
 /* The object of a handle, for the function of MPI that is called: declares it. */
 #define OBJECT_IN(name, type, kind, call, handle)                                                  \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
@@ -109,7 +114,8 @@ static inline void weftmpi_unlock_block(const bool *locked)
 
 struct weftmpi_errhandler {
     struct weftmpi_object object;
-    MPI_Comm_errhandler_function *function; /* NULL: one of the standard's */
+    enum weftmpi_kind kind;                 /* of the objects that it is for */
+    MPI_Comm_errhandler_function *function; /* NULL: one of the standard's; or of windows */
 };
 
 struct weftmpi_info {
@@ -127,7 +133,9 @@ struct weftmpi_group {
 /* Does not change, and may be of several communicators. */
 struct weftmpi_topology {
     struct weftmpi_object object;
-    int kind; /* MPI_CART, MPI_DIST_GRAPH */
+    int kind; /* MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH */
+    /* Of a graph that all know: nodes, its index and edges; numbers[] has them last. */
+    int nodes, *index, *edges;
     int ndims, *dims, *periods, *coords;
     /* The neighbours, also of a grid; MPI_PROC_NULL: outside of it. */
     int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
@@ -138,13 +146,15 @@ struct weftmpi_topology {
 struct weftmpi_comm {
     struct weftmpi_object object;
     struct weftmpi_group *group;
+    struct weftmpi_group *all;    /* of its messages: the group; of an intercommunicator both */
+    struct weftmpi_group *remote; /* NULL: no intercommunicator */
     int size, rank;
-    int number; /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
+    int peers;     /* ranks of messages: size, or that of the remote group */
+    int own, base; /* in `all`: this process; and rank 0 of `peers` */
+    int number;    /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
-    struct weftmpi_errhandler *errhandler;
-    struct weftmpi_attribute *attributes;
     struct weftmpi_topology *topology;
     bool unnamed; /* by the program: its name is for texts */
     char name[MPI_MAX_OBJECT_NAME];
@@ -160,7 +170,8 @@ struct weftmpi_run {
 struct weftmpi_pattern {
     int references;
     size_t bytes, elements;
-    size_t count; /* of parts; 0: of a basic type, or empty */
+    const struct weftmpi_type *basic; /* the only basic type in it; NULL: none, or several */
+    size_t count;                     /* of parts; 0: of a basic type, or empty */
     struct weftmpi_part {
         struct weftmpi_pattern *of;
         size_t times;
@@ -178,6 +189,7 @@ struct weftmpi_type {
     struct weftmpi_run *runs;
     size_t runs_count;
     struct weftmpi_pattern *pattern;
+    struct weftmpi_contents *contents; /* what it was made of (contents.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -191,7 +203,7 @@ struct weftmpi_op {
 struct weftmpi_agreement; /* agree.c */
 struct weftmpi_request;   /* request.h */
 
-enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
+enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator; the fourth: of WORLD alone */
 
 /* Elements of a datatype in the program's buffer. */
 struct weftmpi_elements {
@@ -203,25 +215,33 @@ struct weftmpi_elements {
 /* ---- error.c --------------------------------------------------------------------------------- */
 
 /*
- * Raises an error on a communicator (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the text) is
- * said, and ends the job, or its handler is called. Returns the class.
+ * Raises an error on a communicator or window (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the
+ * text) is said, and ends the job, or its handler is called. Returns the class.
  */
-int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
+int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
-int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
-int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
-extern struct weftmpi_errhandler weftmpi_errhandlers[2];
-/* The communicator's, with a reference. */
-struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_comm *comm);
+int weftmpi_failed(void *on, const char *call, weft_status status);
+int weftmpi_no_memory(void *on, const char *call);
+extern struct weftmpi_errhandler weftmpi_errhandlers[3];
+/* The object's, with a reference. */
+struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
+/* The last code that there is. */
+extern int weftmpi_last_code;
+/* What the calls of communicators and windows do, once the object is found. */
+int weftmpi_errhandler_set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
+                           MPI_Errhandler handle);
+int weftmpi_errhandler_call(const char *call, struct weftmpi_object *object, int code);
+int weftmpi_errhandler_make(const char *call, enum weftmpi_kind kind, void (*function)(void),
+                            MPI_Errhandler *handle);
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
 /* The library is open; *comm is the communicator. */
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
-int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
+int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
 /* There is a place for a result. */
@@ -257,8 +277,23 @@ extern struct weftmpi_state {
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
-extern struct weftmpi_type weftmpi_types[0x60]; /* by their number, 0x200 less */
+extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
+/* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
+MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
+size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/*
+ * What a datatype was made of (contents.c): integers one list after the other, addresses, and
+ * datatypes, whose handles it keeps. False: no memory.
+ */
+struct weftmpi_list {
+    const int *at;
+    int count;
+};
+bool weftmpi_remember(struct weftmpi_type *type, int combiner, const struct weftmpi_list lists[],
+                      int lists_count, const MPI_Aint addresses[], int addresses_count,
+                      const MPI_Datatype olds[], int olds_count);
+void weftmpi_forget(struct weftmpi_contents *contents);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
@@ -268,23 +303,33 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
+/* ---- win.c ----------------------------------------------------------------------------------- */
+
+void weftmpi_win_end(void *win);
+const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
+
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
 /* The datatypes of minima and maxima with their places. */
-#define WEFTMPI_PAIR(t, ctype)                                                                     \
+#define WEFTMPI_PAIR(t, ctype, itype)                                                              \
     struct weftmpi_pair_##t {                                                                      \
         ctype value;                                                                               \
-        int index;                                                                                 \
+        itype index;                                                                               \
     };
-WEFTMPI_PAIR(f, float)
-WEFTMPI_PAIR(d, double)
-WEFTMPI_PAIR(l, long double)
-WEFTMPI_PAIR(short, short)
-WEFTMPI_PAIR(int, int)
-WEFTMPI_PAIR(long, long)
+WEFTMPI_PAIR(f, float, int)
+WEFTMPI_PAIR(d, double, int)
+WEFTMPI_PAIR(l, long double, int)
+WEFTMPI_PAIR(short, short, int)
+WEFTMPI_PAIR(int, int, int)
+WEFTMPI_PAIR(long, long, int)
+WEFTMPI_PAIR(2f, float, float)
+WEFTMPI_PAIR(2d, double, double)
 
-extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
+extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
+/* Says what weft calls them, if it does. */
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
@@ -295,31 +340,95 @@ struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no m
 extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
 extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
 void weftmpi_info_end(void *info);
+/* A copy, with a handle of its own. */
+int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_Group *handle);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
+/* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
+struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
+/* Those keys that its kind of object knows. */
+int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
+                     MPI_Info handle);
+int weftmpi_info_get(const char *call, struct weftmpi_object *object, MPI_Info *handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
+int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
                             struct weftmpi_attribute **to);
-int weftmpi_attributes_delete(struct weftmpi_comm *comm);
+int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
+/* What the calls of a kind of object do. */
+int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
+                        void (*erase)(void), int *keyval, void *extra);
+int weftmpi_keyval_free(const char *call, enum weftmpi_kind kind, int *keyval);
+int weftmpi_attribute_set(const char *call, struct weftmpi_object *object, int keyval, void *value);
+int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int keyval, void *value,
+                          int *flag);
+int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, int keyval);
+/* All of them for a kind; IN finds its object. */
+#define ATTRIBUTES(name, KIND, IN, type)                                                           \
+    CALL(name##_create_keyval,                                                                     \
+         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
+          int *keyval, void *extra),                                                               \
+         weftmpi_keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval,  \
+                             extra))                                                               \
+    CALL(name##_free_keyval, (int *keyval), weftmpi_keyval_free(__func__, KIND, keyval))           \
+    API(name##_set_attr, (type handle, int keyval, void *value))                                   \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return weftmpi_attribute_set(__func__, &of->object, keyval, value);                        \
+    }                                                                                              \
+    API(name##_get_attr, (type handle, int keyval, void *value, int *flag))                        \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return weftmpi_attribute_get(__func__, &of->object, keyval, value, flag);                  \
+    }                                                                                              \
+    API(name##_delete_attr, (type handle, int keyval))                                             \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return weftmpi_attribute_delete(__func__, &of->object, keyval);                            \
+    }
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
-/* A communicator of that group and number; takes the group's reference. NULL: no memory. */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number);
-void weftmpi_comm_end(void *comm);
-
 /*
- * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
- * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. copies:
- * with its attributes. topology: its reference is taken; may be NULL.
+ * A communicator of that group and number, or between it and a remote one; takes their references.
+ * NULL: no memory.
+ */
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
+                                       int number);
+void weftmpi_comm_end(void *comm);
+/* Both groups, in an order that both know; b NULL: a. NULL: no memory. */
+struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
+/* Whether a member of its messages is in the remote group. */
+bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
+/* Among all of its messages; blocking. */
+int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
+int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
+                      void *all);
+/* One message, waited for; the errors are the communicator's. */
+int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
+                    bool receives, void *data, size_t bytes);
+
+/* What a communicator is made of. The references are taken. */
+struct weftmpi_making {
+    struct weftmpi_group *group; /* NULL: this process gets none */
+    struct weftmpi_group *remote;
+    struct weftmpi_topology *topology;
+    struct weftmpi_info *info;
+    bool copies; /* with the attributes of the parent */
+};
+/*
+ * Begins to make a communicator: all of `parent` agree on its number, and those with a group get it
+ * at *made when the request is complete; others MPI_COMM_NULL.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
-                  MPI_Comm *made);
-/* The same, and waits; nothing is copied. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
-                      struct weftmpi_topology *topology, MPI_Comm *made);
+                  struct weftmpi_making making, MPI_Comm *made);
+/* The same, and waits. */
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                      MPI_Comm *made);
+/* The same by the members of its groups alone. context: a communicator's number that all know. */
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                        int context, int tag, MPI_Comm *made);
+weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
 /* Moves what does not move by itself, agreements. True: there are any. */

@@ -77,9 +77,12 @@ INDEXED(long)
 INDEXED(int)
 INDEXED(short)
 INDEXED(l)
+INDEXED(2f)
+INDEXED(2d)
 
-/* A row for a class of types; columns by operation. */
-enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
+/* A row for a class of types; columns by operation, of which the first have weft's numbers. */
+enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC };
+enum { REPLACE = MAXLOC + 1, NO_OP, OPERATIONS }; /* of one-sided communication alone */
 #define NONE       NULL
 #define REAL(t)    [SUM] = sum_##t, [MIN] = min_##t, [MAX] = max_##t, [PROD] = prod_##t
 #define COMPLEX(t) [SUM] = sum_##t, [PROD] = prod_##t
@@ -90,20 +93,24 @@ enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OP
 /* By the type's number, 0x200 less. */
 static operate *const table[][OPERATIONS] = {
 #define TYPE(number, name, ctype, ...) [number - 0x200] = {__VA_ARGS__},
-#define PAIR(number, name, t)          [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
+#define PAIR(number, name, t, ...)                                                                 \
+    [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
 #include "types.def"
 };
 _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &&
-                   sizeof(MPI_Aint) == 8,
+                   sizeof(MPI_Aint) == 8 && (int)BAND == WEFT_AND && (int)PROD == WEFT_PROD,
                "the table's rows");
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 struct weftmpi_op weftmpi_ops[] = {
-#define OP(handle, column) [handle - 0x20] = {{(MPI_Op)handle, 1}, NULL, column, true}
-    OP(0x21, SUM),  OP(0x22, MIN),  OP(0x23, MAX),    OP(0x24, PROD),
-    OP(0x28, BAND), OP(0x29, BOR),  OP(0x2a, BXOR),   OP(0x30, LAND),
-    OP(0x31, LOR),  OP(0x32, LXOR), OP(0x38, MINLOC), OP(0x39, MAXLOC),
+#define OP(place, column)                                                                          \
+    [place - 0x20] = {.object = {.handle = (MPI_Op)place, .references = 1},                        \
+                      .number = (column),                                                          \
+                      .commutes = true}
+    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
+    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
+    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
 #undef OP
 };
 
@@ -118,6 +125,20 @@ static operate *row_of(const struct weftmpi_op *op, const struct weftmpi_type *t
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type)
 {
     return op->function != NULL || row_of(op, type) != NULL;
+}
+
+void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
+                  weft_combine *combine)
+{
+    static operate *const sums[] = {
+        [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
+        [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
+    for (int t = 0; type->basic && op->function == NULL && op->number <= PROD && t <= WEFT_U8; t++)
+        if (sums[t] != NULL && table[type - weftmpi_types][SUM] == sums[t]) {
+            combine->known = 1;
+            combine->element = (weft_type)t;
+            combine->function = (weft_operation)op->number;
+        }
 }
 
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,

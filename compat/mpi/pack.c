@@ -90,7 +90,7 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes)
+MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes)
 {
     if (pattern->bytes == 0)
         return 0;
@@ -100,13 +100,28 @@ static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes
         return -1;
     for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
         const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = elements_in(part->of, some);
+        const MPI_Count more = weftmpi_elements_of(part->of, some);
         if (more < 0)
             return -1;
         elements += more;
         bytes -= some;
     }
     return elements;
+}
+
+size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements)
+{
+    if (pattern->elements == 0)
+        return 0;
+    size_t bytes = elements / pattern->elements * pattern->bytes;
+    elements %= pattern->elements;
+    for (const struct weftmpi_part *part = pattern->parts; elements != 0; part++) {
+        const size_t whole = part->of->elements * part->times;
+        const size_t some = elements < whole ? elements : whole;
+        bytes += weftmpi_bytes_of(part->of, some);
+        elements -= some;
+    }
+    return bytes;
 }
 
 int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
@@ -184,7 +199,42 @@ API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
     OUT(count);
     TYPE_IN(type, handle);
-    const MPI_Count elements = elements_in(type->pattern, weftmpi_status_bytes(status));
+    const MPI_Count elements = weftmpi_elements_of(type->pattern, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;
 }
+
+API(Get_elements_x, (const MPI_Status *status, MPI_Datatype handle, MPI_Count *count))
+{
+    OUT(count);
+    TYPE_IN(type, handle);
+    const MPI_Count elements = weftmpi_elements_of(type->pattern, weftmpi_status_bytes(status));
+    *count = elements < 0 ? MPI_UNDEFINED : elements;
+    return MPI_SUCCESS;
+}
+
+API(Status_set_elements_x, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
+{
+    TYPE_IN(type, handle);
+    if (count < 0)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
+    const size_t bytes = weftmpi_bytes_of(type->pattern, (size_t)count);
+    memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
+    return MPI_SUCCESS;
+}
+
+CALL(Get_elements_c, (const MPI_Status *status, MPI_Datatype type, MPI_Count *count),
+     PMPI_Get_elements_x(status, type, count))
+
+API(Get_count_c, (const MPI_Status *status, MPI_Datatype handle, MPI_Count *count))
+{
+    OUT(count);
+    const size_t bytes = weftmpi_status_bytes(status);
+    TYPE_IN(type, handle);
+    const size_t whole = type->size == 0 ? 0 : bytes / type->size;
+    *count = whole * type->size != bytes ? MPI_UNDEFINED : (MPI_Count)whole;
+    return MPI_SUCCESS;
+}
+
+CALL(Status_set_elements, (MPI_Status * status, MPI_Datatype type, int count),
+     PMPI_Status_set_elements_x(status, type, count))

@@ -26,9 +26,9 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
 
 int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any)
 {
-    if ((peer < 0 || peer >= comm->size) && peer != MPI_PROC_NULL &&
+    if ((peer < 0 || peer >= comm->peers) && peer != MPI_PROC_NULL &&
         !(any && peer == MPI_ANY_SOURCE))
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->size,
+        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers,
                             comm->name);
     if (tag < 0 && !(any && tag == MPI_ANY_TAG))
         return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
@@ -37,7 +37,7 @@ int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, in
 
 /* A request of that call, which is not begun yet. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
                 MPI_Comm handle)
 {
     struct weftmpi_comm *comm;
@@ -57,22 +57,24 @@ static int begin_send(struct weftmpi_request *request)
 {
     const size_t bytes = request->elements.bytes;
     const weft_comm comm = request->comm->messages;
+    const int to = request->comm->base + request->peer;
     void *row;
 
     TRY(weftmpi_row(request, &request->elements, WEFTMPI_TAKE, &row));
     if (request->way == WEFTMPI_SEND_BUFFERED)
         return weftmpi_buffered(request, row, bytes);
     return weftmpi_request_failed(
-        request, request->way == WEFTMPI_SEND_SYNCHRONOUS
-                     ? weft_host_send_synchronous_begin(weftmpi.job, comm, request->peer,
-                                                        request->tag, row, bytes, &request->op)
-                     : weft_host_send_begin(weftmpi.job, comm, request->peer, request->tag, row,
-                                            bytes, &request->op));
+        request,
+        request->way == WEFTMPI_SEND_SYNCHRONOUS
+            ? weft_host_send_synchronous_begin(weftmpi.job, comm, to, request->tag, row, bytes,
+                                               &request->op)
+            : weft_host_send_begin(weftmpi.job, comm, to, request->tag, row, bytes, &request->op));
 }
 
 static int begin_receive(struct weftmpi_request *request)
 {
-    const int from = request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->peer;
+    const int from =
+        request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->comm->base + request->peer;
     const int tag = request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag;
     void *row;
 
@@ -94,10 +96,12 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 /* ---- sends and receives ---------------------------------------------------------------------- */
 
 #define GIVEN buffer, count, type, peer, tag, comm
-#define TO    const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
-#define FROM  void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+/* N: the type of counts. */
+#define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call, TO)
+static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+                 TO(MPI_Count))
 {
     TRY(open(request, way, call, GIVEN));
     return weftmpi_point_begin(request);
@@ -105,23 +109,29 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, const ch
 
 /* The persistent form. */
 #define INIT(name, way, ...)                                                                       \
-    API(name##_init, (__VA_ARGS__, MPI_Request * request))                                         \
+    API(name, (__VA_ARGS__, MPI_Request * request))                                                \
     {                                                                                              \
         OUT(request);                                                                              \
         struct weftmpi_request begun = {.persistent = true};                                       \
         TRY(open(&begun, way, __func__, GIVEN));                                                   \
         return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \
     }
-#define SEND_FORMS(name, iname, way)                                                               \
-    BOTH(name, iname, begin(&begun, way, __func__, GIVEN), TO)                                     \
-    INIT(name, way, TO)
+#define SEND_FORMS(name, iname, init, way, N)                                                      \
+    BOTH(name, iname, begin(&begun, way, __func__, GIVEN), TO(N))                                  \
+    INIT(init, way, TO(N))
+#define SENDS(name, iname, way)                                                                    \
+    SEND_FORMS(name, iname, name##_init, way, int)                                                 \
+    SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
+#define RECEIVES(name, iname, init, N)                                                             \
+    BOTH_TOLD(name, iname, begin(&begun, WEFTMPI_RECEIVE, __func__, GIVEN), FROM(N))               \
+    INIT(init, WEFTMPI_RECEIVE, FROM(N))
 
-SEND_FORMS(Send, Isend, WEFTMPI_SEND)
-SEND_FORMS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
-SEND_FORMS(Rsend, Irsend, WEFTMPI_SEND)
-SEND_FORMS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
-BOTH_TOLD(Recv, Irecv, begin(&begun, WEFTMPI_RECEIVE, __func__, GIVEN), FROM)
-INIT(Recv, WEFTMPI_RECEIVE, FROM)
+SENDS(Send, Isend, WEFTMPI_SEND)
+SENDS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
+SENDS(Rsend, Irsend, WEFTMPI_SEND)
+SENDS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
+RECEIVES(Recv, Irecv, Recv_init, int)
+RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     }
     if (matched != NULL)
         matched->comm = comm;
-    from = from == MPI_ANY_SOURCE ? WEFT_ANY : from;
+    from = from == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + from;
     tag = tag == MPI_ANY_TAG ? WEFT_ANY : tag;
     const bool sleeps = there == NULL && !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
     do {
@@ -50,7 +50,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     if (there != NULL)
         *there = found;
     if (found && status != MPI_STATUS_IGNORE)
-        weftmpi_set_status(status, message.from, message.tag, message.bytes);
+        weftmpi_set_status(status, message.from - comm->base, message.tag, message.bytes);
     return weftmpi_failed(comm, call, result);
 }
 

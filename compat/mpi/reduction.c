@@ -47,6 +47,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
         .type = of,
         .operation = op,
     };
+    weftmpi_know(op, of, combination);
     return MPI_SUCCESS;
 }
 
@@ -147,22 +148,40 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
     return TEAM(reduce_scatter, source, target, each, &combination);
 }
 
-#define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+static int begin_reduce(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return reduce(request, g->call, g->send.base, g->receive.base, g->receive.count,
+                  g->receive.handle, g->op, g->root, g->comm);
+}
 
-BOTH(Reduce, Ireduce, reduce(&begun, __func__, send, receive, count, type, op, root, comm),
-     ELEMENTS, int root, MPI_Comm comm)
-BOTH(Allreduce, Iallreduce,
-     everywhere(WEFT_TEAM_ALLREDUCE, &begun, __func__, send, receive, count, type, op, comm),
-     ELEMENTS, MPI_Comm comm)
-BOTH(Scan, Iscan,
-     everywhere(WEFT_TEAM_SCAN, &begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
-     MPI_Comm comm)
-BOTH(Exscan, Iexscan,
-     everywhere(WEFT_TEAM_SCAN_BEFORE, &begun, __func__, send, receive, count, type, op, comm),
-     ELEMENTS, MPI_Comm comm)
-BOTH(Reduce_scatter_block, Ireduce_scatter_block,
-     reduce_scatter(&begun, __func__, send, receive, NULL, count, type, op, comm), ELEMENTS,
-     MPI_Comm comm)
-BOTH(Reduce_scatter, Ireduce_scatter,
-     reduce_scatter(&begun, __func__, send, receive, counts, 0, type, op, comm), const void *send,
-     void *receive, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+static int begin_everywhere(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return everywhere(g->kind, request, g->call, g->send.base, g->receive.base, g->receive.count,
+                      g->receive.handle, g->op, g->comm);
+}
+
+static int begin_reduce_scatter(struct weftmpi_request *request, const struct weftmpi_given *g)
+{
+    return reduce_scatter(request, g->call, g->send.base, g->receive.base, g->receive.counts,
+                          g->receive.count, g->receive.handle, g->op, g->comm);
+}
+
+#define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+#define REDUCED(team_kind, ...)                                                                    \
+    (.kind = WEFT_TEAM_##team_kind, .send.base = (void *)send,                                     \
+     .receive = {.base = receive, .handle = type, __VA_ARGS__}, .op = op)
+
+COLLECTIVE(Reduce, Ireduce, begin_reduce,
+           (.kind = WEFT_TEAM_REDUCE, .send.base = (void *)send,
+            .receive = {.base = receive, .handle = type, .count = count}, .op = op, .root = root),
+           ELEMENTS, int root, MPI_Comm comm)
+COLLECTIVE(Allreduce, Iallreduce, begin_everywhere, REDUCED(ALLREDUCE, .count = count), ELEMENTS,
+           MPI_Comm comm)
+COLLECTIVE(Scan, Iscan, begin_everywhere, REDUCED(SCAN, .count = count), ELEMENTS, MPI_Comm comm)
+COLLECTIVE(Exscan, Iexscan, begin_everywhere, REDUCED(SCAN_BEFORE, .count = count), ELEMENTS,
+           MPI_Comm comm)
+COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, begin_reduce_scatter,
+           REDUCED(REDUCE_SCATTER, .count = count), ELEMENTS, MPI_Comm comm)
+COLLECTIVE(Reduce_scatter, Ireduce_scatter, begin_reduce_scatter,
+           REDUCED(REDUCE_SCATTER, .counts = counts), const void *send, void *receive,
+           const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)

@@ -2,7 +2,7 @@
  * compat/mpi/request.c - requests: an operation under way, what is to be done when it completes,
  * and what then is told. Whoever waits for one drives what only moves when it is driven.
  */
-#include "request.h"
+#include "collective.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
 struct weftmpi_request weftmpi_requests[] = {
-    {.object = {MPI_REQUEST_NULL, 1},
+    {.object = {.handle = MPI_REQUEST_NULL, .references = 1},
      .complete = true,
      .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}},
-    {.object = {WEFTMPI_REQUEST_DONE, 1},
+    {.object = {.handle = WEFTMPI_REQUEST_DONE, .references = 1},
      .active = true,
      .complete = true,
      .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}}};
@@ -106,7 +106,8 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         if (!done)
             return false;
         if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-            weftmpi_set_status(&request->status, message.from, message.tag, message.bytes);
+            weftmpi_set_status(&request->status, message.from - request->comm->base, message.tag,
+                               message.bytes);
             if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
                 request->unpacks->into.bytes = message.bytes;
         } else if (!receives && message.tag == WEFT_ANY) {
@@ -153,10 +154,16 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
         done = poll_collective(request, seconds);
     else if (request->way == WEFTMPI_AGREE)
         done = weftmpi_agree_poll(request, seconds, &request->error);
+    else if (request->way == WEFTMPI_GENERAL)
+        done = weftmpi_general_poll(request, seconds);
+    else if (request->way == WEFTMPI_RMA)
+        done = weftmpi_rma_poll(request, seconds);
     else
         done = poll_point(request, seconds);
     if (!done)
         return false;
+    if (request->finish != NULL)
+        request->finish(request);
     for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
         unpack(what);
     let_go(request);
@@ -233,16 +240,24 @@ void weftmpi_request_end(void *object)
     struct weftmpi_request *request = object;
 
     let_go(request);
-    weftmpi_leave(request->elements.type);
-    weftmpi_leave(request->operation);
+    if (request->way == WEFTMPI_GENERAL)
+        weftmpi_general_end(request);
+    if (request->given != NULL) {
+        weftmpi_given_end(request->given);
+    } else {
+        weftmpi_leave(request->elements.type);
+        weftmpi_leave(request->operation);
+    }
     weftmpi_leave(request->comm);
 }
 
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    const int error = request->active ? request->error : MPI_SUCCESS;
+    int error = request->active ? request->error : MPI_SUCCESS;
 
     tell(request, status);
+    if (request->way == WEFTMPI_GENERAL && error == MPI_SUCCESS)
+        error = weftmpi_general_end(request);
     if (request->persistent) {
         request->active = false;
         return error;
@@ -289,8 +304,10 @@ API(Request_free, (MPI_Request * handle))
     weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
     if (weftmpi_request_poll(request, 0)) {
+        const int error =
+            request->way == WEFTMPI_GENERAL ? weftmpi_general_end(request) : MPI_SUCCESS;
         weftmpi_leave(request);
-        return MPI_SUCCESS;
+        return error;
     }
     weftmpi_lock();
     request->next = orphans;

@@ -11,7 +11,9 @@ enum weftmpi_way {
     WEFTMPI_RECEIVE,
     WEFTMPI_COLLECTIVE,
     WEFTMPI_SENDRECV, /* a receive, and a send behind it */
-    WEFTMPI_AGREE     /* a communicator is made: agree.c */
+    WEFTMPI_AGREE,    /* a communicator is made: agree.c */
+    WEFTMPI_GENERAL,  /* the program's: general.c */
+    WEFTMPI_RMA       /* a put, get or update: rma.c */
 };
 
 /* Memory of a request. */
@@ -35,6 +37,7 @@ struct weftmpi_request {
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
+    weft_op update; /* of RMA */
     const char *call;
     MPI_Status status; /* once it is complete */
     int error;
@@ -42,10 +45,12 @@ struct weftmpi_request {
     struct weftmpi_elements elements;
     int peer, tag;
     struct weftmpi_op *operation;
+    struct weftmpi_given *given; /* of a persistent collective: what it begins with */
     struct weftmpi_unpack *unpacks;
-    struct weftmpi_memory *memory; /* until it is complete */
-    void *state;                   /* agree.c's */
-    struct weftmpi_request *next;  /* among the orphans */
+    void (*finish)(struct weftmpi_request *); /* once it is complete, before these; or NULL */
+    struct weftmpi_memory *memory;            /* until it is complete */
+    void *state;                              /* of its way, and for `finish` */
+    struct weftmpi_request *next;             /* among the orphans */
 };
 
 /* As weftmpi_failed, of a request's call. */
@@ -108,6 +113,14 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
+
+/* ---- general.c, rma.c ------------------------------------------------------------------------ */
+
+bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
+int weftmpi_general_cancel(struct weftmpi_request *request);
+/* Once; its error. */
+int weftmpi_general_end(struct weftmpi_request *request);
+bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* ---- point.c --------------------------------------------------------------------------------- */
 

@@ -63,6 +63,12 @@ WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int 
 WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 
 /*
+ * Where the host program may load and store a process's part of the window itself, as weft_ptr;
+ * NULL: it is not mapped here. Does not block. Errors: WINDOW, RANK.
+ */
+WEFT_API weft_status weft_host_ptr(weft_job *job, weft_win win, int process, void **memory);
+
+/*
  * As weft_fence: for each target by itself, earlier puts are seen before later ones of 4 or 8
  * aligned bytes, also by who polls such a word with acquire loads. Does not block.
  */
@@ -104,6 +110,13 @@ WEFT_API weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int
                                                 uint32_t *old);
 WEFT_API weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset,
                                    uint64_t value);
+/* The two of compare and swap, begun: *old, not NULL, is the call's until it is done LOCAL. */
+WEFT_API weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process,
+                                                  size_t offset, uint64_t expected,
+                                                  uint64_t desired, uint64_t *old, weft_op *op);
+WEFT_API weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
+                                                      size_t offset, uint32_t expected,
+                                                      uint32_t desired, uint32_t *old, weft_op *op);
 WEFT_API weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
                                                 size_t offset, const void *source, size_t count,
                                                 weft_type type, weft_operation operation,

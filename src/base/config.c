@@ -1,4 +1,4 @@
-/* base/config.c - reading the tunables: defaults, environment, command line, tune file. */
+/* base/config.c - reads tunables: defaults, environment, command line, tune file. Any thread. */
 #include "base/config.h"
 
 #include "base/say.h"

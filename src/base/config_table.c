@@ -1,4 +1,4 @@
-/* base/config_table.c - the table of tunables: their values from text, and their words. */
+/* base/config_table.c - tunables: their values from text, and their words. Any thread. */
 #include "base/config.h"
 
 #include "base/plain.h"

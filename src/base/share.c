@@ -1,4 +1,4 @@
-/* base/share.c - anonymous memory files, mapped by other processes through /proc/PID/fd. */
+/* base/share.c - anonymous memory files, mapped by others through /proc/PID/fd. Any thread. */
 #include "base/share.h"
 
 #include "base/file_limit.h"

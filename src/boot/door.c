@@ -31,7 +31,7 @@ static void drop(struct weft_stranger *stranger)
 static void refuse(struct weft_door *door, struct weft_stranger *stranger,
                    enum weft_refusal refusal, const char *text)
 {
-    const struct weft_header header = {0, (uint16_t)refusal, 0, WEFT_OP_REFUSED};
+    const struct weft_header header = {.kind = (uint16_t)refusal, .op = WEFT_OP_REFUSED};
     unsigned char wire[WEFT_HEADER_BYTES];
     char peer[WEFT_SOCKET_NAME];
 

@@ -57,7 +57,8 @@ static void append(struct weft_hub *hub, const struct weft_header *header, const
 
 static void tell(struct weft_hub *hub, enum weft_frame_op op, unsigned kind, int source)
 {
-    append(hub, &(struct weft_header){0, (uint16_t)kind, (uint16_t)source, op}, NULL);
+    append(hub, &(struct weft_header){.kind = (uint16_t)kind, .source = (uint16_t)source, .op = op},
+           NULL);
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static void enroll(struct weft_hub *hub, int process, int fd)
 static enum weft_refusal enter(void *context, int process, int fd)
 {
     struct weft_hub *hub = context;
-    const struct weft_header welcome = {0, 0, 0, WEFT_OP_WELCOME};
+    const struct weft_header welcome = {.op = WEFT_OP_WELCOME};
     unsigned char wire[WEFT_HEADER_BYTES];
 
     if (hub->members[process].came)

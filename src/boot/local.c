@@ -228,8 +228,10 @@ static weft_status local_send(struct weft_control *control, uint16_t kind, const
                               size_t bytes)
 {
     struct local *local = (struct local *)control;
-    const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)control->process,
-                                       WEFT_OP_FRAME};
+    const struct weft_header header = {.bytes = (uint32_t)bytes,
+                                       .kind = kind,
+                                       .source = (uint16_t)control->process,
+                                       .op = WEFT_OP_FRAME};
 
     weft_lock(&local->group->lock);
     const bool appended = weft_history_append(&local->group->history, &header, payload);
@@ -280,7 +282,8 @@ static void local_close(struct weft_control *control, bool orderly)
 {
     struct local *local = (struct local *)control;
     struct weft_local *group = local->group;
-    const struct weft_header lost = {0, WEFT_FRAME_LOST, (uint16_t)control->process, WEFT_OP_FRAME};
+    const struct weft_header lost = {
+        .kind = WEFT_FRAME_LOST, .source = (uint16_t)control->process, .op = WEFT_OP_FRAME};
     bool told = true;
 
     weft_lock(&group->lock);
@@ -297,4 +300,5 @@ static void local_close(struct weft_control *control, bool orderly)
     free(local);
 }
 
-static const struct weft_control_ops local_ops = {local_send, local_next, local_wake, local_close};
+static const struct weft_control_ops local_ops = {
+    .send = local_send, .next = local_next, .wake = local_wake, .close = local_close};

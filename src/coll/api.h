@@ -22,7 +22,7 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
  * compared. */
 WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
 {
-    const struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, members, 0, 0, 0, NULL, 0};
+    const struct weft_coll_from from = {.kind = WEFT_COLL_CELLS, .members = members};
 
     if (c->target != NULL && c->count != 0)
         weft_coll_fold(self, c, &from, c->target, c->count, true);
@@ -121,7 +121,7 @@ WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *so
         return;
     }
     const struct weft_coll_from from = {
-        WEFT_COLL_SOURCES, false, false, c.members, 0, (size_t)c.me * count * c.size, 0, NULL, 0};
+        .kind = WEFT_COLL_SOURCES, .members = c.members, .offset = (size_t)c.me * count * c.size};
     weft_coll_fold(self, &c, &from, c.target, count, true);
     weft_barrier(self, comm);
 }

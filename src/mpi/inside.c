@@ -157,7 +157,7 @@ void weft_mpi_inside_close(struct weft_mpi_handle *comm)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* The first message with that tag, from that process or (-1) any, off the list. Lock held. */
-static struct message *take(struct end *end, int from, int tag)
+static struct message *take_message(struct end *end, int from, int tag)
 {
     for (struct message *m = end->first; m != NULL; m = m->next)
         if (m->tag == tag && (from < 0 || m->from == from)) {
@@ -245,7 +245,7 @@ static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int
     struct end *end = in(comm);
 
     weft_lock(&lock);
-    struct message *message = take(end, -1, tag);
+    struct message *message = take_message(end, -1, tag);
     if (message != NULL) {
         drop(end->matched);
         end->matched = message;
@@ -288,7 +288,7 @@ static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
     if (request->sent != NULL) {
         *done = request->sent->received;
     } else {
-        struct message *message = take(request->end, request->from, request->tag);
+        struct message *message = take_message(request->end, request->from, request->tag);
         *done = message != NULL;
         if (message != NULL)
             error = receive(message, request->buffer, request->room, bytes);

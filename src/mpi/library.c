@@ -1,5 +1,6 @@
 /*
- * mpi/library.c - the MPI of this process: one, from the first job that wants it until exit.
+ * mpi/library.c - the MPI of this process: one, from the first job that wants it until exit. A
+ * thread of its own starts and ends MPI; the process owns the one MPI.
  *
  * An MPI can be initialised once. So it stays when a job is closed, and MPI_Finalize, which waits
  * for all processes, comes at exit: unless the program itself initialised MPI, or communication was

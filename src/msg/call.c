@@ -1,4 +1,4 @@
-/* msg/call.c - see the header. */
+/* msg/call.c - see the header. The program's threads; as a call begins, it takes the lock. */
 #include "msg/call.h"
 
 #include "runtime/space/tables.h"

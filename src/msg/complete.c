@@ -1,11 +1,11 @@
-/* msg/complete.c - operations are tested, waited for and taken back. */
+/* msg/complete.c - operations are tested, waited for and taken back. The program's threads. */
 #include "msg/call.h"
 
 #include <math.h>
 
 /* Of the calls with one operation: the lock is held, *transfer is it; NULL: it is none. */
-static weft_status begin(struct weft_msg_call *call, weft_job *job, const char *name,
-                         const weft_message_op *op, struct weft_transfer **transfer)
+static weft_status begin_call(struct weft_msg_call *call, weft_job *job, const char *name,
+                              const weft_message_op *op, struct weft_transfer **transfer)
 {
     const weft_status status = weft_msg_begin(call, job, name);
 
@@ -25,7 +25,7 @@ static weft_status wait(weft_job *job, const char *name, weft_message_op *op, do
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin(&call, job, name, op, &transfer);
+    weft_status status = begin_call(&call, job, name, op, &transfer);
 
     if (status != WEFT_OK)
         return status;
@@ -66,7 +66,7 @@ static weft_status test(weft_job *job, const char *name, weft_message_op *op, bo
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin(&call, job, name, op, &transfer);
+    weft_status status = begin_call(&call, job, name, op, &transfer);
 
     if (status != WEFT_OK)
         return status;
@@ -103,7 +103,7 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    const weft_status status = begin(&call, job, "weft_host_message_cancel", op, &transfer);
+    const weft_status status = begin_call(&call, job, "weft_host_message_cancel", op, &transfer);
 
     if (status != WEFT_OK)
         return status;

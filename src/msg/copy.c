@@ -8,31 +8,33 @@
 
 enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
 
-weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
+const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device)
 {
-    const struct weft_job *job = call->m->job;
+    enum weft_memory whose = WEFT_MEMORY_HOST;
 
     *device = false;
     if (bytes == 0)
-        return WEFT_OK;
-    if (memory == NULL)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at NULL", bytes);
-    if (job->device_ops->whose == NULL) {
-        if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
-            return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                                   "%zu bytes at %p are memory of a GPU, and this job is on the "
-                                   "CPU device",
-                                   bytes, memory);
-        return WEFT_OK;
-    }
-    const enum weft_memory whose = job->device_ops->whose(job->device, memory);
+        return NULL;
+    if (job->device_ops->whose != NULL)
+        whose = job->device_ops->whose(job->device, memory);
+    else if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
+        return "are memory of a GPU, and this job is on the CPU device";
     *device = whose == WEFT_MEMORY_DEVICE;
-    if (whose == WEFT_MEMORY_OTHER_DEVICE)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                               "%zu bytes at %p are memory of another GPU than that of process %d",
-                               bytes, memory, job->numbers.process);
-    return WEFT_OK;
+    return whose == WEFT_MEMORY_OTHER_DEVICE ? "are memory of another GPU than this process's"
+                                             : NULL;
+}
+
+weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
+                           bool *device)
+{
+    const char *const wrong = weft_msg_whose(call->m->job, memory, bytes, device);
+
+    if (bytes != 0 && memory == NULL)
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at NULL", bytes);
+    return wrong == NULL ? WEFT_OK
+                         : weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at %p %s", bytes,
+                                           memory, wrong);
 }
 
 int weft_host_reaches(const weft_job *job, const void *memory)
@@ -171,6 +173,21 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
     for (size_t at = 0, some; at < bytes && good; at += some) {
         some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
         good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
+    }
+    return good;
+}
+
+bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    struct weft_transfer copy = {
+        .buffer = target, .mapped = source, .peer = m->job->numbers.process, .device = true};
+    bool good = true;
+
+    for (size_t some; copy.moved < bytes && good; copy.moved += some) {
+        some = bytes - copy.moved < 8 * WEFT_MSG_STAGE ? bytes - copy.moved : 8 * WEFT_MSG_STAGE;
+        weft_msg_lock(m); /* which others may have in between */
+        good = weft_msg_copy_mapped(m, &copy, some);
+        weft_msg_unlock(m);
     }
     return good;
 }

@@ -29,9 +29,12 @@ static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int p
     return m->stage + (size_t)part * WEFT_MSG_STAGE;
 }
 
+/* Whether a buffer is memory of the device. NULL, or what its bytes "are" that no message takes. */
+const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
+                           bool *device);
 /*
- * Whether a buffer is memory of the device. Errors, said, and the lock given up: ARGUMENT: it is
- * NULL, or memory of another device, or of a GPU in a job on the CPU device.
+ * The same for a call. Errors, said, and the lock given up: ARGUMENT: it is NULL, or memory of
+ * another device, or of a GPU in a job on the CPU device.
  */
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
                            bool *device);
@@ -49,6 +52,8 @@ bool weft_msg_landed(struct weft_messages *m);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes);
+/* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */
+bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes);
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);

@@ -1,4 +1,4 @@
-/* msg/deliver.c - messages meet receives. */
+/* msg/deliver.c - messages meet receives. Lock held. */
 #include "msg/copy.h"
 
 #include <string.h>

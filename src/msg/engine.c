@@ -1,6 +1,6 @@
 /*
  * msg/engine.c - frames go out and come in: one FIFO for each process that they go to, rounds that
- * look at what has arrived, and who is woken.
+ * look at what has arrived, and who is woken. Lock held, except to wake.
  */
 #include "msg/msg.h"
 

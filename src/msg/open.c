@@ -1,4 +1,5 @@
-/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed. */
+/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed.
+ * Opening and closing thread only. */
 #include "msg/msg.h"
 
 #include "abi/notice.h"
@@ -286,4 +287,5 @@ static void msg_close(struct weft_job *job)
     job->messages = NULL;
 }
 
-const struct weft_module weft_msg_module = {msg_open, msg_meet, msg_leave, msg_close};
+const struct weft_module weft_msg_module = {
+    .open = msg_open, .meet = msg_meet, .leave = msg_leave, .close = msg_close};

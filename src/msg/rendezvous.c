@@ -1,7 +1,7 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
- * sender to send them in pieces.
+ * sender to send them in pieces. Lock held.
  */
 #include "msg/copy.h"
 

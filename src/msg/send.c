@@ -1,4 +1,4 @@
-/* msg/send.c - sends. */
+/* msg/send.c - sends. The program's threads, under the lock of messages. */
 #include "msg/copy.h"
 
 #include <math.h>
@@ -91,8 +91,8 @@ static void send_later(struct weft_msg_call *call, struct weft_transfer *transfe
  * Begins a send. *transfer: NULL: it is complete, but for who must be woken. The lock is held if it
  * returns OK.
  */
-static weft_status begin(struct weft_msg_call *call, struct sending *what,
-                         struct weft_transfer **transfer)
+static weft_status begin_send(struct weft_msg_call *call, struct sending *what,
+                              struct weft_transfer **transfer)
 {
     const weft_status status = weft_msg_place(call, what->source, what->bytes, &what->device);
 
@@ -131,7 +131,7 @@ static weft_status send(weft_job *job, const char *name, weft_comm comm, int to,
     if (status == WEFT_OK && !waits && op == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
     if (status == WEFT_OK)
-        status = begin(&call, &what, &transfer);
+        status = begin_send(&call, &what, &transfer);
     if (status != WEFT_OK)
         return status;
     if (waits && transfer != NULL)
@@ -155,8 +155,10 @@ weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag, const
 weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
                                        const void *source, size_t bytes)
 {
-    return send(job, "weft_host_send_synchronous", comm, to, tag,
-                (struct sending){source, bytes, .waits = true, .synchronous = true}, NULL);
+    return send(
+        job, "weft_host_send_synchronous", comm, to, tag,
+        (struct sending){.source = source, .bytes = bytes, .waits = true, .synchronous = true},
+        NULL);
 }
 
 weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag, const void *source,

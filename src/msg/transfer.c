@@ -1,4 +1,4 @@
-/* msg/transfer.c - see the header. */
+/* msg/transfer.c - see the header. Lock held. */
 #include "msg/transfer.h"
 
 #include <stdlib.h>

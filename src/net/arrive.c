@@ -73,8 +73,8 @@ void *weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key)
 }
 
 /* The region in which all of it lies; NULL: none. Lock held. */
-static struct weft_exposure *find(const struct weft_arrive *arrive, uint64_t key, uint64_t offset,
-                                  size_t bytes)
+static struct weft_exposure *find_exposure(const struct weft_arrive *arrive, uint64_t key,
+                                           uint64_t offset, size_t bytes)
 {
     const uint32_t i = (uint32_t)key;
     const bool inside = i < arrive->count && arrive->list[i].used &&
@@ -98,7 +98,7 @@ weft_status weft_arrive_hold(struct weft_arrive *arrive, int process, uint64_t k
                              size_t bytes, void **address)
 {
     weft_lock(&arrive->lock);
-    struct weft_exposure *region = find(arrive, key, offset, bytes);
+    struct weft_exposure *region = find_exposure(arrive, key, offset, bytes);
     if (region != NULL) {
         *address = region->base + offset;
         region->holders++;
@@ -144,7 +144,7 @@ void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const
 bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region)
 {
     weft_lock(&arrive->lock);
-    const struct weft_exposure *found = find(arrive, key, 0, 0);
+    const struct weft_exposure *found = find_exposure(arrive, key, 0, 0);
     if (found != NULL)
         *region = *found;
     weft_unlock(&arrive->lock);
@@ -257,7 +257,7 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
 
     if (bytes != 0) {
         weft_lock(&arrive->lock);
-        const struct weft_exposure *region = find(arrive, key, offset, bytes);
+        const struct weft_exposure *region = find_exposure(arrive, key, offset, bytes);
         if (region != NULL) {
             arrival.target = region->base + offset;
             later = later && !region->own;

@@ -1,4 +1,5 @@
-/* net/registry.c - the back ends, one line each, and the defaults for what they leave out. */
+/* net/registry.c - the back ends, one line each, and the defaults for what they leave out. Any
+ * thread. */
 #include "net/net.h"
 
 #include <pthread.h>

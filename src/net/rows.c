@@ -1,4 +1,4 @@
-/* rows.c - packing them; see rows.h. */
+/* rows.c - packing them; see rows.h. Pure: any thread. */
 #include "net/rows.h"
 
 #include "order/atomic.h"

@@ -37,10 +37,6 @@
     X(eager_seen, "who takes the notice sees it; pairs with eager_notice")                         \
     X(eager_credit, "lines were read and payloads stored; pairs with eager_space")                 \
     X(eager_space, "a sender overwrites them only then; pairs with eager_credit")                  \
-    X(letter_post, "what landed before a letter, and its payload; pairs with letter_seen")         \
-    X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
-    X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
-    X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
     X(mail_publish, "a frame, its payload, all before it; pairs with mail_poll")                   \
     X(mail_poll, "who reads the frame sees that; pairs with mail_publish")                         \
     X(mail_credit, "frames were read and used; pairs with mail_space")                             \

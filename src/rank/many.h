@@ -195,7 +195,8 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
     weft_join(self);
     for (uint32_t i = 0; i < count; i++) {
         const size_t bytes = items[i].bytes;
-        const struct weft_shape shape = {bytes, 1, bytes, bytes};
+        const struct weft_shape shape = {
+            .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
         if (lands[i] != NULL)
             weft_copy_direct(self, lands[i], items[i].source, &shape);
     }

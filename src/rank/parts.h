@@ -20,8 +20,6 @@
 #include "rank/wait/take_cuda.h"
 #include "rank/wait/wait_cuda.h"
 #endif
-#include "rank/wait/letter_box.h"
-#include "rank/wait/letter.h"
 
 #include "rank/route.h"         /* where a target is, */
 #include "rank/copy.h"          /* moving bytes there, */

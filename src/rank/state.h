@@ -19,7 +19,6 @@
 
 #include "abi/ask.h"
 #include "abi/channel.h"
-#include "abi/letter.h"
 #include "abi/notice.h"
 #include "abi/trace.h"
 #include "abi/window.h"
@@ -198,7 +197,6 @@ enum { WEFT_MEETINGS = 4 };
 enum weft_waits {
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
-    WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
     WEFT_WAITS_BY_NIC,    /* its leader, who looks at the NIC's counts, too */
     WEFT_WAITS_TRACED = 4 /* a flag beside one of these: the wait is recorded */
 };
@@ -215,19 +213,18 @@ struct weft_self {
     struct weft_state *state;
     struct weft_counter *counters; /* this process's */
     struct weft_link *link;
-    struct weft_waiting *waiting;    /* host memory */
-    struct weft_letter_box *letters; /* host memory; NULL: it gets none */
-    unsigned char *exchange;         /* all ranks' memory for collectives (abi/coll.h), or NULL */
-    uint64_t exchange_bytes;         /* and of each */
-    void *shared;                    /* weft_shared; CPU device only */
-    size_t shared_bytes;             /* of weft_shared; CPU device only */
+    struct weft_waiting *waiting; /* host memory */
+    unsigned char *exchange;      /* all ranks' memory for collectives (abi/coll.h), or NULL */
+    uint64_t exchange_bytes;      /* and of each */
+    void *shared;                 /* weft_shared; CPU device only */
+    size_t shared_bytes;          /* of weft_shared; CPU device only */
     uint32_t slot;
     int32_t rank;          /* in the world; -1: the host program */
     int32_t process;       /* of the job */
     uint32_t eager_bytes;  /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes; /* as in weft_state */
     uint32_t stored;       /* whether it ever stored to a process that is told through the host */
-    uint32_t waits;        /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
+    uint32_t waits;        /* on a GPU: weft_waits */
     /* All threads may read the fields above at any time: only `waits` changes in a launch. */
     struct weft_command_producer commands, logs;
     uint32_t batches;    /* begun, and not ended */
@@ -260,8 +257,6 @@ struct weft_self {
     uint32_t deep;       /* how many lines behind the head of that message are read with it */
     uint32_t owes;       /* messages were taken, and no fence has acquired them since */
     uint32_t looks;      /* waits so far; now and then one looks for new channels */
-    uint32_t stamp, letters_taken, letter_flag; /* last door's; letters so far; last letter's */
-    uint32_t patience;                          /* rounds before the next door */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;

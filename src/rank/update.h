@@ -131,7 +131,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t value,
                                            uint64_t expected)
 {
-    const struct weft_change change = {value, expected, how, type};
+    const struct weft_change change = {
+        .value = value, .expected = expected, .how = how, .type = type};
     return change;
 }
 

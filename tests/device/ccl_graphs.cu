@@ -164,6 +164,7 @@ int lose(const place &p)
     CUDA(cudaStreamSynchronize(p.stream)); /* it ends */
     const weft_status status = weft_ccl_check(ccl);
     printf("member %d: the stream has ended: %s\n", weft_ccl_me(ccl), weft_error(job));
+    fflush(stdout);
     return status == WEFT_ERR_PEER_LOST ? 0 : 1;
 }
 

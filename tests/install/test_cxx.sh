@@ -44,6 +44,9 @@ for line in "rank 0 got 3" "rank 1 got 0" "rank 2 got 1" "rank 3 got 2"; do
     grep -q "$line\$" out || fail "docs/global.md: no '$line' in $(cat out)"
 done
 
+# What compilers refuse is the same with sanitizers.
+[ -z "$sanitizers" ] || exit $((failures > 0))
+
 # refused WHAT TEXT COMMAND...: the compiler says the text, for logs that are wrong in this way.
 refused() {
     local what=$1 text=$2

@@ -8,5 +8,6 @@
 int litmus_messages(weft_job *job);
 int litmus_tasks(weft_job *job);
 int litmus_ccl(weft_job *job);
+int litmus_experts(weft_job *job);
 
 #endif

@@ -13,8 +13,10 @@ static matrix times(matrix x, matrix y)
 {
     const unsigned p = 9973;
 
-    return (matrix){(x.a * y.a + x.b * y.c) % p, (x.a * y.b + x.b * y.d) % p,
-                    (x.c * y.a + x.d * y.c) % p, (x.c * y.b + x.d * y.d) % p};
+    return (matrix){.a = (x.a * y.a + x.b * y.c) % p,
+                    .b = (x.a * y.b + x.b * y.d) % p,
+                    .c = (x.c * y.a + x.d * y.c) % p,
+                    .d = (x.c * y.b + x.d * y.d) % p};
 }
 
 static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -31,9 +33,10 @@ static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
 
 static matrix matrix_of(int who, int i)
 {
-    return (matrix){
-        mix((uint32_t)who, (uint32_t)i, 1) % 9973, mix((uint32_t)who, (uint32_t)i, 2) % 9973,
-        mix((uint32_t)who, (uint32_t)i, 3) % 9973, mix((uint32_t)who, (uint32_t)i, 4) % 9973};
+    return (matrix){.a = mix((uint32_t)who, (uint32_t)i, 1) % 9973,
+                    .b = mix((uint32_t)who, (uint32_t)i, 2) % 9973,
+                    .c = mix((uint32_t)who, (uint32_t)i, 3) % 9973,
+                    .d = mix((uint32_t)who, (uint32_t)i, 4) % 9973};
 }
 
 /* Elements i of members first to last, put together. */

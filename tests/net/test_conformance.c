@@ -264,7 +264,11 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "--launched") == 0)
         return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        const struct way plain = {ops->name, "", nothing, true, true, false, false, NULL};
+        const struct way plain = {.table = ops->name,
+                                  .name = "",
+                                  .configure = nothing,
+                                  .threads = true,
+                                  .processes = true};
         bool special = false;
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
             if (strcmp(ways[w].table, ops->name) != 0)

@@ -29,8 +29,9 @@ static uint32_t pick(uint32_t below)
 static void test_ring(uint64_t start)
 {
     unsigned char *memory = malloc(WEFT_RING_BYTES);
-    struct weft_ring_out out = {memory, start, start, start}; /* mirror and ring are one memory */
-    struct weft_ring_in in = {memory, start, start, start};
+    /* Mirror and ring are one memory. */
+    struct weft_ring_out out = {.mirror = memory, .head = start, .put = start, .taken = start};
+    struct weft_ring_in in = {.memory = memory, .head = start, .tail = start, .told = start};
     uint64_t sent = 0, received = 0, place;
     struct weft_record *record;
     uint32_t bytes;
@@ -74,14 +75,14 @@ static void test_ring_limits(void)
         {1, 0, 0, 0, 0, 0},        {1, 0, 0, 40, 0, 0}, {1, 0, 0, 16, UINT32_MAX, 0},
         {1, 0, 0, 16, 0, 1u << 29}};
     unsigned char *memory = calloc(1, WEFT_RING_BYTES);
-    struct weft_ring_out out = {memory, 0, 0, 0};
+    struct weft_ring_out out = {.mirror = memory};
     struct weft_record *record;
 
     while ((record = weft_ring_out_begin(&out, 1, 1, 1000)) != NULL)
         weft_ring_out_end(&out, record);
     MUST(out.head <= WEFT_RING_BYTES && out.head > WEFT_RING_BYTES - 2048);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct weft_ring_in in = {memory, 48, 0, 0};
+        struct weft_ring_in in = {.memory = memory, .head = 48};
         memcpy(memory, &bad[i], sizeof(bad[i]));
         MUST(weft_ring_in_next(&in, &record) == WEFT_ERR_PROTOCOL);
     }

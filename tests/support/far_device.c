@@ -40,27 +40,42 @@ static weft_status give(struct weft_device *d, enum weft_device_stream which,
 static weft_status far_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, bytes, bytes, 1, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = bytes,
+                                   .width = bytes,
+                                   .rows = 1});
 }
 
 static weft_status far_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                               const void *source, size_t pitch, size_t width, size_t rows)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, pitch, width, rows, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = pitch,
+                                   .width = width,
+                                   .rows = rows});
 }
 
 static weft_status far_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                             uint32_t value, size_t words)
 {
-    return give(d, stream,
-                &(struct far_work){FAR_FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+    return give(
+        d, stream,
+        &(struct far_work){
+            .kind = FAR_FILL, .target = (unsigned char *)target, .rows = words, .value = value});
 }
 
 static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                              uint32_t value)
 {
     return give(d, stream,
-                &(struct far_work){FAR_STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+                &(struct far_work){
+                    .kind = FAR_STORE, .target = (unsigned char *)word, .rows = 1, .value = value});
 }
 
 static weft_status far_wait(struct weft_device *d, enum weft_device_stream which)
@@ -333,6 +348,13 @@ static const char *far_no_access(struct weft_device *d, const void *memory, size
     return weft_cpu_device.no_access(d->cpu, memory, bytes);
 }
 
+/* Not used: a launch is done when it returns. */
+static void *far_stream(const struct weft_device *d, enum weft_device_stream stream)
+{
+    (void)d, (void)stream;
+    return NULL;
+}
+
 static const struct weft_device_ops far_ops = {
     .name = "far",
     .runs_beside = true,
@@ -367,6 +389,7 @@ static const struct weft_device_ops far_ops = {
     .load = far_load,
     .unload = far_unload,
     .launch = far_launch,
+    .stream = far_stream,
     .run = far_run,
 };
 

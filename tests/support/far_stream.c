@@ -11,8 +11,10 @@
 
 static void do_work(const struct far_stream *stream, const struct far_work *work)
 {
-    const struct far_copy copy = {stream->which, work->target, work->source,
-                                  work->width * work->rows};
+    const struct far_copy copy = {.stream = stream->which,
+                                  .target = work->target,
+                                  .source = work->source,
+                                  .bytes = work->width * work->rows};
 
     if (work->kind == FAR_COPY && far_watch.ready != NULL)
         far_watch.ready(&copy);
@@ -82,8 +84,10 @@ void far_stream_close(struct far_stream *stream)
 
 weft_status far_stream_give(struct far_stream *stream, const struct far_work *work)
 {
-    const struct far_copy copy = {stream->which, work->target, work->source,
-                                  work->width * work->rows};
+    const struct far_copy copy = {.stream = stream->which,
+                                  .target = work->target,
+                                  .source = work->source,
+                                  .bytes = work->width * work->rows};
 
     if (work->kind == FAR_COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
         return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");

@@ -26,7 +26,7 @@ static void give_later(struct end *end, const struct end_later *later)
 
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
-    give_later(context, &(struct end_later){target, source, bytes, 0, 0});
+    give_later(context, &(struct end_later){.target = target, .source = source, .bytes = bytes});
     return true;
 }
 
@@ -59,7 +59,7 @@ void end_later_notice(struct end *end, const struct weft_arrival *arrival)
 {
     if (arrival->bytes != 0)
         land(end, arrival->target, arrival->source, arrival->bytes);
-    give_later(end, &(struct end_later){NULL, NULL, 0, arrival->process, arrival->notice});
+    give_later(end, &(struct end_later){.process = arrival->process, .notice = arrival->notice});
 }
 
 void end_lands_later(struct end *end)

@@ -258,15 +258,13 @@ static void serve(void)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {option_list,
-                                     take_option,
-                                     "",
-                                     "Lets CUDA programs of other hosts use this host's GPUs.\v"
-                                     "Programs: weft-cuda run -s HOST:PORT --secret-file FILE -- "
-                                     "PROGRAM. See docs/remote.md.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
+    static const struct argp argp = {.options = option_list,
+                                     .parser = take_option,
+                                     .args_doc = "",
+                                     .doc =
+                                         "Lets CUDA programs of other hosts use this host's GPUs.\v"
+                                         "Programs: weft-cuda run -s HOST:PORT --secret-file FILE "
+                                         "-- PROGRAM. See docs/remote.md."};
     struct sigaction action = {.sa_handler = end};
     int devices = 0;
 

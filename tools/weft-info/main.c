@@ -176,14 +176,11 @@ static weft_status print_networks(const struct weft_config *config)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_list,
-        parse,
-        NULL,
-        "Prints the version of weft, its devices and its networks. The exit status is not 0 when a "
-        "WEFT_* variable is wrong, or a device or network that one asks for cannot be opened.",
-        NULL,
-        NULL,
-        NULL};
+        .options = option_list,
+        .parser = parse,
+        .doc = "Prints the version of weft, its devices and its networks. The exit status is not 0 "
+               "when a WEFT_* variable is wrong, or a device or network that one asks for cannot "
+               "be opened."};
     struct options options = {0};
     struct weft_config config;
 

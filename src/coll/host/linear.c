@@ -84,7 +84,7 @@ void weft_linear_exchange(weft_team_op *op, const weft_piece *sends, size_t send
         while (own < sends_count && sends[own].member != me)
             own++;
         if (own == sends_count || sends[own].bytes != receives[i].bytes) {
-            op->failed = WEFT_ERR_MISMATCH;
+            weft_plan_fail(op, WEFT_ERR_MISMATCH, "what this process sends itself differs in size");
             return;
         }
         weft_plan_copy(op, receives[i].data, sends[own++].data, receives[i].bytes);

@@ -3,8 +3,8 @@
  * Gropp (2005) and the implementations after them found for hosts and networks; the number of
  * rounds decides below them, the bytes that move above.
  */
+#include "ccl/ccl.h"
 #include "coll/host/ways.h"
-#include "runtime/job/job.h"
 
 enum {
     BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
@@ -60,11 +60,22 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
     return weft_plan_begin(plan, op);
 }
 
+/* Gives a reduction to the stream, and returns. */
+#define LAUNCH(name, ...)                                                                          \
+    return plan->failed = weft_ccl_##name(                                                         \
+               team->of->ccl, __VA_ARGS__, combine->element, combine->function,                    \
+               team->job->device_ops->stream(team->job->device, WEFT_STREAM_TEAMS)),               \
+           weft_plan_begin(plan, op)
+
 weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
+    const size_t bytes = count * combine->bytes, own = team->me == root ? bytes : 0;
     plan->combine = *combine;
+    if (weft_plan_launches(plan, source, bytes, target, own))
+        LAUNCH(reduce, root, source, target, count);
+    weft_plan_near(plan, &source, bytes, &target, own);
     weft_tree_reduce(plan, root, source, target, count);
     return weft_plan_begin(plan, op);
 }
@@ -73,10 +84,13 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
                                 const weft_combine *combine, weft_team_op **op)
 {
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
+    const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
+    if (weft_plan_launches(plan, source, bytes, target, bytes))
+        LAUNCH(allreduce, source, target, count);
+    weft_plan_near(plan, &source, bytes, &target, bytes);
     if (combine->commutes && count >= (size_t)team->members &&
-        WAY(coll_allreduce, count * combine->bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) ==
-            HALVING)
+        WAY(coll_allreduce, bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) == HALVING)
         weft_halving_allreduce(plan, source, target, count);
     else
         weft_doubling_allreduce(plan, source, target, count);
@@ -111,11 +125,18 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
                                      weft_team_op **op)
 {
     size_t count = 0;
+    bool even = true;
 
     OPEN(plan, team, WEFT_TEAM_REDUCE_SCATTER, combine->check);
     plan->combine = *combine;
-    for (int i = 0; i < team->members; i++)
+    for (int i = 0; i < team->members; i++) {
         count += counts[i];
+        even = even && counts[i] == counts[0];
+    }
+    const size_t own = counts[team->me] * combine->bytes;
+    if (even && weft_plan_launches(plan, source, count * combine->bytes, target, own))
+        LAUNCH(reduce_scatter, source, target, counts[0]);
+    weft_plan_near(plan, &source, count * combine->bytes, &target, own);
     if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
                                                           ? PAIRWISE_REDUCE
                                                           : TREE) == PAIRWISE_REDUCE)
@@ -129,7 +150,9 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
                            size_t count, const weft_combine *combine, weft_team_op **op)
 {
     OPEN(plan, team, before ? WEFT_TEAM_SCAN_BEFORE : WEFT_TEAM_SCAN, combine->check);
+    const size_t bytes = count * combine->bytes;
     plan->combine = *combine;
+    weft_plan_near(plan, &source, bytes, &target, before && team->me == 0 ? 0 : bytes);
     weft_doubling_scan(plan, before, source, target, count);
     return weft_plan_begin(plan, op);
 }
@@ -182,6 +205,7 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
     if (source == NULL)
         source = own;
     if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
+        weft_plan_near(plan, &source, bytes, &target, bytes * (size_t)team->members);
         weft_bruck_allgather(plan, source, bytes, target);
     } else {
         weft_plan_copy(plan, own, source, bytes);
@@ -210,6 +234,8 @@ weft_status weft_team_alltoall(weft_team *team, const void *source, void *target
     const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
                                        : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
                                                                                     : PAIRWISE);
+    const size_t staged = way == BRUCK ? bytes * (size_t)team->members : 0;
+    weft_plan_near(plan, &source, staged, &target, staged);
     if (way == BRUCK)
         weft_bruck_alltoall(plan, source, target, bytes);
     else if (way == ALL_AT_ONCE)

@@ -35,6 +35,8 @@ static weft_status teams_open(struct weft_job *job)
 static void free_team(weft_team *team)
 {
     LIST_REMOVE(team, link);
+    if (team->of->launches == team)
+        team->of->launches = NULL;
     if (team->spare != NULL) {
         free(team->spare->scratch);
         free(team->spare->steps);

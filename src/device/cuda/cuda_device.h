@@ -118,6 +118,7 @@ WEFT_CUDA_OP(run);
 WEFT_CUDA_OP(load);
 WEFT_CUDA_OP(unload);
 WEFT_CUDA_OP(launch);
+WEFT_CUDA_OP(stream);
 
 /*
  * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the

@@ -1,6 +1,6 @@
 /*
  * device/cuda/reach.c - who reaches which memory: pinned host memory, whose an address is, what
- * peers and network devices may do with this GPU's memory.
+ * peers and network devices may do with this GPU's memory. Any task.
  */
 #include "device/cuda/cuda_device.h"
 

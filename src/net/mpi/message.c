@@ -1,4 +1,4 @@
-/* net/mpi/message.c - see the header. */
+/* net/mpi/message.c - see the header. Pure: any thread. */
 #include "net/mpi/message.h"
 
 #include "net/rows.h"

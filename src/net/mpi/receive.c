@@ -1,5 +1,5 @@
 /*
- * net/mpi/receive.c - messages come in, wait for their turn, and take effect.
+ * net/mpi/receive.c - messages come in, wait for their turn, and take effect. Receive thread only.
  *
  * A message is taken off MPI's queue whoever sent it, and waits in the list of its sender; only the
  * first of a list is looked at, until it has taken effect. The list is bounded: nobody sends more

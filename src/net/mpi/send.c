@@ -99,7 +99,7 @@ static weft_status test(struct weft_net *net, struct weft_net_mpi_out *out, bool
 }
 
 /* Looks at some of what MPI has; those that are not done go behind the others. */
-static weft_status look(struct weft_net *net, bool *did)
+static weft_status look_at_sends(struct weft_net *net, bool *did)
 {
     struct weft_net_mpi_out *last = net->posted.last;
 
@@ -139,7 +139,7 @@ weft_status weft_net_mpi_post_turn(struct weft_net *net, bool *did)
     weft_status status = post_all(net, did);
 
     if (status == WEFT_OK)
-        status = look(net, did);
+        status = look_at_sends(net, did);
     return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 
@@ -172,7 +172,8 @@ static void read_part(struct weft_net *net, struct weft_net_mpi_put *put)
 }
 
 /* The next message of the current put. */
-static void make(struct weft_net *net, struct weft_net_mpi_peer *peer, struct weft_net_mpi_out *out)
+static void make_message(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                         struct weft_net_mpi_out *out)
 {
     const struct weft_net_put *put = &peer->current;
     struct weft_net_mpi_put *record =
@@ -226,7 +227,7 @@ static weft_status pump(struct weft_net *net, struct weft_net_mpi_peer *peer, bo
         weft_status status = new_out(net, &out);
         if (status != WEFT_OK || out == NULL)
             return status;
-        make(net, peer, out);
+        make_message(net, peer, out);
         *did = true;
     }
     return WEFT_OK;

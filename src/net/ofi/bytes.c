@@ -1,4 +1,4 @@
-/* net/ofi/bytes.c - see the header. */
+/* net/ofi/bytes.c - see the header. Pure: any thread. */
 #include "net/ofi/bytes.h"
 
 #include "abi/notice.h"

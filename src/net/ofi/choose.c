@@ -1,5 +1,6 @@
 /*
- * net/ofi/choose.c - libfabric loaded, which of its providers to use, and what that can do.
+ * net/ofi/choose.c - libfabric loaded, which of its providers to use, and what that can do. Any
+ * thread.
  *
  * The provider is the first that libfabric lists for plain messages, which all must have: it lists
  * the fastest first. Then that provider is asked for more and more, and what it agrees to is used:

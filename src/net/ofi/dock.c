@@ -1,5 +1,6 @@
 /*
  * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device (README.md).
+ * Under the network's lock; what a sender has written is looked at by the receive task alone.
  *
  * The DOCK is the target's pinned host memory, a QUAY the stretch of it that a sender has, a BERTH
  * the place of a piece there: a header, as a message has one, and the data. It is free again when a

@@ -1,6 +1,6 @@
 /*
  * net/ofi/memory.c - registered memory: this process's own, and what is known of the others'. A key
- * is never used twice, so what was learnt does not become wrong.
+ * is never used twice, so what was learnt does not become wrong. Any thread, lock held.
  */
 #include "net/ofi/inside.h"
 

@@ -1,6 +1,6 @@
 /*
  * net/ofi/message.c - sending messages: puts that cannot be written, and what the two sides tell
- * each other. A message is copied before it is sent, so that the source is free at once.
+ * each other. A message is copied before it is sent, so that the source is free at once. Lock held.
  */
 #include "net/ofi/inside.h"
 

@@ -1,5 +1,6 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
+ * Runs while no service does.
  */
 #include "base/say.h"
 #include "net/ofi/inside.h"

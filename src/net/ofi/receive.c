@@ -168,8 +168,8 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
     return taken->event ? take_event(net, &taken->m, taken) : WEFT_OK;
 }
 
-static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *entry,
-                        struct taken *taken)
+static weft_status take_entry(struct weft_net *net, const struct fi_cq_data_entry *entry,
+                              struct taken *taken)
 {
     *taken = (struct taken){0};
     /* A message may bring such data, too: a stranger's, since no one here sends any so. */
@@ -285,7 +285,7 @@ weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did)
                         net->info->fabric_attr->prov_name, weft_ofi_error(count));
     *did = true;
     for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
-        status = take(net, &entries[i], &batch->taken[i]);
+        status = take_entry(net, &entries[i], &batch->taken[i]);
         if (batch->taken[i].event)
             batch->taken[i].applied = net->peers[batch->taken[i].process].expected;
     }

@@ -1,5 +1,6 @@
 /*
- * net/ofi/send.c - puts and gets: which way each goes (README.md).
+ * net/ofi/send.c - puts and gets: which way each goes (README.md). Runs in the progress task, under
+ * the network's lock.
  *
  * Writes and messages are events of one sequence, so notices keep their order. Data of a write
  * lands by itself: a put whose write could get there before data of an earlier put is messages,

@@ -1,7 +1,8 @@
 /*
  * net/verbs/ack.c - acknowledgements. After each round the receiver writes, for each process that
  * it has received from, how many receives have taken effect, into a word of that process's memory.
- * That costs one request for a round, not for a put, and nobody at the other end.
+ * That costs one request for a round, not for a put, and nobody at the other end. Receive thread,
+ * except opening and closing.
  */
 #include "net/verbs/dc/dc.h"
 

@@ -1,6 +1,6 @@
 /*
  * net/verbs/connect.c - reliable connections, made when the first put to a process is issued, and
- * the datagrams that make them.
+ * the datagrams that make them. Receive thread, except opening and closing.
  *
  * Every process has one datagram queue pair; its number is in the address that all exchange at the
  * start. So there is no second network whose interface would have to be chosen, and what a job
@@ -251,7 +251,7 @@ static weft_status ask(struct weft_net *net, int process)
     return say(net, process, &request);
 }
 
-static weft_status begin(struct weft_net *net, int process)
+static weft_status begin_connection(struct weft_net *net, int process)
 {
     struct weft_verbs_peer *peer = &net->peers[process];
 
@@ -292,7 +292,7 @@ static weft_status look_after(struct weft_net *net, int process, uint64_t now)
     switch (weft_verbs_state_of(peer)) {
     case WEFT_VERBS_WANTED:
         __atomic_sub_fetch(&net->wanted, 1, __ATOMIC_RELAXED);
-        return begin(net, process);
+        return begin_connection(net, process);
     case WEFT_VERBS_CONNECTING:
         if ((double)(now - peer->since_ns) > patience * 1e9) {
             weft_verbs_set_state(peer, WEFT_VERBS_FAILED);

@@ -1,5 +1,6 @@
 /*
- * net/verbs/landed.c - completions and acknowledgements become `sent` and `landed`.
+ * net/verbs/landed.c - completions and acknowledgements become `sent` and `landed`. Progress thread
+ * only.
  *
  * A request that fails breaks its connection for good, and with it the job: what was behind it is
  * lost. The first failure says why; those of the requests behind it say nothing new.

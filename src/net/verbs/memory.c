@@ -1,4 +1,4 @@
-/* net/verbs/memory.c - see the header. */
+/* net/verbs/memory.c - see the header. Any thread registers; slots are the send side's. */
 #include "net/verbs/memory.h"
 
 #include "base/say.h"

@@ -1,5 +1,6 @@
 /*
- * net/verbs/queue.c - a send queue: one doorbell rings for a batch of requests.
+ * net/verbs/queue.c - a send queue: one doorbell rings for a batch of requests. Progress thread
+ * only.
  *
  * Most requests ask for no completion. One at the end of a batch does, if the batch holds something
  * that only a completion tells: a source that was not copied, or the read that fences puts without
@@ -41,7 +42,7 @@ void weft_verbs_queue_close(struct weft_verbs_queue *queue)
     free(queue);
 }
 
-static struct weft_verbs_request *take(struct weft_net *net, struct weft_verbs_queue *queue)
+static struct weft_verbs_request *take_request(struct weft_net *net, struct weft_verbs_queue *queue)
 {
     queue->made++;
     return weft_verbs_batch_at(net, queue, queue->batched++);
@@ -62,7 +63,7 @@ struct weft_verbs_request *weft_verbs_queue_next(struct weft_net *net,
 {
     if (queue->batched >= WEFT_VERBS_BATCH || queue->made - queue->done + BEHIND >= queue->depth)
         return NULL;
-    return take(net, queue);
+    return take_request(net, queue);
 }
 
 /*
@@ -74,7 +75,7 @@ struct weft_verbs_request *weft_verbs_queue_next(struct weft_net *net,
 static void add_fence(struct weft_net *net, struct weft_verbs_queue *queue)
 {
     const struct weft_verbs_address *to = &net->peers[queue->process].address;
-    struct weft_verbs_request *r = take(net, queue);
+    struct weft_verbs_request *r = take_request(net, queue);
 
     weft_verbs_request_read(r, to->words + (uint64_t)net->open.processes * sizeof(uint64_t),
                             to->words_key);
@@ -90,7 +91,7 @@ static void add_marker(struct weft_net *net, struct weft_verbs_queue *queue)
     const struct weft_verbs_message marker = {.kind = WEFT_VERBS_MARKER,
                                               .process = (uint32_t)net->open.process,
                                               .sequence = sender->told};
-    struct weft_verbs_request *r = take(net, queue);
+    struct weft_verbs_request *r = take_request(net, queue);
 
     weft_verbs_request_begin(r, IBV_WR_SEND);
     weft_verbs_request_inline(r, &marker, sizeof(marker), NULL, 0);

@@ -1,4 +1,4 @@
-/* net/verbs/rc.c - queue pairs of reliable connections. */
+/* net/verbs/rc.c - queue pairs of reliable connections. A queue pair has one thread at a time. */
 #include "net/verbs/state.h"
 
 #include "base/say.h"

@@ -1,5 +1,6 @@
 /*
  * net/verbs/receive.c - the receive side: notices and messages, receives to replace those consumed.
+ * Receive thread, except opening and closing.
  *
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A receive is consumed by a put with a notice and by a message, by nothing else. They are
@@ -152,8 +153,8 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct t
     return status;
 }
 
-static weft_status take(struct weft_net *net, const struct ibv_wc *wc,
-                        struct weft_verbs_batch *batch)
+static weft_status take_completion(struct weft_net *net, const struct ibv_wc *wc,
+                                   struct weft_verbs_batch *batch)
 {
     const bool datagram = wc->qp_num == net->address.control;
     struct taken *taken = &batch->taken[batch->count];
@@ -230,7 +231,7 @@ static weft_status receive(struct weft_net *net, int *count, bool *did)
     status = reached(net, wc, *count);
     batch->count = 0;
     for (int i = 0; i < *count && status == WEFT_OK; i++)
-        status = take(net, &wc[i], batch);
+        status = take_completion(net, &wc[i], batch);
     *did |= *count > 0;
     return status == WEFT_OK && batch->count > 0 ? weft_arrive_batch_end(&net->arrive, index)
                                                  : status;

@@ -1,5 +1,6 @@
 /*
- * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table.
+ * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table. Opening
+ * and closing run while no service does.
  */
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"

@@ -1,4 +1,4 @@
-/* net/verbs/wire.c - see the header. */
+/* net/verbs/wire.c - see the header. Pure: any thread. */
 #include "net/verbs/wire.h"
 
 #include <string.h>

@@ -183,7 +183,8 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
                                      size_t offset, const void *source, size_t bytes, int tag,
                                      bool after)
 {
-    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    const struct weft_shape shape = {
+        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
     struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
 
     command.flags |= WEFT_COMMAND_INLINE;

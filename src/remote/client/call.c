@@ -1,4 +1,4 @@
-/* remote/client/call.c - records to sessions, and answers. */
+/* remote/client/call.c - records to sessions, and answers. Any thread. */
 #include "base/say.h"
 #include "remote/client/inside.h"
 
@@ -109,7 +109,8 @@ bool client_take_turns(void)
 }
 
 /* Lock held. NULL: the job has failed. Waits for room. */
-static struct weft_record *begin(int process, enum weft_call call, uint32_t words, uint32_t bytes)
+static struct weft_record *begin_record(int process, enum weft_call call, uint32_t words,
+                                        uint32_t bytes)
 {
     struct weft_ring_out *out = &client.links.link[process].out;
     struct weft_record *record = NULL;
@@ -125,7 +126,7 @@ static struct weft_record *begin(int process, enum weft_call call, uint32_t word
 static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, int lane)
 {
-    struct weft_record *record = begin(device->known.process, call, count, bytes);
+    struct weft_record *record = begin_record(device->known.process, call, count, bytes);
 
     if (record == NULL)
         return CUDA_ERROR_DEVICE_UNAVAILABLE;

@@ -1,4 +1,4 @@
-/* remote/client/client.c - opening and closing, and the table. */
+/* remote/client/client.c - opening and closing, and the table. One thread at a time. */
 #include "remote/client/client.h"
 
 #include "base/fork.h"

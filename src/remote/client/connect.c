@@ -1,4 +1,4 @@
-/* remote/client/connect.c - see the header. */
+/* remote/client/connect.c - see the header. Runs in the thread that opens the client. */
 #include "remote/client/connect.h"
 
 #include "base/say.h"
@@ -14,7 +14,7 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static weft_status add(struct weft_servers *servers, const char *text, size_t bytes)
+static weft_status add_server(struct weft_servers *servers, const char *text, size_t bytes)
 {
     struct weft_root roots[WEFT_ROOTS_MAX];
     char name[WEFT_ROOT_BYTES];
@@ -42,7 +42,7 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
                                          "HOST:PORT,... sets it)");
     while (status == WEFT_OK) {
         const size_t bytes = strcspn(text, ",");
-        status = add(servers, text, bytes);
+        status = add_server(servers, text, bytes);
         if (text[bytes] == 0)
             break;
         text += bytes + 1;

@@ -1,5 +1,5 @@
 /*
- * remote/client/copy.c - which way a copy goes.
+ * remote/client/copy.c - which way a copy goes. Any thread.
  *
  * Short ones between host and the stream's device travel inside records. Within one server its
  * driver copies. All others are copies between processes: the session of the stream closes a gate

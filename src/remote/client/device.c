@@ -1,5 +1,5 @@
 /* remote/client/device.c - devices and contexts: all but the calls here is known since the sessions
- * were opened. */
+ * were opened. Any thread. */
 #include "remote/client/inside.h"
 
 #define CLIENT_KNOWN(field, parameters, ...)                                                       \

@@ -1,5 +1,5 @@
 /* remote/client/host.c - pinned memory of the program, into which sessions may put; what an address
- * is. */
+ * is. Any thread. */
 #include "base/share.h"
 #include "remote/client/inside.h"
 

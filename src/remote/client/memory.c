@@ -1,7 +1,7 @@
 /*
  * remote/client/memory.c - addresses. Each device has a range of its own, which no other device and
  * nothing in this process uses; the session backs it. What is allocated is known here, too, so that
- * a mistake is told at once.
+ * a mistake is told at once. Any thread, lock held.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"

@@ -1,6 +1,6 @@
 /*
  * remote/client/module.c - code: an image goes to a server when one of its kernels or variables is
- * first used there.
+ * first used there. Any thread; loading has a lock of its own.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"

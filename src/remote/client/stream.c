@@ -1,4 +1,4 @@
-/* remote/client/stream.c - streams, events, and the calls whose stubs calls.def describes. */
+/* remote/client/stream.c - streams, events, and the stubs of calls.def. Any thread. */
 #include "remote/client/inside.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 /* Takes a handle into account. False: it belongs elsewhere, or is none. */
-static bool take(struct client_route *route, uint64_t handle, enum weft_argument kind)
+static bool take_route(struct client_route *route, uint64_t handle, enum weft_argument kind)
 {
     const int process = weft_handle_process(handle), number = weft_handle_device(handle);
 
@@ -32,8 +32,9 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD)
         return weft_cuda_refuse("cudaStreamPerThread", "per-thread-default-stream", &said);
-    return weft_is_default(handle) || take(route, handle, WEFT_STREAM) ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_INVALID_HANDLE;
+    return weft_is_default(handle) || take_route(route, handle, WEFT_STREAM)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- calls of calls.def ---------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ static CUresult lead(struct client_route *route, const struct argument *argument
             route->fixed = true;
         }
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        if (arguments[i].kind == WEFT_EVENT && !take(route, arguments[i].word, WEFT_EVENT))
+        if (arguments[i].kind == WEFT_EVENT && !take_route(route, arguments[i].word, WEFT_EVENT))
             result = CUDA_ERROR_INVALID_HANDLE;
     return result;
 }
@@ -127,7 +128,7 @@ CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags
 
     if (result == CUDA_SUCCESS && flags != 0)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && !take(&other, WORD(event), WEFT_EVENT))
+    if (result == CUDA_SUCCESS && !take_route(&other, WORD(event), WEFT_EVENT))
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;

@@ -1,4 +1,4 @@
-/* remote/copy/plan.c - see the header. */
+/* remote/copy/plan.c - see the header. Pure: any thread. */
 #include "remote/copy/plan.h"
 
 #include "base/say.h"

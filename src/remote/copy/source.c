@@ -30,7 +30,7 @@ static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *
 }
 
 /* Where a piece of device memory goes on its way; false: there is no room now. */
-static bool take(struct weft_piece *piece, size_t wanted)
+static bool take_from_piece(struct weft_piece *piece, size_t wanted)
 {
     const struct weft_send *send = &piece->sending->send;
     struct weft_sources *sources = piece->sending->sources;
@@ -88,8 +88,8 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
 }
 
 /* Begins the next piece of a copy, if there is room for it. */
-static weft_status begin(struct weft_sources *sources, struct weft_sending *sending,
-                         struct weft_piece *piece, bool *did)
+static weft_status begin_sending(struct weft_sources *sources, struct weft_sending *sending,
+                                 struct weft_piece *piece, bool *did)
 {
     const struct weft_send *send = &sending->send;
     const uint64_t left = send->bytes - sending->begun;
@@ -100,7 +100,7 @@ static weft_status begin(struct weft_sources *sources, struct weft_sending *send
         piece->bytes = wanted;
         piece->state = WEFT_PIECE_READY;
     } else {
-        if (!take(piece, wanted))
+        if (!take_from_piece(piece, wanted))
             return WEFT_OK;
         if (!sources->fetch(sources->context, send->device, piece->memory,
                             send->from + sending->begun, piece->bytes, &piece->ticket)) {
@@ -166,7 +166,7 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
         struct weft_piece *piece = &sending->pieces[i];
         settle(piece);
         if (piece->state == WEFT_PIECE_FREE && sending->begun < sending->send.bytes)
-            status = begin(sources, sending, piece, did);
+            status = begin_sending(sources, sending, piece, did);
         if (status == WEFT_OK)
             status = advance(sources, piece, did);
         flushes |= piece->state == WEFT_PIECE_PUT;

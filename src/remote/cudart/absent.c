@@ -1,7 +1,7 @@
 /*
  * remote/cudart/absent.c - functions of the runtime that are refused: each returns
  * cudaErrorNotSupported, and says once which it is and where to read why. They take any arguments,
- * so their prototypes are not included here.
+ * so their prototypes are not included here. Any thread.
  */
 #include "remote/table/table.h"
 

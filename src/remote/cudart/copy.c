@@ -1,4 +1,4 @@
-/* remote/cudart/copy.c - copies: plain, of rows, of boxes, to and from symbols, between devices. */
+/* remote/cudart/copy.c - copies: plain, of rows or boxes, by symbols, to peers. Any thread. */
 #include "remote/cudart/inside.h"
 #include "remote/table/known.h"
 
@@ -50,8 +50,12 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     ENTER(driver);
     if (width == 0 || rows == 0)
         return cudaSuccess;
-    const CUDA_MEMCPY2D copy = weft_rows_copy(
-        &(struct weft_rows){(CUdeviceptr)to, to_pitch, (CUdeviceptr)from, from_pitch, width, rows});
+    const CUDA_MEMCPY2D copy = weft_rows_copy(&(struct weft_rows){.to = (CUdeviceptr)to,
+                                                                  .to_pitch = to_pitch,
+                                                                  .from = (CUdeviceptr)from,
+                                                                  .from_pitch = from_pitch,
+                                                                  .width = width,
+                                                                  .rows = rows});
     return cudart_driver_done(driver->copy_rows(&copy, stream));
 }
 

@@ -1,4 +1,4 @@
-/* remote/cudart/device.c - devices, their properties, limits and peers. */
+/* remote/cudart/device.c - devices, their properties, limits and peers. Any thread. */
 #include "remote/cudart/inside.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* remote/cudart/error.c - the last error, versions, and the texts of errors. */
+/* remote/cudart/error.c - the last error, versions, and the texts of errors. Any thread; the last
+ * error is the thread's. */
 #include "remote/cudart/inside.h"
 
 cudaError_t cudaGetLastError(void)

@@ -1,4 +1,5 @@
-/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. */
+/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. Any thread, which owns its
+ * configurations. */
 #include "remote/cudart/inside.h"
 
 #include <string.h>
@@ -22,8 +23,8 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 
     if (thread->configured == CUDART_CONFIGURATIONS)
         return 1;
-    thread->configurations[thread->configured++] =
-        (struct cudart_configuration){grid, block, shared, stream};
+    thread->configurations[thread->configured++] = (struct cudart_configuration){
+        .grid = grid, .block = block, .shared = shared, .stream = stream};
     return 0;
 }
 
@@ -153,8 +154,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static cudaError_t find(const struct weft_cuda_table *driver, const void *function,
-                        CUfunction *found)
+static cudaError_t find_function(const struct weft_cuda_table *driver, const void *function,
+                                 CUfunction *found)
 {
     struct cudart_symbol *kernel = cudart_kernel(function);
 
@@ -182,7 +183,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     if (attributes == NULL)
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
-    cudaError_t error = find(driver, function, &found);
+    cudaError_t error = find_function(driver, function, &found);
     if (error == cudaSuccess)
         memset(attributes, 0, sizeof(*attributes));
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
@@ -202,7 +203,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         if (wrong)                                                                                 \
             return cudart_done(cudaErrorInvalidValue);                                             \
         ENTER(driver);                                                                             \
-        const cudaError_t error = find(driver, function, &found);                                  \
+        const cudaError_t error = find_function(driver, function, &found);                         \
         return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
     }
 

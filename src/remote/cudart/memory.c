@@ -1,4 +1,4 @@
-/* remote/cudart/memory.c - device memory, pinned memory, fills, and what an address is. */
+/* remote/cudart/memory.c - device and pinned memory, fills, what an address is. Any thread. */
 #include "remote/cudart/inside.h"
 
 #include <string.h>

@@ -71,7 +71,8 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 {
 }
 
-static void add(void **library, const void *host, const char *name, bool is_kernel, size_t bytes)
+static void add_symbol(void **library, const void *host, const char *name, bool is_kernel,
+                       size_t bytes)
 {
     struct cudart_symbol *symbol = library != NULL ? calloc(1, sizeof(*symbol)) : NULL;
 
@@ -91,13 +92,13 @@ static void add(void **library, const void *host, const char *name, bool is_kern
 void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *name,
                             int limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid, int *warp)
 {
-    add(handle, host, name, true, 0);
+    add_symbol(handle, host, name, true, 0);
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int ext,
                        size_t bytes, int constant, int global)
 {
-    add(handle, host, name, false, bytes);
+    add_symbol(handle, host, name, false, bytes);
 }
 
 /* Its kernels are refused at their launch, where the program looks for an error; the host has its
@@ -143,7 +144,7 @@ void __cudaUnregisterFatBinary(void **handle)
 /* ---- finding --------------------------------------------------------------------------------- */
 
 /* Lock held. */
-static struct cudart_symbol *find(const void *host, bool is_kernel)
+static struct cudart_symbol *find_symbol(const void *host, bool is_kernel)
 {
     struct cudart_symbol *symbol = *row(host);
 
@@ -155,7 +156,7 @@ static struct cudart_symbol *find(const void *host, bool is_kernel)
 struct cudart_symbol *cudart_kernel(const void *function)
 {
     pthread_mutex_lock(&lock);
-    struct cudart_symbol *found = find(function, true);
+    struct cudart_symbol *found = find_symbol(function, true);
     for (int i = 0; i < TABLE && found == NULL; i++) /* a handle */
         for (struct cudart_symbol *s = symbols[i]; s != NULL && found == NULL; s = s->next)
             found = s == function ? s : NULL;
@@ -214,7 +215,7 @@ cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symb
     size_t size = 0;
 
     pthread_mutex_lock(&lock);
-    const struct cudart_symbol *variable = find(symbol, false);
+    const struct cudart_symbol *variable = find_symbol(symbol, false);
     if (variable != NULL)
         result = load(driver, variable->library);
     if (result == CUDA_SUCCESS)

@@ -1,4 +1,4 @@
-/* remote/cudart/stream.c - streams, events and what the host does in a stream's turn. */
+/* remote/cudart/stream.c - streams, events, host functions in a stream. Any thread. */
 #include "remote/cudart/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* remote/link/open.c - the processes of a remote job meet, choose a network and connect. */
+/* remote/link/open.c - a remote job's processes meet and connect. One thread at a time. */
 #include "abi/notice.h"
 #include "base/say.h"
 #include "remote/link/inside.h"

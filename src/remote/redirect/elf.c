@@ -1,4 +1,4 @@
-/* remote/redirect/elf.c - see the header. */
+/* remote/redirect/elf.c - see the header. Any thread. */
 #include "remote/redirect/elf.h"
 
 #include <elf.h>

@@ -1,6 +1,7 @@
 /*
  * remote/redirect/redirect.c - preloaded by weft-cuda: before a program's own constructors run, the
- * functions of the CUDA runtime that it holds become jumps to those of weft's libcudart.so.13.
+ * functions of the CUDA runtime that it holds become jumps to those of weft's libcudart.so.13. All
+ * of it runs in the loading thread.
  *
  * nvcc links its runtime into programs by default; its functions' addresses stand in the program's
  * .symtab. Text is not writable, so the jumps are written through /proc/self/mem. A program that

@@ -145,7 +145,7 @@ CUresult weft_arena_let(struct weft_arena *arena, int device, bool on)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A place for so many bytes; 0: there is none. */
-static uint64_t find(const struct weft_arena *arena, uint64_t bytes)
+static uint64_t find_room(const struct weft_arena *arena, uint64_t bytes)
 {
     uint64_t at = arena->base;
 
@@ -164,7 +164,7 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
     *over = bytes > arena->share || room > arena->share - arena->used;
     if (bytes == 0 || *over)
         return bytes == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t at = find(arena, room);
+    const uint64_t at = find_room(arena, room);
     if (at == 0 || !weft_ranges_add(&arena->blocks, at, room))
         return CUDA_ERROR_OUT_OF_MEMORY;
     arena->used += room;

@@ -1,4 +1,4 @@
-/* remote/session/device.c - what a device is, waiting for it, its streams and events. */
+/* remote/session/device.c - a device, its streams and events. Session's thread only. */
 #include "base/say.h"
 #include "remote/session/inside.h"
 

@@ -1,6 +1,6 @@
 /*
  * remote/session/execute.c - from a record to a call of the driver, or of the session's own, as
- * calls.def describes it.
+ * calls.def describes it. Session's thread only.
  */
 #include "base/say.h"
 #include "remote/session/inside.h"

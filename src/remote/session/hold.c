@@ -1,4 +1,4 @@
-/* remote/session/hold.c - see inside.h. */
+/* remote/session/hold.c - see inside.h. Session's thread only. */
 #include "remote/session/inside.h"
 
 #include <stdlib.h>

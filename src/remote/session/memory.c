@@ -1,5 +1,5 @@
 /* remote/session/memory.c - a program's device memory: allocations, fills, copies inside records.
- */
+ * Session's thread only. */
 #include "base/say.h"
 #include "remote/session/inside.h"
 
@@ -167,10 +167,20 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
     if (made != CUDA_SUCCESS)
         return made;
     unsigned char *chunk = session->chunks[i];
-    struct weft_rows copy = {(CUdeviceptr)chunk, width, c->address, c->pitch, width, rows};
+    struct weft_rows copy = {.to = (CUdeviceptr)chunk,
+                             .to_pitch = width,
+                             .from = c->address,
+                             .from_pitch = c->pitch,
+                             .width = width,
+                             .rows = rows};
     if (in != NULL) {
         memcpy(chunk, in, record->extra);
-        copy = (struct weft_rows){c->address, c->pitch, (CUdeviceptr)chunk, width, width, rows};
+        copy = (struct weft_rows){.to = c->address,
+                                  .to_pitch = c->pitch,
+                                  .from = (CUdeviceptr)chunk,
+                                  .from_pitch = width,
+                                  .width = width,
+                                  .rows = rows};
     }
     CUresult result = copy_rows(session->table, &copy, c->stream);
     if (result == CUDA_SUCCESS)
@@ -184,8 +194,11 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
 
 SESSION_DO(copy_in)
 {
-    const struct session_call_copy_out as_out = {call->address, call->pitch, call->width,
-                                                 call->rows, call->stream};
+    const struct session_call_copy_out as_out = {.address = call->address,
+                                                 .pitch = call->pitch,
+                                                 .width = call->width,
+                                                 .rows = call->rows,
+                                                 .stream = call->stream};
 
     return copy_inside(session, record, &as_out, weft_record_extra(record));
 }
@@ -198,8 +211,12 @@ SESSION_DO(copy_out)
 /* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)
 {
-    struct weft_rows copy = {call->to,         call->to_pitch, call->from,
-                             call->from_pitch, call->width,    call->rows};
+    struct weft_rows copy = {.to = call->to,
+                             .to_pitch = call->to_pitch,
+                             .from = call->from,
+                             .from_pitch = call->from_pitch,
+                             .width = call->width,
+                             .rows = call->rows};
     const uint64_t to_bytes = extent_of(copy.to_pitch, copy.width, copy.rows),
                    from_bytes = extent_of(copy.from_pitch, copy.width, copy.rows);
 

@@ -1,4 +1,4 @@
-/* remote/session/module.c - a program's code: images, kernels, variables, launches. */
+/* remote/session/module.c - images, kernels, variables, launches. Session's thread only. */
 #include "base/say.h"
 #include "remote/session/inside.h"
 

@@ -1,6 +1,7 @@
 /*
  * remote/session/share.c - pinned memory of a program on this host, as the session has mapped it:
- * its copies are the driver's own, in their stream, and no processor moves a byte.
+ * its copies are the driver's own, in their stream, and no processor moves a byte. Session's thread
+ * only.
  */
 #include "remote/session/inside.h"
 

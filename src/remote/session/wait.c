@@ -1,4 +1,4 @@
-/* remote/session/wait.c - events, and what waits for them: calls, copies inside records. */
+/* remote/session/wait.c - events, and calls and copies that wait. Session's thread only. */
 #include "base/say.h"
 #include "remote/session/inside.h"
 

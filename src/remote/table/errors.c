@@ -1,4 +1,4 @@
-/* remote/table/errors.c - names and texts of CUDA's errors, and refusals. */
+/* remote/table/errors.c - names and texts of CUDA's errors, and refusals. Any thread. */
 #include "base/say.h"
 #include "remote/table/table.h"
 

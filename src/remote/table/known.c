@@ -1,4 +1,4 @@
-/* remote/table/known.c - see the header. */
+/* remote/table/known.c - see the header. Any thread: what is known does not change. */
 #include "remote/table/known.h"
 
 #include <stdio.h>

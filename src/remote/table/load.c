@@ -1,4 +1,4 @@
-/* remote/table/load.c - the table of the driver that this machine has, or of the fake one. */
+/* remote/table/load.c - the table of this machine's driver, or of the fake one. Any thread. */
 #include "base/say.h"
 #include "remote/table/fake/fake.h"
 

@@ -1,4 +1,4 @@
-/* remote/table/ranges.c - see the header. */
+/* remote/table/ranges.c - see the header. The owner of a list guards it. */
 #include "remote/table/ranges.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* remote/table/visible.c - which devices a program sees (CUDA_VISIBLE_DEVICES). */
+/* remote/table/visible.c - which devices a program sees (CUDA_VISIBLE_DEVICES). The caller owns the
+ * list. */
 #include "remote/table/known.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* remote/wire/hello.c - see the header. */
+/* remote/wire/hello.c - see the header. Pure: any thread. */
 #include "remote/wire/hello.h"
 
 #include "base/say.h"

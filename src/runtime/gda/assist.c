@@ -1,7 +1,8 @@
 /*
  * runtime/gda/assist.c - WEFT_GDA=assist: each queue to another process is a connection of its own
  * on the RDMA device that the network verbs has opened. The software NIC takes what a rank wrote,
- * and posts it there; the device executes it, atomics too.
+ * and posts it there; the device executes it, atomics too. The program's thread makes connections,
+ * the progress task posts to them.
  *
  * Where both have a queue to each other, they share a connection: the k-th here is the k-th there.
  */
@@ -153,7 +154,7 @@ static uint32_t translate(struct weft_job *job, int process, struct weft_softnic
                : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     struct link *link = queue->context;
     struct weft_softnic_request request = work->request;
@@ -170,4 +171,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return weft_rdma_proceed(&((struct link *)queue->context)->rdma);
 }
 
-const struct weft_softnic_wire weft_assist_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_assist_wire = {.begin = begin_request, .proceed = proceed};

@@ -48,7 +48,7 @@ static void make_ask(struct weft_job *job, struct weft_request *ask,
     weft_unlock(&job->space.tables);
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     struct weft_queue_wire *wire = queue->context;
     const struct weft_softnic_request *request = &work->request;
@@ -99,4 +99,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return did;
 }
 
-const struct weft_softnic_wire weft_queues_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_queues_wire = {.begin = begin_request, .proceed = proceed};

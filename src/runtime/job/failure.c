@@ -1,6 +1,6 @@
 /*
  * runtime/job/failure.c - one error ends the job on every process, and every process returns the
- * same. And whether a call may be made at all.
+ * same. And whether a call may be made at all. Any task; failure_lock guards the error.
  *
  * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
  * the job's error, on all processes, the sender included.
@@ -77,6 +77,13 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
                           offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
         failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
+}
+
+weft_status weft_job_agree_failure(struct weft_job *job)
+{
+    while (weft_job_status(job) == WEFT_OK)
+        weft_task_yield(true);
+    return weft_job_status(job);
 }
 
 /* A process was lost, or one ends the job. */

@@ -167,7 +167,9 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
  */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same: this process cannot do what the text says, for the reason that was said last. */
+/* After it: waits for the error that all processes agree on, and its text. */
+weft_status weft_job_agree_failure(struct weft_job *job);
+/* Fails the job: this process cannot do what the text says, for the reason that was said last. */
 #define weft_job_cannot(job, status, format, ...)                                                  \
     weft_job_fail((job), (status), "process %d cannot " format ": %s", (job)->numbers.process,     \
                   ##__VA_ARGS__, weft_err_last())

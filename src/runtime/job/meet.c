@@ -1,6 +1,7 @@
 /*
  * runtime/job/meet.c - the processes of a job tell each other who and where they are; then each
- * knows the nodes, is connected to the network, and has chosen a path to every other.
+ * knows the nodes, is connected to the network, and has chosen a path to every other. Opening
+ * thread only.
  */
 #include "runtime/job/job.h"
 

@@ -13,7 +13,6 @@
 #include "runtime/job/module.h"
 #include "runtime/job/site.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
@@ -53,11 +52,11 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_manager_service, &weft_queues_service,     &weft_ask_service,
-        &weft_answer_service,  &weft_network_service,    &weft_landing_service,
-        &weft_own_service,     &weft_failure_service,    &weft_exchange_service,
-        &weft_memory_service,  &weft_collective_service, &weft_exposure_service,
-        &weft_waiting_service, &weft_text_service};
+        &weft_manager_service,    &weft_queues_service,   &weft_ask_service,
+        &weft_answer_service,     &weft_network_service,  &weft_own_service,
+        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
+        &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
+        &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)

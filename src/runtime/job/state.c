@@ -1,6 +1,7 @@
 /*
  * runtime/job/state.c - what the host program and the ranks of a process see of it, as far as it
- * does not depend on the kernel: counters, tables, lists, and the host program's own rank.
+ * does not depend on the kernel: counters, tables, lists, and the host program's own rank. Opening
+ * and closing thread only.
  */
 #include "runtime/job/job.h"
 

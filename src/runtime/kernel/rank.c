@@ -1,4 +1,5 @@
-/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. */
+/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. Runs
+ * in the thread that prepares or starts the kernel, while no rank runs; the job owns all of it. */
 #include "runtime/job/job.h"
 
 #include "base/say.h"
@@ -12,7 +13,7 @@
 
 /* The rings, the link with a word a process, the wait, and the rank's own lists. */
 struct rank_memory {
-    size_t logs, link, waiting, letters, sent_to, settled, barriers, all;
+    size_t logs, link, waiting, sent_to, settled, barriers, all;
 };
 
 static struct rank_memory layout(const struct weft_job *job)
@@ -24,8 +25,7 @@ static struct rank_memory layout(const struct weft_job *job)
     m.link = m.logs + WEFT_LOG_LINES * sizeof(struct weft_line);
     m.waiting = m.link + sizeof(struct weft_link) + 3 * processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
-    m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
-    m.sent_to = m.letters + (job->proxy.letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
+    m.sent_to = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
     m.settled = m.sent_to + 3 * processes * sizeof(uint64_t); /* asked and answered, too */
     m.barriers = m.settled + processes * sizeof(uint32_t);
     m.all = m.barriers + job->space.state.comms_count * sizeof(uint32_t);
@@ -65,8 +65,6 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->rank = slot == WEFT_HOST_SLOT ? -1 : job->numbers.first_rank + (int)slot - 1;
     self->link = (struct weft_link *)(void *)(memory + m.link);
     self->waiting = (struct weft_waiting *)(void *)(memory + m.waiting);
-    if (job->proxy.letter_bytes != 0 && slot != WEFT_HOST_SLOT)
-        self->letters = (struct weft_letter_box *)(void *)(memory + m.letters);
     self->sent_to = (uint64_t *)(void *)(memory + m.sent_to);
     self->asked = self->sent_to + job->numbers.processes;
     self->answered = self->asked + job->numbers.processes;
@@ -118,8 +116,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
-    self->waits = self->letters != NULL                                  ? WEFT_WAITS_BY_LETTER
-                  : self->queues != NULL                                 ? WEFT_WAITS_BY_NIC
+    self->waits = self->queues != NULL                                   ? WEFT_WAITS_BY_NIC
                   : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
                                                                          : WEFT_WAITS_ALONE;
     if (self->tracer.alias != 0)

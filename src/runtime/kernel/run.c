@@ -105,10 +105,9 @@ static void fill_launch(struct weft_job *job)
         .self_bytes = job->ranks.self_bytes,
         .bell = &job->space.state.exposed->bell,
         .proxied = &job->space.state.signals->proxied,
-        /* Who runs ranks must not wait for them: landing.c. */
-        .posted = job->proxy.letter_bytes == 0 ? weft_services_posted : NULL,
-        .help = job->proxy.letter_bytes == 0 ? weft_services_help : NULL,
-        .leave = job->proxy.letter_bytes == 0 ? weft_services_leave : NULL,
+        .posted = weft_services_posted,
+        .help = weft_services_help,
+        .leave = weft_services_leave,
         .host = job,
     };
 }

@@ -12,7 +12,7 @@
  * The memory that an ask is about; NULL: this process does not expose it. By its key, as for a put:
  * this process may come to know of a window later than another that uses it.
  */
-static unsigned char *find(struct weft_job *job, const struct weft_ask *ask)
+static unsigned char *find_exposed(struct weft_job *job, const struct weft_ask *ask)
 {
     weft_lock(&job->space.tables);
     unsigned char *memory =
@@ -118,7 +118,7 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
     struct weft_answering *next = &asks->waiting[asks->come % places];
     next->place = place;
     weft_read_shared(&next->ask, &asks->posts[place].ask, sizeof(next->ask));
-    unsigned char *memory = find(job, &next->ask);
+    unsigned char *memory = find_exposed(job, &next->ask);
     if (memory == NULL || !makes_sense(&next->ask, memory)) {
         not_here(job, place, &next->ask);
         return WEFT_OK;
@@ -135,7 +135,7 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
 static bool load_word(struct weft_job *job, const struct weft_ask *ask, unsigned char *to)
 {
     const bool word = ask->height == 1 && (ask->width == 4 || ask->width == 8);
-    const void *const at = word && job->device_ops->host_access ? find(job, ask) : NULL;
+    const void *const at = word && job->device_ops->host_access ? find_exposed(job, ask) : NULL;
     uint64_t value = 0;
 
     if (at == NULL || (uintptr_t)at % ask->width != 0)
@@ -166,7 +166,7 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     if (!*ready || next->fetched || !job->ranks.serves || ask->height != 1 ||
         ask->width > WEFT_ERRAND_BYTES)
         return true;
-    errand.address = (uint64_t)(uintptr_t)find(job, ask);
+    errand.address = (uint64_t)(uintptr_t)find_exposed(job, ask);
     if (errand.address != 0 && job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
         return false;
     weft_write_shared(job->proxy.asks.posts[next->place].operands, errand.data,
@@ -200,7 +200,7 @@ static bool receive_round(struct weft_job *job)
 }
 
 /* What goes back: memory of the window, the old value, or the notice alone. */
-static bool begin(struct weft_job *job, const struct weft_answering *answering)
+static bool begin_answer(struct weft_job *job, const struct weft_answering *answering)
 {
     const struct weft_ask *ask = &answering->ask;
     const uint32_t place = answering->place;
@@ -218,7 +218,7 @@ static bool begin(struct weft_job *job, const struct weft_answering *answering)
     request->width = get ? ask->width : ask->wants ? weft_type_bytes(ask->type) : 0;
     request->pitch = ask->reply_pitch;
     request->source_pitch = there ? ask->pitch : 0;
-    request->source = there ? find(job, ask) : job->proxy.asks.posts[place].operands;
+    request->source = there ? find_exposed(job, ask) : job->proxy.asks.posts[place].operands;
     if (request->source == NULL) { /* freed since */
         weft_request_free(job, request);
         return not_here(job, place, ask);
@@ -243,7 +243,7 @@ static bool send_round(struct weft_job *job)
     }
     while (!weft_job_is_failing(job) &&
            asks->taken != weft_load_acquire_u64(&asks->ready, ORDER_ask_seen) &&
-           begin(job, &asks->waiting[asks->taken % places])) {
+           begin_answer(job, &asks->waiting[asks->taken % places])) {
         __atomic_store_n(&asks->taken, asks->taken + 1, __ATOMIC_RELEASE);
         did = true;
     }

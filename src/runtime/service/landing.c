@@ -1,91 +1,38 @@
 /* runtime/service/landing.c - see the header. */
 #include "runtime/service/landing.h"
 
-#include "base/say.h"
 #include "rank/counter.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/letters.h"
 #include "runtime/service/stream.h"
 #include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { MARKS = 1024 }; /* one that is used again stands for the later mark */
 
 struct weft_landing {
     struct weft_receive_stream stream;
-    struct weft_letters letters;
-    /* Marks that were given out: the stream's last one then, and how many letters there were. */
-    uint64_t marks;
-    struct mark {
-        uint64_t stream;
-        uint32_t letters;
-    } given[MARKS];
     struct weft_arrive_device device;
 };
 
-uint32_t weft_letters_wanted(const struct weft_job *job)
-{
-    const int bytes = job->config.letters;
-
-    /* One whose turn on the device has not come would keep the receive task waiting. */
-    if (job->proxy.landings == NULL || job->ranks.takes_turns ||
-        job->space.state.signals->proxied == 0)
-        return 0;
-    return bytes < 0 ? WEFT_LETTER_MOST : (uint32_t)bytes;
-}
-
 void weft_landing_close(struct weft_job *job)
 {
-    if (job->proxy.landings != NULL && job->proxy.landings->letters.count != 0)
-        weft_say(WEFT_SAY_INFO, "process %d: %u letters to ranks, of which %u were not taken",
-                 job->numbers.process, job->proxy.landings->letters.count,
-                 job->proxy.landings->letters.refused);
     free(job->proxy.landings);
     job->proxy.landings = NULL;
 }
-
-void weft_landing_reset(struct weft_job *job)
-{
-    if (job->proxy.landings == NULL)
-        return;
-    job->proxy.landings->letters.out_count = 0;
-    memset(job->proxy.landings->letters.box, 0, sizeof(job->proxy.landings->letters.box));
-}
-
-/* Finds out what became of letters. */
-static bool landing_round(struct weft_job *job)
-{
-    struct weft_landing *landing = job->proxy.landings;
-    bool did = false;
-
-    if (landing == NULL || landing->letters.out_count == 0)
-        return false;
-    if (!weft_letters_look(job, &landing->letters, &did))
-        weft_job_cannot(job, WEFT_ERR_DEVICE, "land what came as a letter");
-    /* No bell rings when a rank has answered: the task looks again. */
-    return did || landing->letters.out_count != 0;
-}
-
-const struct weft_service weft_landing_service = {.round = {[WEFT_NET_RECEIVE] = landing_round}};
 
 static bool settle(void *context)
 {
     struct weft_job *job = context;
 
-    return weft_letters_await(job, &job->proxy.landings->letters, WEFT_HOST_SLOT) &&
-           weft_stream_settle(job, &job->proxy.landings->stream);
+    return weft_stream_settle(job, &job->proxy.landings->stream);
 }
 
 /* ---- notices ------------------------------------------------------------------------------- */
 
 /*
  * One more of a counter, behind its data: of the host program, which looks at once, in the host's
- * memory; of a rank (`slot`) by a letter, if it takes one; else by the stream. False: the device
- * failed.
+ * memory; of a rank by the stream. False: the device failed.
  */
-static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host,
+static bool count(struct weft_job *job, uint32_t index, bool host,
                   const struct weft_arrival *arrival)
 {
     struct weft_landing *landing = job->proxy.landings;
@@ -94,15 +41,8 @@ static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host
         weft_count_add_host(job->space.state.exposed, index);
         return true;
     }
-    if (weft_letters_box(job, slot) != NULL && !weft_job_is_failing(job)) {
-        if (!weft_letters_await(job, &landing->letters, slot))
-            return false;
-        if (weft_letters_write(job, &landing->letters, slot, arrival))
-            return true;
-    }
-    if (arrival->bytes != 0 && (!weft_letters_await(job, &landing->letters, slot) ||
-                                !weft_stream_copy(job, &landing->stream, arrival->target,
-                                                  arrival->source, arrival->bytes)))
+    if (arrival->bytes != 0 &&
+        !weft_stream_copy(job, &landing->stream, arrival->target, arrival->source, arrival->bytes))
         return false;
     if (host && !settle(job))
         return false;
@@ -126,8 +66,8 @@ static weft_status apply(void *context, const struct weft_arrival *arrival)
         weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
     if (what >= most)
         return WEFT_ERR_PROTOCOL;
-    if (barrier ? count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + what, tag != 0, arrival)
-                : count(job, what, weft_count_index(what, tag), what == WEFT_HOST_SLOT, arrival))
+    if (barrier ? count(job, WEFT_BARRIER_AT + what, tag != 0, arrival)
+                : count(job, weft_count_index(what, tag), what == WEFT_HOST_SLOT, arrival))
         return WEFT_OK;
     weft_job_cannot(job, WEFT_ERR_DEVICE, "land what arrived");
     return WEFT_ERR_DEVICE;
@@ -135,16 +75,13 @@ static weft_status apply(void *context, const struct weft_arrival *arrival)
 
 weft_status weft_landing_open(struct weft_job *job)
 {
-    const bool image = job->ranks.image != NULL;
-
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply, job);
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply, job);
-    if (!image && job->config.letters <= 0)
+    if (job->ranks.image == NULL)
         return WEFT_OK;
     job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));
     if (job->proxy.landings == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the letters of %u ranks", WEFT_SLOTS);
-    job->proxy.landings->letters.stream = &job->proxy.landings->stream;
+        return weft_err(WEFT_ERR_MEMORY, "no memory for what arrives");
     return WEFT_OK;
 }
 
@@ -153,37 +90,25 @@ weft_status weft_landing_open(struct weft_job *job)
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    return weft_letters_await(job, &job->proxy.landings->letters, WEFT_HOST_SLOT) &&
-           weft_stream_copy(job, &job->proxy.landings->stream, target, source, bytes);
+    return weft_stream_copy(job, &job->proxy.landings->stream, target, source, bytes);
 }
 
 static bool mark(void *context, uint64_t *mark)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->proxy.landings;
+    struct weft_receive_stream *stream = &job->proxy.landings->stream;
 
-    if (!weft_stream_mark(job, &landing->stream))
+    if (!weft_stream_mark(job, stream))
         return false;
-    *mark = landing->marks++;
-    landing->given[*mark % MARKS] = (struct mark){landing->stream.mark, landing->letters.count};
+    *mark = stream->mark;
     return true;
 }
 
 static bool settled(void *context, uint64_t mark, bool *there)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->proxy.landings;
-    const struct mark *given = &landing->given[mark % MARKS];
-    bool did;
 
-    *there = false;
-    if (!weft_letters_look(job, &landing->letters, &did))
-        return false;
-    if (!weft_letters_known(&landing->letters, given->letters))
-        return true;
-    const uint64_t again = landing->letters.again;
-    return weft_stream_passed(job, &landing->stream, given->stream > again ? given->stream : again,
-                              there);
+    return weft_stream_passed(job, &job->proxy.landings->stream, mark, there);
 }
 
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
@@ -192,14 +117,13 @@ const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
 
     if (landing == NULL)
         return NULL;
-    landing->device =
-        (struct weft_arrive_device){.context = job,
-                                    .land = land,
-                                    .settle = settle,
-                                    .mark = mark,
-                                    .settled = settled,
-                                    .ops = job->ranks.image != NULL ? job->device_ops : NULL,
-                                    .device = job->device};
+    landing->device = (struct weft_arrive_device){.context = job,
+                                                  .land = land,
+                                                  .settle = settle,
+                                                  .mark = mark,
+                                                  .settled = settled,
+                                                  .ops = job->device_ops,
+                                                  .device = job->device};
     return &landing->device;
 }
 
@@ -228,7 +152,7 @@ bool weft_landing_store(struct weft_job *job, uint32_t *word, uint32_t value)
 bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
     const struct weft_arrival nothing = {.notice = weft_notice(WEFT_NOTICE_COUNT, tag, slot)};
-    return count(job, slot, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
+    return count(job, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
 }
 
 bool weft_landing_settle(struct weft_job *job)

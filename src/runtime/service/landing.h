@@ -1,12 +1,7 @@
 /*
  * runtime/service/landing.h - how what arrives gets to ranks: by the device's receive stream, which
- * does things in order, or by letters, which ranks that wait take out of host memory themselves
- * (rank/wait/letter.h).
- *
- * The stream and a rank's box have no order between them, so only one is in use at a time. A letter
- * is written only if nothing is on its way by the stream. What has to come after a letter is given
- * to the stream only when it is known what became of the letter. Where the host stores to device
- * memory itself, its own stores take the place of the stream.
+ * does things in order. Where the host stores to device memory itself, its own stores take the
+ * place of the stream.
  *
  * All of it on the receive side, one thread at a time.
  */
@@ -15,14 +10,9 @@
 
 #include "runtime/job/job.h"
 
-/* Largest payload of letters to the ranks of this process; 0: there are none. After weft_meet. */
-uint32_t weft_letters_wanted(const struct weft_job *job);
-
 /* Before the network is opened: registers the notices COUNT and BARRIER, too. */
 weft_status weft_landing_open(struct weft_job *job);
 void weft_landing_close(struct weft_job *job);
-/* The ranks, and their boxes, are new: nothing is under way. */
-void weft_landing_reset(struct weft_job *job);
 
 /* What the network's arrive.h asks of the device. NULL: nothing, the host stores to windows. */
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job);
@@ -40,6 +30,5 @@ bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag);
 bool weft_landing_settle(struct weft_job *job); /* waits for all that has come so far */
 bool weft_landing_mark(struct weft_job *job, uint64_t *mark);
 bool weft_landing_reached(struct weft_job *job, uint64_t mark, bool *there);
-extern const struct weft_service weft_landing_service; /* finds out what became of letters */
 
 #endif

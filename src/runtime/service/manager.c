@@ -184,7 +184,7 @@ static enum weft_taken put_command(struct weft_job *job, uint32_t slot,
 }
 
 /* False: nothing more can be taken now. */
-static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+static bool take_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     const struct weft_service *owner =
         weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, command->kind);
@@ -210,7 +210,7 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
         did |= weft_requests_issue(job, manager);
     }
     for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
-        if (!weft_command_peek(&manager->commands, &command) || !take(job, slot, &command))
+        if (!weft_command_peek(&manager->commands, &command) || !take_command(job, slot, &command))
             break;
         did = true;
     }

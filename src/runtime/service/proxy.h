@@ -106,7 +106,6 @@ struct weft_proxy {
     struct weft_notice_kinds kinds; /* who applies which notices */
     struct weft_landing *landings;  /* landing.c; NULL: what arrives is stored by the network */
     uint32_t landing;               /* the main thread waits until all has landed: flush */
-    uint32_t letter_bytes;          /* largest payload of letters to this process's ranks */
 
     struct weft_manager *managers; /* by slot */
     struct weft_asks asks;

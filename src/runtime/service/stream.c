@@ -1,16 +1,11 @@
 /* runtime/service/stream.c - see the header. */
 #include "runtime/service/stream.h"
 
-#include "rank/counter.h"
 #include "runtime/space/image.h"
 
 bool weft_stream_copy(struct weft_job *job, struct weft_receive_stream *stream, void *target,
                       const void *source, size_t bytes)
 {
-    if (job->ranks.image == NULL) {
-        weft_land(target, source, bytes);
-        return true;
-    }
     stream->unmarked = true;
     return job->device_ops->copy(job->device, WEFT_STREAM_RECEIVE, target, source, bytes) ==
            WEFT_OK;
@@ -18,10 +13,6 @@ bool weft_stream_copy(struct weft_job *job, struct weft_receive_stream *stream, 
 
 void weft_stream_count(struct weft_job *job, struct weft_receive_stream *stream, uint32_t index)
 {
-    if (job->ranks.image == NULL) {
-        weft_count_add_host(job->space.state.exposed, index);
-        return;
-    }
     stream->unmarked = true;
     weft_image_count(job, index);
 }
@@ -59,16 +50,8 @@ bool weft_stream_passed(struct weft_job *job, struct weft_receive_stream *stream
 
 bool weft_stream_settle(struct weft_job *job, struct weft_receive_stream *stream)
 {
-    if (job->ranks.image != NULL &&
-        job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
+    if (job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
         return false;
     stream->unmarked = stream->busy = false;
     return true;
-}
-
-bool weft_stream_is_idle(struct weft_job *job, struct weft_receive_stream *stream)
-{
-    bool passed = false;
-
-    return !stream->unmarked && weft_stream_passed(job, stream, stream->mark, &passed) && passed;
 }

@@ -1,8 +1,7 @@
 /*
  * runtime/service/stream.h - what arrives, given to the device's receive stream, which does things
- * in order; a mark says how far it has come. Where the host stores to device memory itself, its own
- * stores take the stream's place. On the receive side, one thread at a time. bool: false, the
- * device failed.
+ * in order; a mark says how far it has come. Of a device that has an image, on the receive side,
+ * one thread at a time. bool: false, the device failed.
  */
 #ifndef WEFT_RUNTIME_SERVICE_STREAM_H
 #define WEFT_RUNTIME_SERVICE_STREAM_H
@@ -19,7 +18,7 @@ bool weft_stream_copy(struct weft_job *job, struct weft_receive_stream *stream, 
                       const void *source, size_t bytes);
 /* One more of a counter of this process's ranks. */
 void weft_stream_count(struct weft_job *job, struct weft_receive_stream *stream, uint32_t index);
-/* A word of the host's; the device has an image. */
+/* A word of the host's. */
 bool weft_stream_store(struct weft_job *job, struct weft_receive_stream *stream, uint32_t *word,
                        uint32_t value);
 /* Has a mark after all that was given to it: stream->mark. */
@@ -28,7 +27,5 @@ bool weft_stream_passed(struct weft_job *job, struct weft_receive_stream *stream
                         bool *passed);
 /* Waits until all has taken effect. */
 bool weft_stream_settle(struct weft_job *job, struct weft_receive_stream *stream);
-/* Whether nothing is on its way, as far as one can tell without waiting. */
-bool weft_stream_is_idle(struct weft_job *job, struct weft_receive_stream *stream);
 
 #endif

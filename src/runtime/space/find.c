@@ -1,6 +1,7 @@
 /*
  * runtime/space/find.c - memory that several processes know: this one's by its address and by its
- * key, and another's by the word with which it was offered.
+ * key, and another's by the word with which it was offered. Callers hold the table lock; the two
+ * calls of offers try to take it themselves.
  */
 #include "runtime/job/job.h"
 
@@ -37,7 +38,8 @@ bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t
     for (uint32_t i = 0; i < self->segments_count; i++) {
         const struct weft_segment *s = &self->segments[i];
         if (weft_contains(s->address, s->share.bytes, base, bytes, &offset)) {
-            *place = (struct weft_place){i, offset, s->key, offset};
+            *place = (struct weft_place){
+                .segment = i, .segment_offset = offset, .key = s->key, .key_offset = offset};
             return true;
         }
     }
@@ -54,7 +56,8 @@ bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, si
     for (uint32_t i = 0; i < job->space.regions_count; i++) {
         const struct weft_region *r = &job->space.regions[i];
         if (weft_contains(r->base, r->bytes, base, bytes, &offset) && stays(job, r, slot)) {
-            *place = (struct weft_place){WEFT_NO_SEGMENT, 0, r->key, offset};
+            *place = (struct weft_place){
+                .segment = WEFT_NO_SEGMENT, .key = r->key, .key_offset = offset};
             return true;
         }
     }

@@ -1,4 +1,5 @@
-/* runtime/space/image.c - see the header. */
+/* runtime/space/image.c - see the header. Entries change under the table lock; weft_image_count is
+ * the receive task's. */
 #include "runtime/space/image.h"
 
 #include "base/say.h"
@@ -72,7 +73,7 @@ void weft_image_close(struct weft_job *job)
 
 /* ---- the tables of a kernel ---- */
 
-static size_t take(size_t *end, size_t bytes)
+static size_t take_bytes(size_t *end, size_t bytes)
 {
     const size_t offset = *end;
     *end += weft_arena_size(bytes);
@@ -93,13 +94,13 @@ struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n)
     struct weft_image_layout at;
     size_t end = 0;
 
-    at.state = take(&end, sizeof(struct weft_state));
-    at.processes = take(&end, n->processes * sizeof(struct weft_process_entry));
-    at.windows = take(&end, n->windows * sizeof(struct weft_window));
-    at.comms = take(&end, n->comms * sizeof(struct weft_comm_entry));
-    at.lists = take(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
-    at.barriers = take(&end, n->here * n->comms * sizeof(uint32_t));
-    at.room = take(&end, room_of(n));
+    at.state = take_bytes(&end, sizeof(struct weft_state));
+    at.processes = take_bytes(&end, n->processes * sizeof(struct weft_process_entry));
+    at.windows = take_bytes(&end, n->windows * sizeof(struct weft_window));
+    at.comms = take_bytes(&end, n->comms * sizeof(struct weft_comm_entry));
+    at.lists = take_bytes(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
+    at.barriers = take_bytes(&end, n->here * n->comms * sizeof(uint32_t));
+    at.room = take_bytes(&end, room_of(n));
     at.bytes = end;
     return at;
 }

@@ -1,5 +1,6 @@
 /*
- * runtime/space/memory.c - device memory that others can map.
+ * runtime/space/memory.c - device memory that others can map. The program's threads allocate and
+ * free, the monitor maps what others announce; segments lie under the table lock.
  *
  * New device memory is announced on the control channel, so that it is mapped everywhere before
  * any window over it is made.
@@ -77,7 +78,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     weft_unlock(&job->space.tables);
     if (status != WEFT_OK)
         return status;
-    *frame = (struct segment_frame){index, serial, key, *share};
+    *frame = (struct segment_frame){.index = index, .serial = serial, .key = key, .share = *share};
     return WEFT_OK;
 }
 

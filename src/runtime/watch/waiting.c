@@ -1,6 +1,6 @@
 /*
  * runtime/watch/waiting.c - what a rank, or the host program, waits for, in words: for people who
- * look for the reason.
+ * look for the reason. The monitor reads waits with the tables locked; nothing is kept.
  */
 #include "runtime/job/job.h"
 

@@ -309,7 +309,7 @@ static bool end_in_vain(struct weft_job *job, bool judges)
     return true;
 }
 
-static void look(struct weft_job *job, bool judges)
+static void look_at_waits(struct weft_job *job, bool judges)
 {
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
     int lines = 0;
@@ -374,7 +374,7 @@ void weft_watchdog_tell(struct weft_job *job)
 void weft_watchdog_look(struct weft_job *job, bool judges)
 {
     weft_lock(&job->space.tables); /* ranks and tables stay while they are looked at */
-    look(job, judges);
+    look_at_waits(job, judges);
     weft_unlock(&job->space.tables);
 }
 

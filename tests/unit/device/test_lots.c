@@ -66,17 +66,17 @@ static CUresult stream_give(struct work w)
 static CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     (void)stream;
-    return stream_give((struct work){to, (const void *)from, 0, bytes});
+    return stream_give((struct work){.to = to, .from = (const void *)from, .bytes = bytes});
 }
 static CUresult write_word(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
 {
     (void)stream, (void)flags;
-    return stream_give((struct work){to, NULL, value, 4});
+    return stream_give((struct work){.to = to, .value = value, .bytes = 4});
 }
 static CUresult write_wide(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned flags)
 {
     (void)stream, (void)flags;
-    return stream_give((struct work){to, NULL, value, 8});
+    return stream_give((struct work){.to = to, .value = value, .bytes = 8});
 }
 static CUresult use(CUcontext context)
 {

@@ -30,8 +30,10 @@ static void commands_open(struct commands *c, uint32_t depth, uint32_t start)
 {
     memset(c, 0xff, sizeof(*c)); /* what is left in memory must not look like a command */
     weft_command_ring_init(c->lines, depth, start, &c->credit);
-    c->in = (struct weft_command_producer){c->lines, &c->credit, depth, start, start};
-    c->out = (struct weft_command_consumer){c->lines, &c->credit, depth, start};
+    c->in = (struct weft_command_producer){
+        .lines = c->lines, .credit = &c->credit, .depth = depth, .head = start, .seen = start};
+    c->out = (struct weft_command_consumer){
+        .lines = c->lines, .credit = &c->credit, .depth = depth, .tail = start};
 }
 
 static struct weft_command command_of(uint32_t number, uint32_t payload)

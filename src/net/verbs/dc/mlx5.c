@@ -1,5 +1,6 @@
 /*
- * net/verbs/dc/mlx5.c - see dc.h.
+ * net/verbs/dc/mlx5.c - see dc.h. Initiators of puts are the progress thread's, responders and
+ * acknowledgements the receive thread's.
  *
  * Puts and their notices go to the data target, from one initiator at a time, so their order is
  * kept: a destination changes its initiator only when nothing is under way to it. A receive at a
@@ -235,8 +236,11 @@ static void close_dc(struct weft_net *net)
     net->dc = NULL;
 }
 
-static const struct weft_verbs_dc_ops ops = {close_dc, choose, post_batch, make_responder,
-                                             post_ack};
+static const struct weft_verbs_dc_ops ops = {.close = close_dc,
+                                             .choose = choose,
+                                             .post = post_batch,
+                                             .responder = make_responder,
+                                             .ack = post_ack};
 
 weft_status weft_verbs_dc_open(struct weft_net *net)
 {

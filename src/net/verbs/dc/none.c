@@ -1,4 +1,4 @@
-/* net/verbs/dc/none.c - a build without infiniband/mlx5dv.h: there is no DC. */
+/* net/verbs/dc/none.c - a build without infiniband/mlx5dv.h: there is no DC. It keeps nothing. */
 #include "net/verbs/dc/dc.h"
 
 #include "base/say.h"

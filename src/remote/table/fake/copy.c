@@ -1,4 +1,4 @@
-/* remote/table/fake/copy.c - copies and fills of the fake driver. */
+/* remote/table/fake/copy.c - copies and fills of the fake driver. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* remote/table/fake/device.c - devices and contexts of the fake driver. */
+/* remote/table/fake/device.c - devices and contexts of the fake driver. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <stdio.h>

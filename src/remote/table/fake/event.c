@@ -1,4 +1,4 @@
-/* remote/table/fake/event.c - events: how often one was recorded, and how often that was done. */
+/* remote/table/fake/event.c - how often an event was recorded, and was done. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <stdlib.h>

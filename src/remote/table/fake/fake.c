@@ -1,4 +1,4 @@
-/* remote/table/fake/fake.c - options of the fake driver, and how its functions begin and end. */
+/* remote/table/fake/fake.c - options of the fake driver, how calls begin and end. Any thread. */
 #include "remote/table/fake/fake.h"
 
 #include "base/config.h"

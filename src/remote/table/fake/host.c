@@ -1,4 +1,5 @@
-/* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. */
+/* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. Lock
+ * held. */
 #include "remote/table/fake/inside.h"
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
@@ -26,7 +27,7 @@ static CUresult forget(struct fake_device *device, void *memory, bool ours)
     return result;
 }
 
-static CUresult add(void *memory, size_t bytes, unsigned flags)
+static CUresult add_block(void *memory, size_t bytes, unsigned flags)
 {
     if (memory == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -48,7 +49,8 @@ static CUresult flags_of(const void *memory, unsigned *flags)
 
 FAKE_CALL(host_alloc, (void **memory, size_t bytes, unsigned flags), allocate(memory, bytes, flags))
 FAKE_CALL(host_free, (void *memory), forget(device, memory, true))
-FAKE_CALL(host_register, (void *memory, size_t bytes, unsigned flags), add(memory, bytes, flags))
+FAKE_CALL(host_register, (void *memory, size_t bytes, unsigned flags),
+          add_block(memory, bytes, flags))
 FAKE_CALL(host_unregister, (void *memory), forget(device, memory, false))
 FAKE_CALL(host_flags, (unsigned *flags, void *memory), flags_of(memory, flags))
 

@@ -1,4 +1,4 @@
-/* remote/table/fake/memory.c - device memory of the fake driver, also by virtual addresses. */
+/* remote/table/fake/memory.c - device memory, also by virtual addresses. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* remote/table/fake/module.c - kernels by name, and their launches, in the fake driver. */
+/* remote/table/fake/module.c - kernels by name, registered before calls; launches, lock held. */
 #include "base/say.h"
 #include "remote/table/fake/inside.h"
 

@@ -1,4 +1,4 @@
-/* remote/table/fake/range.c - the pieces of memory that the fake driver knows. */
+/* remote/table/fake/range.c - pieces of memory that the fake driver knows. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <stdlib.h>

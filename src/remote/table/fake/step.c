@@ -1,4 +1,4 @@
-/* remote/table/fake/step.c - the step that runs the next operation of some stream. */
+/* remote/table/fake/step.c - runs the next operation of some stream. Lock held, but for it. */
 #include "remote/table/fake/inside.h"
 
 #include <stdlib.h>

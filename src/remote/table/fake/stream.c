@@ -1,4 +1,4 @@
-/* remote/table/fake/stream.c - streams as lists of operations. */
+/* remote/table/fake/stream.c - streams as lists of operations. Lock held. */
 #include "remote/table/fake/inside.h"
 
 #include <stdlib.h>

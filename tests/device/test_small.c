@@ -14,7 +14,7 @@ struct data {
     uint32_t rounds;
 };
 
-/* Of a letter's head, beyond it, of a command, of the lines behind it, and too large for these. */
+/* Within a command, in the lines behind it, and too large for these. */
 WEFT_DEVICE_FN size_t size_of(uint32_t round)
 {
     const uint16_t sizes[] = {0,  1,  2,  3,   4,   5,   7,   8,    9,    12,   15,   16,
@@ -65,7 +65,7 @@ WEFT_DEVICE_FN void receive(weft_self *self, struct data *user, int from, uint32
     weft_notify(self, WEFT_COMM_WORLD, from, TAG_FREE);
 }
 
-WEFT_KERNEL(letters_kernel, struct data, user)
+WEFT_KERNEL(small_kernel, struct data, user)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
     const int to = (me + n / 2) % n, from = (me + n - n / 2) % n;
@@ -90,7 +90,7 @@ WEFT_KERNEL(letters_kernel, struct data, user)
 #ifndef __CUDACC__
 static int body(struct test_env *env)
 {
-    if (!test_prepare(env, &letters_kernel))
+    if (!test_prepare(env, &small_kernel))
         return TEST_FAILED;
     const size_t ranks = (size_t)env->numbers->ranks_here;
     struct data data = {.windows = test_memory(env, TEST_MAPPED, ranks * EACH),
