@@ -1,8 +1,8 @@
 /* triangles_host.c - the kernels of triangles.cu for the driver in host memory
- * (src/remote/table/fake). */
+ * (tests/remote/fake). */
 #include "triangles.h"
 
-#include "remote/table/fake/fake.h"
+#include "fake/fake.h"
 
 #include <time.h>
 

@@ -7,8 +7,8 @@
 
 #include "abi/notice.h"
 #include "base/say.h"
+#include "fake/fake.h"
 #include "remote/session/inside.h"
-#include "remote/table/fake/fake.h"
 
 enum { KNOWN = 32, RECORDS = 64, KERNEL_BYTES = 16 };
 

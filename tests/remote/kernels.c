@@ -2,7 +2,7 @@
  */
 #include "kernels.h"
 
-#include "remote/table/fake/fake.h"
+#include "fake/fake.h"
 
 #include <stdint.h>
 #include <time.h>

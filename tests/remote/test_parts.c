@@ -7,12 +7,12 @@
 
 #include "base/netif.h"
 #include "base/say.h"
+#include "fake/fake.h"
 #include "remote/client/connect.h"
 #include "remote/copy/plan.h"
 #include "remote/link/ring.h"
 #include "remote/session/arena.h"
 #include "remote/session/handle.h"
-#include "remote/table/fake/fake.h"
 #include "remote/wire/hello.h"
 
 static uint64_t state = 1;

@@ -1,5 +1,5 @@
-/* remote/table/fake/memory.c - device memory, also by virtual addresses. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/memory.c - device memory, also by virtual addresses. Lock held. */
+#include "fake/inside.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
-/* remote/table/fake/module.c - kernels by name, registered before calls; launches, lock held. */
+/* fake/module.c - kernels by name, registered before calls; launches, lock held. */
 #include "base/say.h"
-#include "remote/table/fake/inside.h"
+#include "fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* remote/table/fake/event.c - how often an event was recorded, and was done. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/event.c - how often an event was recorded, and was done. Lock held. */
+#include "fake/inside.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* remote/table/fake/host.c - pinned memory of the fake driver, and what an address is. Lock
+/* fake/host.c - pinned memory of the fake driver, and what an address is. Lock
  * held. */
-#include "remote/table/fake/inside.h"
+#include "fake/inside.h"
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 

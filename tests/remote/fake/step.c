@@ -1,5 +1,5 @@
-/* remote/table/fake/step.c - runs the next operation of some stream. Lock held, but for it. */
-#include "remote/table/fake/inside.h"
+/* fake/step.c - runs the next operation of some stream. Lock held, but for it. */
+#include "fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* remote/table/fake/fake.c - options of the fake driver, how calls begin and end. Any thread. */
-#include "remote/table/fake/fake.h"
+/* fake/fake.c - options of the fake driver, how calls begin and end. Any thread. */
+#include "fake/fake.h"
 
 #include "base/config.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "remote/table/fake/inside.h"
+#include "fake/inside.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* remote/table/fake/device.c - devices and contexts of the fake driver. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/device.c - devices and contexts of the fake driver. Lock held. */
+#include "fake/inside.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* remote/table/fake/inside.h - what the parts of the fake driver share. All under fake.lock. */
-#ifndef WEFT_REMOTE_TABLE_FAKE_INSIDE_H
-#define WEFT_REMOTE_TABLE_FAKE_INSIDE_H
+/* fake/inside.h - what the parts of the fake driver share. All under fake.lock. */
+#ifndef WEFT_TESTS_REMOTE_FAKE_INSIDE_H
+#define WEFT_TESTS_REMOTE_FAKE_INSIDE_H
 
 #include "base/task.h"
-#include "remote/table/fake/fake.h"
+#include "fake/fake.h"
 #include "remote/table/known.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* remote/table/fake/copy.c - copies and fills of the fake driver. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/copy.c - copies and fills of the fake driver. Lock held. */
+#include "fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

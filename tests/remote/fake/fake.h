@@ -1,12 +1,12 @@
 /*
- * remote/table/fake/fake.h - a CUDA driver in host memory, for tests without a GPU.
+ * tests/remote/fake/fake.h - a CUDA driver in host memory, for tests without a GPU.
  *
  * Device memory is host memory. A stream is a list of operations; a call of the driver may take a
  * step, which runs the next operation of a stream; a seed chooses, so that a missing order shows.
  * Kernels are C functions, registered by their mangled name.
  */
-#ifndef WEFT_REMOTE_TABLE_FAKE_FAKE_H
-#define WEFT_REMOTE_TABLE_FAKE_FAKE_H
+#ifndef WEFT_TESTS_REMOTE_FAKE_H
+#define WEFT_TESTS_REMOTE_FAKE_H
 
 #include "remote/table/table.h"
 

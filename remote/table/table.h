@@ -1,6 +1,6 @@
 /*
  * remote/table/table.h - the documented functions of the CUDA driver that weft's runtime needs, as
- * a table. Three implementations: the driver itself (load.c), one in host memory for tests (fake/),
+ * a table. Three implementations: the driver itself (load.c), one for tests (tests/remote/fake),
  * and GPUs of other hosts (remote/client). Contracts are the driver's own.
  */
 #ifndef WEFT_REMOTE_TABLE_TABLE_H
@@ -109,8 +109,8 @@ struct weft_cuda_table {
 };
 
 /*
- * "cuda": the driver of this machine, loaded once and initialised; "fake:OPTIONS": fake/fake.h.
- * NULL: said. Any thread.
+ * The driver, loaded once and initialised: "cuda", this machine's, or a file that has its
+ * functions. One a process, the first that is named. NULL: said. Any thread.
  */
 const struct weft_cuda_table *weft_table_open(const char *name);
 

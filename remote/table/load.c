@@ -1,13 +1,16 @@
-/* remote/table/load.c - the table of this machine's driver, or of the fake one. Any thread. */
+/* remote/table/load.c - the table of this machine's driver, or of a file's. Any thread. */
 #include "base/say.h"
-#include "remote/table/fake/fake.h"
+#include "remote/table/table.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
+static const char *file; /* the first that was asked for */
 static struct weft_cuda_table table;
 static const char *why_not;
+static char why_not_file[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* "cuMemAlloc_v2" for cuMemAlloc: cuda.h renames functions to their present version. */
@@ -16,10 +19,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const bool machine = strcmp(file, "cuda") == 0;
+    void *library = dlopen(machine ? "libcuda.so.1" : file, RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL) {
-        why_not = "no CUDA driver (libcuda.so.1) on this machine";
+        snprintf(why_not_file, sizeof(why_not_file), "%s",
+                 machine ? "no CUDA driver (libcuda.so.1) on this machine" : dlerror());
+        why_not = why_not_file;
         return;
     }
 #define LOAD(field, function)                                                                      \
@@ -37,17 +43,8 @@ static void load(void)
 
 const struct weft_cuda_table *weft_table_open(const char *name)
 {
-    static const char fake[] = "fake:";
-    const struct weft_cuda_table *opened = NULL;
-
-    if (strncmp(name, fake, sizeof(fake) - 1) == 0) {
-        (void)weft_fake_open(&opened, name + sizeof(fake) - 1);
-        return opened;
-    }
-    if (strcmp(name, "cuda") != 0) {
-        weft_say(WEFT_SAY_ERROR, "the driver %s is neither cuda nor fake:OPTIONS", name);
-        return NULL;
-    }
+    if (file == NULL)
+        file = name;
     pthread_once(&once, load);
     if (why_not != NULL)
         weft_say(WEFT_SAY_ERROR, "the driver: %s", why_not);

@@ -1,5 +1,5 @@
-/* remote/table/fake/stream.c - streams as lists of operations. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/stream.c - streams as lists of operations. Lock held. */
+#include "fake/inside.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* remote/table/fake/range.c - pieces of memory that the fake driver knows. Lock held. */
-#include "remote/table/fake/inside.h"
+/* fake/range.c - pieces of memory that the fake driver knows. Lock held. */
+#include "fake/inside.h"
 
 #include <stdlib.h>
 #include <string.h>
