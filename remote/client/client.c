@@ -133,10 +133,10 @@ static weft_status make_job(struct weft_config *config)
 
 static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
 {
-    struct weft_request request = {.kind = WEFT_ASK_SESSION,
-                                   .processes = (uint32_t)config->processes};
+    struct weft_hello_request request = {.kind = WEFT_ASK_SESSION,
+                                         .processes = (uint32_t)config->processes};
     weft_status status = WEFT_OK;
-    struct weft_answer answer;
+    struct weft_hello_answer answer;
 
     memcpy(request.root, config->root, sizeof(request.root));
     memcpy(request.secret, config->secret, sizeof(request.secret));

@@ -94,8 +94,9 @@ static weft_status refused(const char *name, uint32_t no, uint32_t places)
                     "server %s refuses: %s", name, weft_no_text(no));
 }
 
-static weft_status talk(int fd, const char *name, const struct weft_request *request,
-                        const struct weft_key *key, uint64_t deadline, struct weft_answer *answer)
+static weft_status talk(int fd, const char *name, const struct weft_hello_request *request,
+                        const struct weft_key *key, uint64_t deadline,
+                        struct weft_hello_answer *answer)
 {
     struct weft_signed_request wire = {.request = *request};
     struct weft_greeting greeting;
@@ -115,8 +116,8 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
 }
 
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
-                            const struct weft_request *request, const struct weft_key *key,
-                            double seconds, struct weft_answer *answer)
+                            const struct weft_hello_request *request, const struct weft_key *key,
+                            double seconds, struct weft_hello_answer *answer)
 {
     const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
     const char *name = servers->name[server], *reason = "no time";

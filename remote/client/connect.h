@@ -20,7 +20,7 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
 /* Asks one. Blocking, at most seconds. Errors: TIMEOUT, PEER_LOST, PROTOCOL, CONFIG (refused),
  * said. */
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
-                            const struct weft_request *request, const struct weft_key *key,
-                            double seconds, struct weft_answer *answer);
+                            const struct weft_hello_request *request, const struct weft_key *key,
+                            double seconds, struct weft_hello_answer *answer);
 
 #endif

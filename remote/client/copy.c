@@ -31,9 +31,10 @@ struct copy {
     struct client_device *at; /* the stream's */
     enum client_place to_place, from_place;
     struct client_device *to_device, *from_device;
-    struct weft_region *region; /* pinned, in which all of the host's side lies; NULL: none */
-    bool writers;               /* something may write host memory meanwhile */
-    bool waits;                 /* the caller does, in any case */
+    struct weft_client_region
+        *region;  /* pinned, in which all of the host's side lies; NULL: none */
+    bool writers; /* something may write host memory meanwhile */
+    bool waits;   /* the caller does, in any case */
 };
 
 static CUresult synchronize(const struct copy *c)
@@ -120,7 +121,7 @@ static CUresult to_host(struct copy *c)
     if (c->region == NULL) {
         c->waits = true;
         copy.region = client_region_add(
-            (struct weft_region){.base = (unsigned char *)c->to, .bytes = c->bytes});
+            (struct weft_client_region){.base = (unsigned char *)c->to, .bytes = c->bytes});
     }
     if (copy.region == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -9,19 +9,19 @@
 
 /* ---- host memory ----------------------------------------------------------------------------- */
 
-struct weft_region *client_region_at(const void *memory, size_t bytes)
+struct weft_client_region *client_region_at(const void *memory, size_t bytes)
 {
     const uintptr_t at = (uintptr_t)memory;
 
-    for (struct weft_region *r = client.regions; r != NULL; r = r->next)
+    for (struct weft_client_region *r = client.regions; r != NULL; r = r->next)
         if (at - (uintptr_t)r->base < r->bytes && bytes <= r->bytes - (at - (uintptr_t)r->base))
             return r;
     return NULL;
 }
 
-struct weft_region *client_region_add(struct weft_region region)
+struct weft_client_region *client_region_add(struct weft_client_region region)
 {
-    struct weft_region *r = malloc(sizeof(*r));
+    struct weft_client_region *r = malloc(sizeof(*r));
 
     weft_lock(&client.lock);
     if (r != NULL && client.open &&
@@ -38,9 +38,9 @@ struct weft_region *client_region_add(struct weft_region region)
     return r;
 }
 
-void client_region_drop(struct weft_region *region)
+void client_region_drop(struct weft_client_region *region)
 {
-    struct weft_region **at = &client.regions;
+    struct weft_client_region **at = &client.regions;
 
     while (*at != region)
         at = &(*at)->next;
@@ -96,7 +96,7 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
         map = MAP_FAILED;
     if (map == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    struct weft_region *region = client_region_add((struct weft_region){
+    struct weft_client_region *region = client_region_add((struct weft_client_region){
         .base = map, .bytes = bytes, .flags = flags, .ours = true, .pinned = true});
     if (region != NULL) {
         region->shared = client.links.shares_memory && share_with_all(&share);
@@ -112,9 +112,9 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
 }
 
 /* Lock held; NULL: no such memory begins there. */
-static struct weft_region *pinned_at(void *memory, bool ours)
+static struct weft_client_region *pinned_at(void *memory, bool ours)
 {
-    struct weft_region *region = client_region_at(memory, 1);
+    struct weft_client_region *region = client_region_at(memory, 1);
 
     return region != NULL && region->base == memory && region->ours == ours && region->pinned
                ? region
@@ -127,7 +127,7 @@ static CUresult drop_pinned(void *memory, bool ours, CUresult none)
     CUresult result = CUDA_SUCCESS;
 
     weft_lock(&client.lock);
-    struct weft_region *region = pinned_at(memory, ours);
+    struct weft_client_region *region = pinned_at(memory, ours);
     const bool shared = region != NULL && region->shared;
     weft_unlock(&client.lock);
     if (shared)
@@ -163,7 +163,7 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
     weft_unlock(&client.lock);
     if (known)
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    const struct weft_region region = {
+    const struct weft_client_region region = {
         .base = memory, .bytes = bytes, .flags = flags, .pinned = true};
     return client_region_add(region) != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -171,7 +171,7 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 CUresult client_host_flags(unsigned *flags, void *memory)
 {
     weft_lock(&client.lock);
-    const struct weft_region *region = client_region_at(memory, 1);
+    const struct weft_client_region *region = client_region_at(memory, 1);
     if (region != NULL)
         *flags = region->flags;
     weft_unlock(&client.lock);
@@ -188,7 +188,7 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
     int ordinal = there ? client.known.count - 1 : -1;
 
     weft_lock(&client.lock);
-    const struct weft_region *region = client_region_at((void *)address, 1);
+    const struct weft_client_region *region = client_region_at((void *)address, 1);
     const bool pinned = region != NULL && region->pinned;
     weft_unlock(&client.lock);
     while (ordinal >= 0 && client.known.at[ordinal] != &device->known)

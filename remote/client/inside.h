@@ -45,13 +45,13 @@ struct client_copy {
     struct weft_send send; /* bytes 0: not from here */
     CUhostFn run;
     void *argument;
-    int process;                /* of a callback: the session that waits for it */
-    struct weft_region *region; /* registered for it alone */
+    int process;                       /* of a callback: the session that waits for it */
+    struct weft_client_region *region; /* registered for it alone */
 };
 
 /* Host memory that sessions may put into. */
-struct weft_region {
-    struct weft_region *next;
+struct weft_client_region {
+    struct weft_client_region *next;
     unsigned char *base;
     size_t bytes;
     uint64_t key;
@@ -82,7 +82,7 @@ struct weft_client {
     bool running;     /* a callback does */
     unsigned napping; /* threads that use the network's bell */
     uint32_t forks;   /* base/fork.h, when it was opened */
-    struct weft_links links;
+    struct weft_record_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
     struct client_device device[CLIENT_DEVICES];      /* all that the servers have */
     int met;                                          /* how many of `device` there are */
@@ -101,7 +101,7 @@ struct weft_client {
     uint32_t readers; /* copies from host memory */
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
-    struct weft_region *regions;
+    struct weft_client_region *regions;
     uint16_t calling[WEFT_COPIES]; /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
     struct weft_bell callbacks;
@@ -176,10 +176,10 @@ static inline bool client_on_device(enum client_place place)
 }
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */
-struct weft_region *client_region_at(const void *memory, size_t bytes);
+struct weft_client_region *client_region_at(const void *memory, size_t bytes);
 /* Makes it known to the network. NULL: no memory for that. Takes the lock. */
-struct weft_region *client_region_add(struct weft_region region);
-void client_region_drop(struct weft_region *region); /* lock held */
+struct weft_client_region *client_region_add(struct weft_client_region region);
+void client_region_drop(struct weft_client_region *region); /* lock held */
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 /* All allocations of a device are gone: it was reset. */

@@ -140,7 +140,7 @@ static bool is_sent(void)
     bool sent = true;
 
     for (int p = 1; p < client.links.processes && client.links.status == WEFT_OK; p++) {
-        const struct weft_link *link = &client.links.link[p];
+        const struct weft_record_link *link = &client.links.link[p];
         sent = sent && link->out.put == link->out.head && link->unsent == 0;
     }
     return sent;

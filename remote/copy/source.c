@@ -14,7 +14,7 @@ static struct weft_piece *piece_of(struct weft_parcel *parcel)
 /* Memory for this piece alone, which the network comes to know for it. */
 static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *piece, size_t bytes)
 {
-    struct weft_links *links = sources->links;
+    struct weft_record_links *links = sources->links;
 
     if (sources->own + bytes > links->config.stage_memory)
         return NULL;

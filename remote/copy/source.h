@@ -54,7 +54,7 @@ struct weft_sending {
 };
 
 struct weft_sources {
-    struct weft_links *links;
+    struct weft_record_links *links;
     struct weft_stage *stage; /* of staging memory; NULL: host memory alone */
     /*
      * How a session fetches device memory. fetch: begins a copy to memory; *ticket is for fetched:

@@ -8,7 +8,7 @@
 enum { LINK_WORD = WEFT_RING_BYTES, LINK_PART = WEFT_RING_BYTES + 4096 };
 
 /* The program and each session have rings; sessions have none between them. */
-static inline bool link_has_ring(const struct weft_links *links, int peer)
+static inline bool link_has_ring(const struct weft_record_links *links, int peer)
 {
     return (links->process == 0) != (peer == 0);
 }

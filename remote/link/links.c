@@ -14,14 +14,15 @@ enum {
 };
 static const uint64_t control_every = 5000000; /* ns between looks at the control channel */
 
-weft_status weft_links_failed(struct weft_links *links, weft_status status)
+weft_status weft_links_failed(struct weft_record_links *links, weft_status status)
 {
     if (links->status == WEFT_OK)
         links->status = status;
     return links->status;
 }
 
-weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
+weft_status weft_links_fail(struct weft_record_links *links, weft_status status, const char *format,
+                            ...)
 {
     char text[256];
     va_list list;
@@ -55,7 +56,7 @@ void link_landed(void *context, void *cookie)
 }
 
 /* Whose notice it is: the tag. A network that knows the sender has to agree. */
-static int sender_of(const struct weft_links *links, const struct weft_arrival *arrival)
+static int sender_of(const struct weft_record_links *links, const struct weft_arrival *arrival)
 {
     const int process = (int)weft_notice_tag(arrival->notice);
 
@@ -66,7 +67,7 @@ static int sender_of(const struct weft_links *links, const struct weft_arrival *
 
 weft_status link_records(void *context, const struct weft_arrival *arrival)
 {
-    struct weft_links *links = context;
+    struct weft_record_links *links = context;
     const int process = sender_of(links, arrival);
     const uint64_t bytes = (uint64_t)weft_notice_slot(arrival->notice) * WEFT_RECORD_UNIT;
 
@@ -77,7 +78,7 @@ weft_status link_records(void *context, const struct weft_arrival *arrival)
 
 weft_status link_copy(void *context, const struct weft_arrival *arrival)
 {
-    struct weft_links *links = context;
+    struct weft_record_links *links = context;
     const int process = sender_of(links, arrival);
     const uint32_t slot = weft_notice_slot(arrival->notice), step = slot >> NUMBER_BITS;
 
@@ -89,8 +90,9 @@ weft_status link_copy(void *context, const struct weft_arrival *arrival)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static weft_status put(struct weft_links *links, int process, uint64_t offset, const void *source,
-                       size_t bytes, uint32_t notice, struct weft_parcel *parcel)
+static weft_status put(struct weft_record_links *links, int process, uint64_t offset,
+                       const void *source, size_t bytes, uint32_t notice,
+                       struct weft_parcel *parcel)
 {
     const struct weft_net_put what = {.process = process,
                                       .key = links->link[process].key,
@@ -103,9 +105,9 @@ static weft_status put(struct weft_links *links, int process, uint64_t offset, c
 }
 
 /* Notices that found no room, in order. */
-static weft_status put_waiting(struct weft_links *links, int process)
+static weft_status put_waiting(struct weft_record_links *links, int process)
 {
-    struct weft_link *link = &links->link[process];
+    struct weft_record_link *link = &links->link[process];
     weft_status status = WEFT_OK;
 
     while (link->first < link->count && status == WEFT_OK) {
@@ -117,10 +119,10 @@ static weft_status put_waiting(struct weft_links *links, int process)
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
 
-weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
-                              uint32_t number)
+weft_status weft_links_notify(struct weft_record_links *links, int process,
+                              enum weft_copy_step step, uint32_t number)
 {
-    struct weft_link *link = &links->link[process];
+    struct weft_record_link *link = &links->link[process];
     const uint32_t notice = weft_notice(WEFT_NOTICE_COPY, (uint32_t)links->process,
                                         (uint32_t)step << NUMBER_BITS | number);
 
@@ -138,9 +140,9 @@ weft_status weft_links_notify(struct weft_links *links, int process, enum weft_c
     return put_waiting(links, process);
 }
 
-weft_status weft_link_flush(struct weft_links *links, int process)
+weft_status weft_link_flush(struct weft_record_links *links, int process)
 {
-    struct weft_link *link = &links->link[process];
+    struct weft_record_link *link = &links->link[process];
     uint64_t place;
     uint32_t bytes;
 
@@ -160,9 +162,9 @@ weft_status weft_link_flush(struct weft_links *links, int process)
 }
 
 /* The sender learns how far its records were used, where little room is left. */
-static weft_status tell(struct weft_links *links, int process)
+static weft_status tell(struct weft_record_links *links, int process)
 {
-    struct weft_link *link = &links->link[process];
+    struct weft_record_link *link = &links->link[process];
 
     if (link->tells || link->in.tail - link->in.told < TELL_AT)
         return WEFT_OK;
@@ -180,7 +182,7 @@ static weft_status tell(struct weft_links *links, int process)
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /* Mirrors are used again only when the network has read them, too. */
-static bool read_taken(struct weft_link *link)
+static bool read_taken(struct weft_record_link *link)
 {
     const uint64_t *word = (const uint64_t *)(const void *)(link->in.memory + LINK_WORD);
 
@@ -188,7 +190,7 @@ static bool read_taken(struct weft_link *link)
            weft_ring_out_taken(&link->out, __atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
-static weft_status look_at_control(struct weft_links *links)
+static weft_status look_at_control(struct weft_record_links *links)
 {
     struct weft_frame frame;
     const uint64_t now = weft_now_ns();
@@ -209,7 +211,7 @@ static weft_status look_at_control(struct weft_links *links)
     return WEFT_ERR_PEER_LOST;
 }
 
-weft_status weft_links_progress(struct weft_links *links, bool *did)
+weft_status weft_links_progress(struct weft_record_links *links, bool *did)
 {
     if (links->status != WEFT_OK)
         return links->status;

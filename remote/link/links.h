@@ -35,7 +35,7 @@ struct weft_parcel {
     void (*landed)(struct weft_parcel *parcel); /* it is there; NULL: no matter */
 };
 
-struct weft_link {
+struct weft_record_link {
     struct weft_ring_out out;
     struct weft_ring_in in;
     uint64_t key;   /* of the peer's inbox */
@@ -49,7 +49,7 @@ struct weft_link {
     struct weft_parcel stretch;
 };
 
-struct weft_links {
+struct weft_record_links {
     struct weft_config config;
     struct weft_control *control;
     const struct weft_net_ops *ops;
@@ -63,10 +63,10 @@ struct weft_links {
                          */
     unsigned char *inbox;
     size_t inbox_bytes;
-    struct weft_link link[WEFT_LINK_PROCESSES]; /* by peer */
-    uint64_t control_next;                      /* when to look at the control channel again */
-    weft_status status;                         /* not OK: the job has failed */
-    int lost;                                   /* the process that was lost; -1: none */
+    struct weft_record_link link[WEFT_LINK_PROCESSES]; /* by peer */
+    uint64_t control_next; /* when to look at the control channel again */
+    weft_status status;    /* not OK: the job has failed */
+    int lost;              /* the process that was lost; -1: none */
     /* Whom it serves. */
     void *context;
     weft_status (*copy)(void *context, int process, enum weft_copy_step step, uint32_t number);
@@ -77,23 +77,23 @@ struct weft_links {
  * how pieces of copies land, its `own` is filled in; NULL: in host memory. Then `copy` is called
  * for each notice. Blocking, collective. Errors: those of weft_control_open and of the networks.
  */
-weft_status weft_links_open(struct weft_links *links, const struct weft_config *config,
+weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
                             const struct weft_arrive_device *device, size_t stage_bytes);
 /* orderly: the others are not told that this process was lost. */
-void weft_links_close(struct weft_links *links, bool orderly);
+void weft_links_close(struct weft_record_links *links, bool orderly);
 
 /* Drives the network. Non-blocking. *did: something moved. The job's status, said once. */
-weft_status weft_links_progress(struct weft_links *links, bool *did);
+weft_status weft_links_progress(struct weft_record_links *links, bool *did);
 /* Puts what was written into the ring to a peer. Non-blocking. */
-weft_status weft_link_flush(struct weft_links *links, int process);
+weft_status weft_link_flush(struct weft_record_links *links, int process);
 /* Tells a process something of a copy. Non-blocking; waits in a list for room. Errors: MEMORY,
  * NETWORK. */
-weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
-                              uint32_t number);
+weft_status weft_links_notify(struct weft_record_links *links, int process,
+                              enum weft_copy_step step, uint32_t number);
 /* The job has failed: says why, unless it had before; its value is the status. */
-weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+weft_status weft_links_fail(struct weft_record_links *links, weft_status status, const char *format,
+                            ...) __attribute__((format(printf, 3, 4)));
 /* The same, where who found it has said why. */
-weft_status weft_links_failed(struct weft_links *links, weft_status status);
+weft_status weft_links_failed(struct weft_record_links *links, weft_status status);
 
 #endif

@@ -30,8 +30,8 @@ static uint64_t part_of(int owner, int peer)
 }
 
 /* Each process's bytes, by process. Blocking. */
-static weft_status exchange(struct weft_links *links, uint16_t kind, const void *mine, void *all,
-                            size_t bytes)
+static weft_status exchange(struct weft_record_links *links, uint16_t kind, const void *mine,
+                            void *all, size_t bytes)
 {
     const uint64_t deadline = weft_now_ns() + (uint64_t)(links->config.connect_s * 1e9);
     bool came[WEFT_LINK_PROCESSES] = {false};
@@ -88,7 +88,7 @@ static bool together(const struct site *a, const struct site *b)
  * shm where all can map each other's memory, else what joins hosts; or what the program says. A
  * server may say so, too: then it has to be the same.
  */
-static weft_status choose_net(struct weft_links *links, bool *one_host)
+static weft_status choose_net(struct weft_record_links *links, bool *one_host)
 {
     struct site mine, all[WEFT_LINK_PROCESSES] = {0};
 
@@ -117,12 +117,12 @@ static weft_status choose_net(struct weft_links *links, bool *one_host)
 /* From the network's close: whether waiting for all makes sense; whether none sends any more. */
 static bool all_there(void *context)
 {
-    const struct weft_links *links = context;
+    const struct weft_record_links *links = context;
 
     return links->lost < 0 && links->status == WEFT_OK;
 }
 
-static weft_status open_net(struct weft_links *links, bool one_host, size_t stage_bytes)
+static weft_status open_net(struct weft_record_links *links, bool one_host, size_t stage_bytes)
 {
     const struct weft_net_open open = {.config = &links->config,
                                        .process = links->process,
@@ -148,7 +148,7 @@ static weft_status open_net(struct weft_links *links, bool one_host, size_t stag
     return status;
 }
 
-static weft_status connect_all(struct weft_links *links)
+static weft_status connect_all(struct weft_record_links *links)
 {
     struct card mine = {0}, *all = calloc(WEFT_LINK_PROCESSES, sizeof(*all));
     weft_status status = all != NULL ? WEFT_OK : weft_err(WEFT_ERR_MEMORY, "no memory for cards");
@@ -170,22 +170,22 @@ static weft_status connect_all(struct weft_links *links)
     return status;
 }
 
-static struct weft_link *link_of(struct weft_parcel *parcel, size_t offset)
+static struct weft_record_link *link_of(struct weft_parcel *parcel, size_t offset)
 {
-    return (struct weft_link *)(void *)((char *)parcel - offset);
+    return (struct weft_record_link *)(void *)((char *)parcel - offset);
 }
 
 static void on_told(struct weft_parcel *parcel)
 {
-    link_of(parcel, offsetof(struct weft_link, telling))->tells = false;
+    link_of(parcel, offsetof(struct weft_record_link, telling))->tells = false;
 }
 
 static void on_stretch(struct weft_parcel *parcel)
 {
-    link_of(parcel, offsetof(struct weft_link, stretch))->unsent--;
+    link_of(parcel, offsetof(struct weft_record_link, stretch))->unsent--;
 }
 
-static weft_status make_rings(struct weft_links *links)
+static weft_status make_rings(struct weft_record_links *links)
 {
     links->inbox_bytes = (size_t)(links->process == 0 ? links->processes - 1 : 1) * LINK_PART;
     links->inbox =
@@ -195,7 +195,7 @@ static weft_status make_rings(struct weft_links *links)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for rings", links->inbox_bytes);
     }
     for (int p = 0; p < links->processes; p++) {
-        struct weft_link *link = &links->link[p];
+        struct weft_record_link *link = &links->link[p];
         link->telling.sent = on_told;
         link->stretch.sent = on_stretch;
         if (!link_has_ring(links, p))
@@ -208,7 +208,7 @@ static weft_status make_rings(struct weft_links *links)
     return WEFT_OK;
 }
 
-static void free_all(struct weft_links *links)
+static void free_all(struct weft_record_links *links)
 {
     if (links->net != NULL)
         links->ops->close(links->net);
@@ -220,14 +220,14 @@ static void free_all(struct weft_links *links)
         munmap(links->inbox, links->inbox_bytes);
 }
 
-weft_status weft_links_open(struct weft_links *links, const struct weft_config *config,
+weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
                             const struct weft_arrive_device *device, size_t stage_bytes)
 {
     void *const context = links->context;
     bool one_host = false;
 
-    *links =
-        (struct weft_links){.config = *config, .lost = -1, .context = context, .copy = links->copy};
+    *links = (struct weft_record_links){
+        .config = *config, .lost = -1, .context = context, .copy = links->copy};
     if (config->processes > WEFT_LINK_PROCESSES)
         return weft_err(WEFT_ERR_CONFIG, "%lld servers, at most %d",
                         (long long)config->processes - 1, WEFT_LINK_SERVERS);
@@ -254,7 +254,7 @@ weft_status weft_links_open(struct weft_links *links, const struct weft_config *
     return status;
 }
 
-void weft_links_close(struct weft_links *links, bool orderly)
+void weft_links_close(struct weft_record_links *links, bool orderly)
 {
     weft_control_close(links->control, orderly && links->status == WEFT_OK);
     free_all(links);

@@ -8,19 +8,19 @@
 
 enum { ALIGN = 512, DEVICES = 64 /* bits of peers */ };
 
-static CUmemAllocationProp properties_of(const struct weft_arena *arena)
+static CUmemAllocationProp properties_of(const struct weft_session_arena *arena)
 {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = arena->device}};
 }
 
-CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table *table, int device,
-                         uint64_t base, uint64_t span, uint64_t share)
+CUresult weft_arena_open(struct weft_session_arena *arena, const struct weft_cuda_table *table,
+                         int device, uint64_t base, uint64_t span, uint64_t share)
 {
     CUdeviceptr got = 0;
 
-    *arena = (struct weft_arena){.table = table, .device = device, .share = share};
+    *arena = (struct weft_session_arena){.table = table, .device = device, .share = share};
     const CUmemAllocationProp properties = properties_of(arena);
     CUresult result =
         table->granularity(&arena->granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
@@ -37,7 +37,7 @@ CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table 
     return CUDA_SUCCESS;
 }
 
-void weft_arena_close(struct weft_arena *arena)
+void weft_arena_close(struct weft_session_arena *arena)
 {
     if (arena->base == 0)
         return;
@@ -46,7 +46,7 @@ void weft_arena_close(struct weft_arena *arena)
     arena->table->unreserve(arena->base, arena->span);
     free(arena->blocks.list);
     free(arena->slabs.list);
-    *arena = (struct weft_arena){0};
+    *arena = (struct weft_session_arena){0};
 }
 
 /* ---- backing --------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static CUmemAccessDesc access_of(int device, bool on)
 }
 
 /* For the device itself and its peers. */
-static CUresult set_access(const struct weft_arena *arena, uint64_t at, uint64_t bytes)
+static CUresult set_access(const struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     CUmemAccessDesc access[1 + DEVICES] = {access_of(arena->device, true)};
     size_t count = 1;
@@ -70,7 +70,7 @@ static CUresult set_access(const struct weft_arena *arena, uint64_t at, uint64_t
     return arena->table->set_access(at, bytes, access, count);
 }
 
-static CUresult back(struct weft_arena *arena, uint64_t at, uint64_t bytes)
+static CUresult back(struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     const CUmemAllocationProp properties = properties_of(arena);
     const struct weft_cuda_table *table = arena->table;
@@ -92,7 +92,7 @@ static CUresult back(struct weft_arena *arena, uint64_t at, uint64_t bytes)
 }
 
 /* Backs what is not yet of the granules around a range. */
-static CUresult back_all(struct weft_arena *arena, uint64_t at, uint64_t bytes)
+static CUresult back_all(struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     const uint64_t granule = arena->granule, end = (at + bytes + granule - 1) / granule * granule;
     CUresult result = CUDA_SUCCESS;
@@ -113,7 +113,7 @@ static CUresult back_all(struct weft_arena *arena, uint64_t at, uint64_t bytes)
 }
 
 /* Gives back the slabs near a range that was freed on which nothing lies. */
-static void unback(struct weft_arena *arena, uint64_t at, uint64_t bytes)
+static void unback(struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     uint32_t i = weft_ranges_after(&arena->slabs, at);
 
@@ -129,7 +129,7 @@ static void unback(struct weft_arena *arena, uint64_t at, uint64_t bytes)
     }
 }
 
-CUresult weft_arena_let(struct weft_arena *arena, int device, bool on)
+CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on)
 {
     const CUmemAccessDesc access = access_of(device, on);
     CUresult result = device < DEVICES ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
@@ -145,7 +145,7 @@ CUresult weft_arena_let(struct weft_arena *arena, int device, bool on)
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A place for so many bytes; 0: there is none. */
-static uint64_t find_room(const struct weft_arena *arena, uint64_t bytes)
+static uint64_t find_room(const struct weft_session_arena *arena, uint64_t bytes)
 {
     uint64_t at = arena->base;
 
@@ -157,7 +157,8 @@ static uint64_t find_room(const struct weft_arena *arena, uint64_t bytes)
     return arena->base + arena->span - at >= bytes ? at : 0;
 }
 
-CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over)
+CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint64_t *address,
+                          bool *over)
 {
     const uint64_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN;
 
@@ -176,7 +177,7 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
     return result;
 }
 
-CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
+CUresult weft_arena_free(struct weft_session_arena *arena, uint64_t address)
 {
     const uint32_t i = weft_ranges_at(&arena->blocks, address);
 

@@ -9,7 +9,7 @@
 #include "remote/table/ranges.h"
 #include "remote/table/table.h"
 
-struct weft_arena {
+struct weft_session_arena {
     const struct weft_cuda_table *table;
     int device;                /* the driver's number */
     uint64_t peers;            /* bit a device: kernels of those, too, reach all of it */
@@ -21,19 +21,20 @@ struct weft_arena {
 };
 
 /* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
-CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table *table, int device,
-                         uint64_t base, uint64_t span, uint64_t share);
+CUresult weft_arena_open(struct weft_session_arena *arena, const struct weft_cuda_table *table,
+                         int device, uint64_t base, uint64_t span, uint64_t share);
 /* Gives back all of it; the device is idle. */
-void weft_arena_close(struct weft_arena *arena);
+void weft_arena_close(struct weft_session_arena *arena);
 
 /* Errors: OUT_OF_MEMORY; *over: because of its share. */
-CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over);
+CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint64_t *address,
+                          bool *over);
 /*
  * Whether kernels of another device reach all of it, now and later. cuCtxEnablePeerAccess does
  * nothing for memory that was mapped. Errors: the driver's.
  */
-CUresult weft_arena_let(struct weft_arena *arena, int device, bool on);
+CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on);
 /* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
-CUresult weft_arena_free(struct weft_arena *arena, uint64_t address);
+CUresult weft_arena_free(struct weft_session_arena *arena, uint64_t address);
 
 #endif

@@ -90,7 +90,7 @@ SESSION_DO(peer_enable)
 /* The device is idle: what the program made there goes. */
 static CUresult reset_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    struct weft_arena *arena = &session->device[wait->device].arena;
+    struct weft_session_arena *arena = &session->device[wait->device].arena;
 
     session_use(session, wait->device);
     for (uint32_t i = 0; i < session->handles.count; i++) {

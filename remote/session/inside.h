@@ -34,7 +34,7 @@ struct session_kernel {
 struct session_device {
     CUdevice ordinal; /* the driver's */
     CUcontext context;
-    struct weft_arena arena;
+    struct weft_session_arena arena;
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
     CUstream in, out;                /* of copies between processes */
@@ -93,7 +93,7 @@ struct session_held {
 };
 
 struct weft_session {
-    struct weft_links links;
+    struct weft_record_links links;
     const struct weft_cuda_table *table;
     const struct weft_session_limits *limits;
     int count;

@@ -31,7 +31,7 @@ SESSION_DO(arena)
 
 SESSION_DO(alloc)
 {
-    struct weft_arena *arena = &session->device[record->device].arena;
+    struct weft_session_arena *arena = &session->device[record->device].arena;
     bool over = false;
 
     if (arena->base == 0)
@@ -84,7 +84,7 @@ SESSION_DO(free_async)
 
 SESSION_DO(mem_info)
 {
-    const struct weft_arena *arena = &session->device[record->device].arena;
+    const struct weft_session_arena *arena = &session->device[record->device].arena;
 
     const CUresult result = session->table->mem_info(&call->available, &call->total);
     const uint64_t own = arena->share - arena->used;

@@ -36,7 +36,7 @@ int session_device_of(const struct weft_session *session, uint64_t address, uint
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes)
 {
-    struct weft_link *link = &session->links.link[0];
+    struct weft_record_link *link = &session->links.link[0];
     struct weft_record *record =
         weft_ring_out_begin(&link->out, WEFT_CALL_answer, count + 1, bytes);
 

@@ -92,7 +92,7 @@ enum weft_no weft_request_check(const struct weft_signed_request *request,
                                 const struct weft_key *key,
                                 const unsigned char nonce[WEFT_NONCE_BYTES])
 {
-    const struct weft_request *r = &request->request;
+    const struct weft_hello_request *r = &request->request;
     struct weft_signed_request right = *request;
     unsigned char unlike = 0;
 

@@ -24,7 +24,7 @@ struct weft_greeting {
 
 enum weft_ask_kind { WEFT_ASK_SESSION = 1, WEFT_ASK_STATUS };
 
-struct weft_request {
+struct weft_hello_request {
     uint32_t kind, process, processes;
     char root[128];   /* where the program listens, boot/control.h */
     char secret[128]; /* the job's, not the server's */
@@ -32,16 +32,16 @@ struct weft_request {
 
 struct weft_signed_request {
     unsigned char code[WEFT_SHA256_BYTES];
-    struct weft_request request;
+    struct weft_hello_request request;
 };
 
-struct weft_answer {
+struct weft_hello_answer {
     uint32_t no;              /* enum weft_no, or of a later version */
     uint32_t clients, places; /* clients of places are served */
 };
 _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
                    sizeof(struct weft_signed_request) == 32 + 3 * 4 + 2 * 128 &&
-                   sizeof(struct weft_answer) == 3 * 4,
+                   sizeof(struct weft_hello_answer) == 3 * 4,
                "they travel as their bytes: no padding");
 
 /* Why a server says no. X(name, "text") - numbers of the answer may follow it. */

@@ -30,7 +30,7 @@ struct member {
     int fd; /* -1: has not come, has left, or is lost */
     bool came;
     struct weft_stream stream;
-    struct weft_entry *cursor;
+    struct weft_history_entry *cursor;
     size_t sent; /* bytes of the entry after the cursor */
 };
 
@@ -132,8 +132,8 @@ static void serve(struct weft_hub *hub, int process)
     while (member->cursor->next != NULL) {
         struct iovec parts[AT_ONCE];
         struct msghdr all = {.msg_iov = parts};
-        for (struct weft_entry *e = member->cursor->next; e != NULL && all.msg_iovlen < AT_ONCE;
-             e = e->next)
+        for (struct weft_history_entry *e = member->cursor->next;
+             e != NULL && all.msg_iovlen < AT_ONCE; e = e->next)
             parts[all.msg_iovlen++] = (struct iovec){e->wire, e->bytes};
         parts[0].iov_base = (unsigned char *)parts[0].iov_base + member->sent;
         parts[0].iov_len -= member->sent;

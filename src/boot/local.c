@@ -37,7 +37,7 @@ struct weft_local {
 struct local {
     struct weft_control control;
     struct weft_local *group;
-    struct weft_entry *cursor;
+    struct weft_history_entry *cursor;
     uint32_t job; /* how many of the group's jobs were over before */
     bool woken;   /* this process waits for no frame any more; guarded by the group's lock */
     bool solo;    /* the group is this channel's own */
@@ -257,7 +257,7 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
             weft_task_yield(true);
         return WEFT_ERR_TIMEOUT;
     }
-    const struct weft_entry *entry = local->cursor->next;
+    const struct weft_history_entry *entry = local->cursor->next;
     const uint32_t bytes = entry->header.bytes;
     const bool filled = weft_frame_fill(frame, entry->header.kind, entry->header.source,
                                         entry->wire + WEFT_HEADER_BYTES, bytes);

@@ -101,11 +101,11 @@ static void begin(void)
         client.met = client.known.count = 1;
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
-    client.links = (struct weft_links){.ops = &ops,
-                                       .processes = 2,
-                                       .lost = -1,
-                                       .control_next = UINT64_MAX,
-                                       .copy = client_copy_notice};
+    client.links = (struct weft_record_links){.ops = &ops,
+                                              .processes = 2,
+                                              .lost = -1,
+                                              .control_next = UINT64_MAX,
+                                              .copy = client_copy_notice};
     client.links.link[1].in.memory = rings[0];
     client.links.link[1].out.mirror = rings[1];
     client.sources = (struct weft_sources){.links = &client.links};

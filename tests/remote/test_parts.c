@@ -97,7 +97,7 @@ static void test_arena(void)
 {
     uint64_t base = 0x200000000000;
     const struct weft_cuda_table *table;
-    struct weft_arena arena;
+    struct weft_session_arena arena;
     uint64_t at[BLOCKS] = {0}, size[BLOCKS] = {0}, used = 0;
     CUcontext context;
     size_t before = 0, after = 0, total = 0;

@@ -49,7 +49,7 @@ static bool confine(struct gpud *gpud, int line)
 static _Noreturn void serve(struct gpud *gpud, int line)
 {
     struct weft_config config;
-    struct weft_request request;
+    struct weft_hello_request request;
     const struct weft_cuda_table *table;
     CUcontext context;
 
@@ -114,13 +114,13 @@ void child_warm(struct gpud *gpud)
         continue;
 }
 
-static bool tell(const struct child *child, const struct weft_request *request)
+static bool tell(const struct child *child, const struct weft_hello_request *request)
 {
     return send(child->line, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
            (ssize_t)sizeof(*request);
 }
 
-bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer)
+bool child_start(struct gpud *gpud, const struct weft_hello_request *request, const char *peer)
 {
     struct child *child = NULL;
 

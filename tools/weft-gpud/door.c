@@ -33,7 +33,7 @@ void door_tell(struct gpud *gpud, uint64_t now)
 /* The whole request is there. */
 static void hear_out(struct gpud *gpud, struct stranger *stranger)
 {
-    const struct weft_request *request = &stranger->request.request;
+    const struct weft_hello_request *request = &stranger->request.request;
     enum weft_no no = weft_request_check(&stranger->request, &gpud->key, stranger->greeting.nonce);
     int error = 0;
     char peer[WEFT_SOCKET_NAME];
@@ -46,7 +46,7 @@ static void hear_out(struct gpud *gpud, struct stranger *stranger)
             no = WEFT_NO_SYSTEM, error = errno;
     }
     explicit_bzero(&stranger->request, sizeof(stranger->request));
-    const struct weft_answer answer = {no, gpud->client_count, gpud->places};
+    const struct weft_hello_answer answer = {no, gpud->client_count, gpud->places};
     (void)!send(stranger->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (no != WEFT_NO_NONE && gpud->refused++ < REFUSALS_SAID)
         say("refused %s: %s%s%s", peer, weft_no_text(no), error != 0 ? ": " : "",

@@ -69,7 +69,7 @@ bool child_count_devices(const struct gpud *gpud, int *devices);
 void child_warm(struct gpud *gpud);
 /* Starts a session, or takes one that waits, for who has said the right hello. False: the system
  * has no room. */
-bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer);
+bool child_start(struct gpud *gpud, const struct weft_hello_request *request, const char *peer);
 /* Forgets the sessions that have ended. */
 void child_reap(struct gpud *gpud);
 /* Ends all; returns how many there were. */

@@ -291,7 +291,7 @@ static void destroy_fibers(struct weft_workers *workers, const struct rank *rank
                            bool began)
 {
     for (int r = 0; r < count; r++) {
-        struct weft_team *team = ranks[r].port->team;
+        struct weft_thread_team *team = ranks[r].port->team;
         if (team == NULL) {
             destroy_fiber(workers, &ranks[r], ranks[r].port->fiber, began);
             continue;
