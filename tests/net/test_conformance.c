@@ -175,6 +175,12 @@ static void over_shm(struct weft_config *config, int me)
     snprintf(config->ofi_provider, sizeof(config->ofi_provider), "shm");
 }
 
+static void by_one_thread(struct weft_config *config, int me)
+{
+    (void)me;
+    config->mpi_threads = WEFT_MPI_THREADS_SINGLE;
+}
+
 /* Both of the devices that tools/rdma-vm gives. */
 static void over_verbs(struct weft_config *config, int me)
 {
@@ -201,6 +207,9 @@ static const struct way {
     {"shm", "to a device", nothing, true, true, true, false, NULL},
     {"shm", "from its own memory", nothing, true, true, false, true, NULL},
     {"shm", "from its own memory to a device", nothing, true, true, true, true, NULL},
+    {"mpi", "", nothing, true, true, false, false, NULL},
+    {"mpi", "one thread", by_one_thread, true, true, false, false, NULL},
+    {"mpi", "one thread, to a device", by_one_thread, true, true, true, false, NULL},
     {"ofi", "provider shm", over_shm, true, true, false, false, NULL},
     /* It keeps devices open, which a forked process cannot use. */
     {"ofi", "provider verbs", over_verbs, true, false, false, false, "ofi-verbs"},
