@@ -198,6 +198,18 @@ bool weft_peer_brings_notice(const struct weft_net *net);
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
+/* ---- peer.c: any thread ---------------------------------------------------------------------- */
+
+/* With caps.place_is_key a region's key is its place, and this bit, which those of arrive.h lack.
+ */
+#define WEFT_PEER_PLACED (1ull << 63)
+/* The key by which arrive.h knows the region; one of none, if there is no such region. */
+static inline uint64_t weft_peer_region(struct weft_net *net, uint64_t key)
+{
+    return (key & WEFT_PEER_PLACED) != 0 ? weft_arrive_placed(&net->arrive, key & ~WEFT_PEER_PLACED)
+                                         : key;
+}
+
 /* ---- receive.c: the receive task ------------------------------------------------------------- */
 
 weft_status weft_peer_conclude(struct weft_net *net, uint64_t count);

@@ -64,10 +64,16 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
     return false;
 }
 
+/* What is needed to write the put's region; zero: it is not known. */
+static uint64_t place_of(const struct weft_net_put *put)
+{
+    return (put->key & WEFT_PEER_PLACED) != 0 ? put->key & ~WEFT_PEER_PLACED : put->place[0];
+}
+
 static bool can_be_written(const struct weft_net *net, const struct weft_net_put *put)
 {
     return net->caps.writes != WEFT_WRITES_NONE && put->rows <= 1 &&
-           (put->place[0] | put->place[1]) != 0 && put->bytes >= net->caps.write_from &&
+           (place_of(put) | put->place[1]) != 0 && put->bytes >= net->caps.write_from &&
            put->bytes > sizeof(uint64_t); /* words stay undivided: the receiver stores them */
 }
 
@@ -88,7 +94,7 @@ static weft_status issue(struct weft_net *net, int process, const struct weft_ne
     const bool registered = weft_arrive_around(&net->arrive, put->source, put->bytes, &around);
     const struct weft_transport_write write = {
         .process = process,
-        .place = {put->place[0], put->place[1]},
+        .place = {place_of(put), put->place[1]},
         .offset = put->offset,
         .source = put->source,
         .bytes = put->bytes,
