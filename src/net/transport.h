@@ -122,6 +122,9 @@ struct weft_transport_ops {
 /* Before the transport's address in that of the peer layer: the token (peer/packet.h). */
 enum { WEFT_PEER_ADDRESS = 8 };
 
+/* With caps.place_is_key a region's key is its place, and this bit, which no other key has. */
+#define WEFT_PEER_PLACED (1ull << 63)
+
 /* The peer layer over a transport as a table of net.h: its `open`, and these. */
 weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
                            const struct weft_transport_ops *ops);

@@ -200,9 +200,6 @@ uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uin
 
 /* ---- peer.c: any thread ---------------------------------------------------------------------- */
 
-/* With caps.place_is_key a region's key is its place, and this bit, which those of arrive.h lack.
- */
-#define WEFT_PEER_PLACED (1ull << 63)
 /* The key by which arrive.h knows the region; one of none, if there is no such region. */
 static inline uint64_t weft_peer_region(struct weft_net *net, uint64_t key)
 {
