@@ -47,7 +47,6 @@ enum weft_verbs_transport_choice {
     WEFT_VERBS_TRANSPORT_RC,
     WEFT_VERBS_TRANSPORT_DC
 };
-enum weft_verbs_words_choice { WEFT_VERBS_WORDS_AUTO, WEFT_VERBS_WORDS_MESSAGE };
 
 /* The rows of config.def, in order. A group has the number of its first row. */
 enum weft_config_index {

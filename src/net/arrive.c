@@ -181,6 +181,23 @@ uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key)
     return key;
 }
 
+uint64_t weft_arrive_placed(struct weft_arrive *arrive, uint64_t place)
+{
+    uint64_t key = UINT64_MAX;
+
+    weft_lock(&arrive->lock);
+    for (uint32_t n = 0; n < arrive->count && key == UINT64_MAX; n++) {
+        const uint32_t i = (arrive->found + n) % arrive->count; /* most ask for the same again */
+        if (!arrive->list[i].used || arrive->list[i].mr == NULL ||
+            arrive->list[i].place[0] != place)
+            continue;
+        key = (uint64_t)arrive->list[i].generation << 32 | i;
+        arrive->found = i;
+    }
+    weft_unlock(&arrive->lock);
+    return key;
+}
+
 void *weft_arrive_left(struct weft_arrive *arrive)
 {
     for (uint32_t i = 0; i < arrive->count; i++)

@@ -86,6 +86,7 @@ struct weft_arrive {
     struct weft_lock lock; /* over the regions */
     struct weft_exposure *list;
     uint32_t count;
+    uint32_t found; /* the place in it that weft_arrive_placed found last */
 
     struct weft_net *net;
     weft_status (*conclude)(struct weft_net *net, uint64_t cookie);
@@ -135,6 +136,8 @@ bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t b
                         struct weft_exposure *region);
 /* The key of the region with that own key; one of no region, if there is none. */
 uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key);
+/* The same by place[0]. */
+uint64_t weft_arrive_placed(struct weft_arrive *arrive, uint64_t place);
 /* A registration that is kept still, and no more then; NULL: none. Before weft_arrive_close. */
 void *weft_arrive_left(struct weft_arrive *arrive);
 

@@ -33,6 +33,7 @@ struct weft_transport_caps {
     bool shared;              /* a packet is built where its receiver reads it */
     bool one_thread;
     enum weft_transport_writes writes;
+    bool place_is_key;  /* place[0] is below 2^63 and all that a write needs: it names the region */
     size_t write_from;  /* the shortest put that is worth a write */
     uint32_t immediate; /* bits that go with a write: 32 at least; unordered, 7 or more */
 };
@@ -121,6 +122,9 @@ struct weft_transport_ops {
 /* Before the transport's address in that of the peer layer: the token (peer/packet.h). */
 enum { WEFT_PEER_ADDRESS = 8 };
 
+/* With caps.place_is_key a region's key is its place, and this bit, which no other key has. */
+#define WEFT_PEER_PLACED (1ull << 63)
+
 /* The peer layer over a transport as a table of net.h: its `open`, and these. */
 weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
                            const struct weft_transport_ops *ops);
@@ -135,6 +139,10 @@ weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put);
 weft_status weft_peer_flush(struct weft_net *net, int process);
 weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side);
+
+/* The transport; its registration in which memory lies, NULL if in none: for who knows it. */
+struct weft_transport *weft_peer_transport(struct weft_net *net);
+void *weft_peer_registration(struct weft_net *net, const void *memory, size_t bytes);
 
 #define WEFT_NET_OVER_PEER                                                                         \
     .close = weft_peer_close, .caps = weft_peer_caps, .address = weft_peer_address,                \

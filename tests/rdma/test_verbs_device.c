@@ -94,14 +94,14 @@ static void put_sizes(const char *what)
  */
 static void put_turns(uint64_t by_message, uint64_t direct)
 {
-    enum { TURNS = 300, BYTES = 700 };
+    enum { TURNS = 301, BYTES = 7000, SHORT = 700 };
     static unsigned char sources[TURNS][BYTES];
     const uint32_t landed = pair[0].landed;
 
     for (int i = 0; i < TURNS; i++) {
         fill(sources[i], BYTES, (unsigned)i);
         pair[1].key = i % 3 == 0 ? by_message : direct;
-        pair_put(0, 128, sources[i], BYTES, 0);
+        pair_put(0, 128, sources[i], i % 2 == 0 ? BYTES : SHORT, 0);
     }
     PAIR_UNTIL(pair[0].landed == landed + TURNS, 60);
     CHECK(memcmp(pair[1].memory + 128, sources[TURNS - 1], BYTES) == 0);
@@ -145,20 +145,20 @@ int main(void)
     uint64_t direct;
 
     setbuf(stdout, NULL);
-    pair_open("", false, &device);
-    CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0);
+    pair_open("", &device);
+    CHECK((pair[1].key & WEFT_PEER_PLACED) == 0);
     put_sizes("windows in device memory");
     CHECK(marks > 0);
     put_held();
     put_outside();
     pair_close();
 
-    pair_open("", false, NULL);
+    pair_open("", NULL);
     direct = pair[1].key;
-    pair[1].net->device.attr.max_mr_size = 4096;
+    weft_peer_transport(pair[1].net)->device.attr.max_mr_size = 4096;
     CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, false, &pair[1].key) ==
           WEFT_OK);
-    CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0 && (direct & WEFT_VERBS_BY_MESSAGE) == 0);
+    CHECK((pair[1].key & WEFT_PEER_PLACED) == 0 && (direct & WEFT_PEER_PLACED) != 0);
     put_sizes("a window larger than the device maps");
     put_turns(pair[1].key, direct);
     pair_close();

@@ -86,18 +86,21 @@ static inline weft_status pair_turn(void)
 /* Turns until the condition holds, at most so long. */
 #define PAIR_UNTIL(condition, seconds)                                                             \
     do {                                                                                           \
+        CHECK(weft_net_verbs.flush(pair[0].net, 1) == WEFT_OK);                                    \
         const uint64_t until = weft_now_ns() + (uint64_t)((seconds)*1e9);                          \
         while (!(condition) && weft_now_ns() < until)                                              \
             CHECK(pair_turn() == WEFT_OK);                                                         \
         CHECK(condition);                                                                          \
     } while (0)
 
-/*
- * Opens both, as processes 0 and 1 of several. words_written: each says of its device what only
- * hardware does, that it writes words undivided.
- */
-static inline void pair_open(const char *devices, bool words_written,
-                             const struct weft_arrive_device *device)
+/* What the transport has counted at an end. */
+static inline const struct weft_verbs_counts *pair_counts(int i)
+{
+    return &weft_peer_transport(pair[i].net)->counts;
+}
+
+/* Opens both, as processes 0 and 1 of several. */
+static inline void pair_open(const char *devices, const struct weft_arrive_device *device)
 {
     char text[2048];
 
@@ -112,6 +115,7 @@ static inline void pair_open(const char *devices, bool words_written,
         if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
             exit(1);
         snprintf(end->config.verbs_device, sizeof(end->config.verbs_device), "%s", devices);
+        end->config.silence_s = 3;
         const struct weft_net_open open = {
             .config = &end->config,
             .process = i,
@@ -126,8 +130,6 @@ static inline void pair_open(const char *devices, bool words_written,
             exit(1);
         memset(end->memory, 0, PAIR_MEMORY);
         CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, false, &end->key) == WEFT_OK);
-        if (words_written)
-            end->net->address.words_atomically = 1;
         CHECK(weft_net_verbs.address(end->net, end->address) == WEFT_OK);
     }
     for (int i = 0; i < 2; i++)

@@ -198,6 +198,15 @@ bool weft_peer_brings_notice(const struct weft_net *net);
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
+/* ---- peer.c: any thread ---------------------------------------------------------------------- */
+
+/* The key by which arrive.h knows the region; one of none, if there is no such region. */
+static inline uint64_t weft_peer_region(struct weft_net *net, uint64_t key)
+{
+    return (key & WEFT_PEER_PLACED) != 0 ? weft_arrive_placed(&net->arrive, key & ~WEFT_PEER_PLACED)
+                                         : key;
+}
+
 /* ---- receive.c: the receive task ------------------------------------------------------------- */
 
 weft_status weft_peer_conclude(struct weft_net *net, uint64_t count);

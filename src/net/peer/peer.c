@@ -115,12 +115,14 @@ weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool o
         weft_arrive_place(&net->arrive, *key, mr, place);
     else
         weft_arrive_dereg(&net->arrive, *key);
+    if (status == WEFT_OK && net->caps.place_is_key && place[0] != 0)
+        *key = WEFT_PEER_PLACED | place[0];
     return status;
 }
 
 void weft_peer_dereg(struct weft_net *net, uint64_t key)
 {
-    void *mr = weft_arrive_dereg(&net->arrive, key);
+    void *mr = weft_arrive_dereg(&net->arrive, weft_peer_region(net, key));
 
     if (mr != NULL)
         net->ops->dereg(net->transport, mr);
@@ -130,8 +132,20 @@ void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2])
 {
     struct weft_exposure region = {0};
 
-    weft_arrive_region(&net->arrive, key, &region);
+    weft_arrive_region(&net->arrive, weft_peer_region(net, key), &region);
     memcpy(place, region.place, sizeof(region.place));
+}
+
+struct weft_transport *weft_peer_transport(struct weft_net *net)
+{
+    return net->transport;
+}
+
+void *weft_peer_registration(struct weft_net *net, const void *memory, size_t bytes)
+{
+    struct weft_exposure around;
+
+    return weft_arrive_around(&net->arrive, memory, bytes, &around) ? around.mr : NULL;
 }
 
 weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did)

@@ -86,10 +86,11 @@ static weft_status acknowledge(struct weft_net *net)
 
 static weft_status deliver_entry(struct weft_net *net, int process, const struct weft_entry *e)
 {
+    const uint64_t key = e->bytes != 0 ? weft_peer_region(net, e->key) : 0;
     const unsigned char *data = e->data;
 
     if (e->kind == WEFT_ENTRY_ROWS)
-        return weft_arrive_rows(&net->arrive, process, e->key, e->offset, &e->rows, data, e->bytes,
+        return weft_arrive_rows(&net->arrive, process, key, e->offset, &e->rows, data, e->bytes,
                                 e->notice);
     if (e->kind == WEFT_ENTRY_STAGED) {
         data = net->ops->staged != NULL
@@ -98,7 +99,7 @@ static weft_status deliver_entry(struct weft_net *net, int process, const struct
         if (data == NULL)
             return malformed(net, process, "data that is not in its staging memory");
     }
-    return weft_arrive_deliver(&net->arrive, process, e->key, e->offset, data, e->bytes, e->notice);
+    return weft_arrive_deliver(&net->arrive, process, key, e->offset, data, e->bytes, e->notice);
 }
 
 static weft_status end_batch(struct weft_net *net)

@@ -64,10 +64,16 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
     return false;
 }
 
+/* What is needed to write the put's region; zero: it is not known. */
+static uint64_t place_of(const struct weft_net_put *put)
+{
+    return (put->key & WEFT_PEER_PLACED) != 0 ? put->key & ~WEFT_PEER_PLACED : put->place[0];
+}
+
 static bool can_be_written(const struct weft_net *net, const struct weft_net_put *put)
 {
     return net->caps.writes != WEFT_WRITES_NONE && put->rows <= 1 &&
-           (put->place[0] | put->place[1]) != 0 && put->bytes >= net->caps.write_from &&
+           (place_of(put) | put->place[1]) != 0 && put->bytes >= net->caps.write_from &&
            put->bytes > sizeof(uint64_t); /* words stay undivided: the receiver stores them */
 }
 
@@ -88,7 +94,7 @@ static weft_status issue(struct weft_net *net, int process, const struct weft_ne
     const bool registered = weft_arrive_around(&net->arrive, put->source, put->bytes, &around);
     const struct weft_transport_write write = {
         .process = process,
-        .place = {put->place[0], put->place[1]},
+        .place = {place_of(put), put->place[1]},
         .offset = put->offset,
         .source = put->source,
         .bytes = put->bytes,
@@ -119,6 +125,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_tell(net, process, &(bool){false});
     if (status == WEFT_OK)
+        weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
+    if (status == WEFT_OK)
         status = weft_peer_is_full(net, peer) ? WEFT_NET_FULL : issue(net, process, put);
     if (status == WEFT_NET_FULL || (status == WEFT_NET_STAGE && put->device)) {
         *way = WEFT_WAY_WAITS;
@@ -129,7 +137,6 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     *way = WEFT_WAY_WRITTEN;
     next->source = WEFT_SOURCE_WRITTEN;
     next->last = peer->number++;
-    weft_tell_u32(&peer->made, peer->number);
     net->on_way++;
     return WEFT_OK;
 }
