@@ -51,7 +51,7 @@ static void lose(struct end *end, int unused)
     __atomic_store_n(&heard, 0, __ATOMIC_RELEASE);
     end_meet(end);
     for (int i = 0; i < 100 && status == WEFT_OK; i++)
-        status = end_put(end, to, 0, &source, sizeof(source), 0, END_KEEP);
+        status = end_put(end, to, (size_t)i * 8, &source, sizeof(source), 0, END_KEEP);
     while (status == WEFT_OK && __atomic_load_n(&heard, __ATOMIC_ACQUIRE) == 0 &&
            weft_now_ns() < deadline)
         status = end_move(end);

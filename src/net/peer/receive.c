@@ -259,7 +259,9 @@ static weft_status take_packet(struct weft_net *net, const struct weft_transport
                                                    .length = event->length,
                                                    .handle = event->value});
     status = deliver(net, &packet, event->value);
-    return status == WEFT_OK ? deliver_early(net, packet.process) : status;
+    return status == WEFT_OK && net->peers[packet.process].early != NULL
+               ? deliver_early(net, packet.process)
+               : status;
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------- */

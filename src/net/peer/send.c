@@ -304,7 +304,8 @@ weft_status weft_peer_drive(struct weft_net *net, bool *did)
         struct weft_peer *peer = &net->peers[net->busy[i]];
         if (!net->caps.acknowledges)
             peer->acked = weft_load_acquire_u32(&peer->heard, ORDER_ring_space);
-        status = pump(net, net->busy[i], did);
+        if (peer->puts.packed != peer->puts.accepted || peer->open.at != NULL)
+            status = pump(net, net->busy[i], did);
         if (status == WEFT_OK && peer->asks && peer->acked != peer->number)
             status = weft_peer_tell(net, net->busy[i], &(bool){false});
     }
