@@ -11,7 +11,6 @@
  * requests behind it say nothing new.
  */
 #include "base/say.h"
-#include "base/task.h"
 #include "net/verbs/dc/dc.h"
 
 #include <arpa/inet.h>
@@ -21,7 +20,6 @@
 #include <string.h>
 
 enum { EVERY = 4 };
-static const uint64_t PORT_NS = 200000000;
 
 weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index, struct ibv_qp *qp,
                                   struct weft_verbs_queue **queue)
@@ -253,24 +251,6 @@ static int tell(struct weft_transport *t, struct weft_verbs_queue *queue,
     return count;
 }
 
-/*
- * Whether the port has gone down: then a request may fail in other ways than for want of an answer.
- * The device may say so a moment after the request that it could not send (soft-RoCE).
- */
-static bool port_is_down(const struct weft_transport *t)
-{
-    const uint64_t deadline = weft_now_ns() + PORT_NS;
-    struct ibv_port_attr now;
-
-    do {
-        if (ibv_query_port(t->device.context, t->device.port, &now) != 0 ||
-            now.state != IBV_PORT_ACTIVE)
-            return true;
-        weft_task_yield(true);
-    } while (weft_now_ns() < deadline);
-    return false;
-}
-
 /* The first request of a connection that failed: the event LOST, or an error of the job. */
 static weft_status failed(struct weft_transport *t, const struct weft_verbs_item *item,
                           const struct ibv_wc *wc, struct weft_transport_event *event)
@@ -278,9 +258,6 @@ static weft_status failed(struct weft_transport *t, const struct weft_verbs_item
     const char *why = ibv_wc_status_str(wc->status);
     const bool refused =
         wc->status == IBV_WC_REM_ACCESS_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR;
-    const bool silent = wc->status == IBV_WC_RETRY_EXC_ERR ||
-                        wc->status == IBV_WC_RNR_RETRY_EXC_ERR ||
-                        wc->status == IBV_WC_RESP_TIMEOUT_ERR;
 
     if (refused && item->kind != WEFT_VERBS_PACKET)
         return weft_err(WEFT_ERR_PROTOCOL,
@@ -288,10 +265,9 @@ static weft_status failed(struct weft_transport *t, const struct weft_verbs_item
                         "0x%llx, which is no region of that process",
                         item->process, (unsigned long long)item->bytes,
                         (unsigned long long)item->offset, (unsigned long long)item->place);
-    snprintf(t->send_text, sizeof(t->send_text), "a %s of %llu bytes on %s: %s (0x%x)%s",
+    snprintf(t->send_text, sizeof(t->send_text), "a %s of %llu bytes on %s: %s (0x%x)",
              item->kind == WEFT_VERBS_PACKET ? "packet" : "write", (unsigned long long)item->bytes,
-             t->device.name, why, wc->vendor_err,
-             !silent && port_is_down(t) ? ", the port is down" : "");
+             t->device.name, why, wc->vendor_err);
     if (t->dc != NULL) /* it serves other processes, too */
         return weft_err(WEFT_ERR_PEER_LOST, "verbs: the initiator of process %d broke: %s",
                         item->process, t->send_text);
