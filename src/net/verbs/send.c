@@ -81,7 +81,7 @@ static weft_status post(struct weft_transport *t, struct weft_verbs_queue *queue
 
     queue->unsignalled += item->kind != WEFT_VERBS_PART;
     if (item->kind == WEFT_VERBS_WRITTEN || t->dc != NULL || queue->unsignalled >= EVERY ||
-        (item->slot != NULL && t->slots.left < t->slots.count / 2)) {
+        (item->slot != NULL && t->slots.left < WEFT_VERBS_SLOTS / 2)) {
         wr->send_flags |= IBV_SEND_SIGNALED;
         queue->unsignalled = 0;
         t->under_way++;
