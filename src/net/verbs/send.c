@@ -167,6 +167,22 @@ static bool find_source(struct weft_transport *t, const struct weft_transport_wr
     return true;
 }
 
+/* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
+static weft_status post_word(struct weft_transport *t, struct weft_verbs_queue *queue,
+                             const struct weft_transport_write *write)
+{
+    const struct weft_verbs_written said = {.token = t->peers[write->process].address.token,
+                                            .process = (uint32_t)t->open.process,
+                                            .immediate = (uint32_t)write->immediate};
+    struct ibv_sge sge = {.addr = (uintptr_t)&said, .length = sizeof(said)};
+    struct ibv_send_wr wr = {
+        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
+    const struct weft_verbs_item item = {
+        .kind = WEFT_VERBS_WRITTEN, .process = write->process, .cookie = write->cookie};
+
+    return post(t, queue, &item, &wr);
+}
+
 /* A device has a longest message: all but the last part go without the immediate. */
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
@@ -189,35 +205,24 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
                                    .place = write->place[0],
                                    .offset = write->offset,
                                    .bytes = write->bytes};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .imm_data = htonl((uint32_t)write->immediate),
+                             .wr.rdma.rkey = weft_verbs_place_rkey(write->place[0])};
+    const uint64_t remote = weft_verbs_place_base(write->place[0]) + write->offset;
     for (size_t done = 0; done < write->bytes && status == WEFT_OK; done += sge.length) {
         const size_t left = write->bytes - done;
-        const bool last = left <= most;
-        struct ibv_send_wr wr = {.sg_list = &sge,
-                                 .num_sge = 1,
-                                 .opcode = last && t->dc == NULL ? IBV_WR_RDMA_WRITE_WITH_IMM
-                                                                 : IBV_WR_RDMA_WRITE,
-                                 .imm_data = htonl((uint32_t)write->immediate),
-                                 .wr.rdma = {.remote_addr = weft_verbs_place_base(write->place[0]) +
-                                                            write->offset + done,
-                                             .rkey = weft_verbs_place_rkey(write->place[0])}};
+        const bool last = left <= most, notifies = last && t->dc == NULL;
         sge.length = (uint32_t)(last ? left : most);
-        item.kind = last && t->dc == NULL ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART;
+        wr.opcode = notifies ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+        wr.wr.rdma.remote_addr = remote + done;
+        wr.send_flags = 0;
+        item.kind = notifies ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART;
         item.mr = last ? once : NULL;
         status = post(t, queue, &item, &wr);
         sge.addr += sge.length;
     }
-    if (t->dc == NULL || status != WEFT_OK)
-        return status;
-    /* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
-    const struct weft_verbs_written said = {.token = t->peers[write->process].address.token,
-                                            .process = (uint32_t)t->open.process,
-                                            .immediate = (uint32_t)write->immediate};
-    struct ibv_sge words = {.addr = (uintptr_t)&said, .length = sizeof(said)};
-    struct ibv_send_wr wr = {
-        .sg_list = &words, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
-    item.kind = WEFT_VERBS_WRITTEN;
-    item.mr = NULL;
-    return post(t, queue, &item, &wr);
+    return status == WEFT_OK && t->dc != NULL ? post_word(t, queue, write) : status;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
