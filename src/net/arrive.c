@@ -168,19 +168,6 @@ bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t b
     return found;
 }
 
-uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key)
-{
-    uint64_t key = UINT64_MAX;
-
-    weft_lock(&arrive->lock);
-    for (uint32_t i = 0; i < arrive->count; i++)
-        if (arrive->list[i].used && arrive->list[i].mr != NULL &&
-            arrive->list[i].own_key == own_key)
-            key = (uint64_t)arrive->list[i].generation << 32 | i;
-    weft_unlock(&arrive->lock);
-    return key;
-}
-
 uint64_t weft_arrive_placed(struct weft_arrive *arrive, uint64_t place)
 {
     uint64_t key = UINT64_MAX;

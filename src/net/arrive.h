@@ -134,9 +134,7 @@ void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const
 bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region);
 bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t bytes,
                         struct weft_exposure *region);
-/* The key of the region with that own key; one of no region, if there is none. */
-uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key);
-/* The same by place[0]. */
+/* The key of the region with that place[0]; one of no region, if there is none. */
 uint64_t weft_arrive_placed(struct weft_arrive *arrive, uint64_t place);
 /* A registration that is kept still, and no more then; NULL: none. Before weft_arrive_close. */
 void *weft_arrive_left(struct weft_arrive *arrive);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST = 3, ROOM_MOST = 2048, IN_FLIGHT = 100, STRANGERS = 7, WRITES_MOST = 32 };
 
@@ -127,6 +128,16 @@ static void fly(struct weft_transport *t, struct way *way, struct flying *f)
     way->count++;
 }
 
+/* Some calls return when the other end has seen what they sent, and has acknowledged it. */
+static void return_late(const struct weft_transport *t, int process, bool late)
+{
+    const struct timespec until_acknowledged = {.tv_nsec = 2000000};
+
+    weft_bell_ring(&t->others[process]->bells[WEFT_NET_RECEIVE]);
+    if (late)
+        nanosleep(&until_acknowledged, NULL);
+}
+
 static weft_status commit(struct weft_transport *t, int process, size_t bytes)
 {
     struct way *way = &t->others[process]->ways[t->open.process];
@@ -135,8 +146,9 @@ static weft_status commit(struct weft_transport *t, int process, size_t bytes)
     way->open->length = bytes;
     fly(t, way, way->open);
     way->open = NULL;
+    const bool late = draw(64) == 0;
     weft_unlock(&lock);
-    weft_bell_ring(&t->others[process]->bells[WEFT_NET_RECEIVE]);
+    return_late(t, process, late);
     return WEFT_OK;
 }
 
@@ -179,7 +191,9 @@ static weft_status write_faulty(struct weft_transport *t, const struct weft_tran
             land(f);
         status = WEFT_OK;
     }
+    const bool late = status == WEFT_OK && draw(16) == 0;
     weft_unlock(&lock);
+    return_late(t, write->process, late);
     return status;
 }
 

@@ -124,7 +124,6 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_tell(net, process, &(bool){false});
-    weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
     if (status == WEFT_OK)
         weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
     if (status == WEFT_OK)

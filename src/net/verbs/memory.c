@@ -115,27 +115,3 @@ void weft_verbs_release(struct ibv_mr *mr, void *memory)
     WEFT_VERBS_CLOSE(ibv_dereg_mr, mr);
     free(memory);
 }
-
-weft_status weft_verbs_slots_open(struct weft_verbs_slots *slots, struct ibv_pd *pd, uint32_t count,
-                                  uint32_t bytes)
-{
-    void *memory;
-
-    slots->free = malloc(count * sizeof(*slots->free));
-    if (slots->free == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u slots", count);
-    slots->mr = weft_verbs_alloc(pd, (size_t)count * bytes, IBV_ACCESS_LOCAL_WRITE, &memory);
-    if (slots->mr == NULL)
-        return WEFT_ERR_MEMORY;
-    slots->memory = memory;
-    slots->count = slots->left = count;
-    for (uint32_t i = 0; i < count; i++)
-        slots->free[i] = slots->memory + (size_t)i * bytes;
-    return WEFT_OK;
-}
-
-void weft_verbs_slots_close(struct weft_verbs_slots *slots)
-{
-    weft_verbs_release(slots->mr, slots->memory);
-    free(slots->free);
-}

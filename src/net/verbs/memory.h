@@ -1,5 +1,5 @@
 /*
- * net/verbs/memory.h - what the device may read and write: windows, and slots to build packets in.
+ * net/verbs/memory.h - what the device may read and write: windows and buffers.
  *
  * A window's place (net/transport.h) is the device's own key (32 bits), how far its start is behind
  * a multiple of 2 MiB (21), and a generation (10), which with the offset makes the address under
@@ -59,18 +59,6 @@ static inline uint64_t weft_verbs_place_base(uint64_t place)
     const uint64_t generation = place >> 32 & 0x3ff, start = place >> 42 & 0x1fffff;
     return generation << 48 | start;
 }
-
-/* Slots of registered memory. Send. */
-struct weft_verbs_slots {
-    struct ibv_mr *mr;
-    unsigned char *memory;
-    unsigned char **free; /* `left` of them */
-    uint32_t count, left;
-};
-
-weft_status weft_verbs_slots_open(struct weft_verbs_slots *slots, struct ibv_pd *pd, uint32_t count,
-                                  uint32_t bytes);
-void weft_verbs_slots_close(struct weft_verbs_slots *slots);
 
 /* Registered, page-aligned, zeroed memory; NULL, after an error line, if there is none. */
 struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, void **memory);

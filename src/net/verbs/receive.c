@@ -19,11 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LOOK_AROUND = 1024, /* calls without anything new between looks at the device's events; */
-    LOOK_CLOCK = 16,    /* but who sleeps between calls looks by the clock, */
-    LOOK_NS = 100000000
-};
+enum { LOOK_EVERY = 16, LOOK_NS = 100000000 }; /* at the clock; at the device's events */
 
 /* ---- receives ------------------------------------------------------------------------------ */
 
@@ -141,24 +137,20 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
         return receive_failed(t, process, wc);
     }
     *is = true;
-    if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM && t->dc == NULL) {
-        *event = (struct weft_transport_event){
-            .kind = WEFT_EVENT_WRITTEN, .process = process, .value = ntohl(wc->imm_data)};
-        weft_verbs_give_back(t, process, wc->wr_id);
-    } else if (t->dc != NULL &&
-               weft_verbs_parse_written(buffer_at(t, wc->wr_id), wc->byte_len,
-                                        (uint32_t)t->open.processes, t->address.token, &written)) {
-        *event = (struct weft_transport_event){.kind = WEFT_EVENT_WRITTEN,
-                                               .process = (int)written.process,
-                                               .value = written.immediate};
-        weft_verbs_give_back(t, process, wc->wr_id);
-    } else {
-        *event = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
-                                               .process = process,
-                                               .value = wc->wr_id,
-                                               .bytes = buffer_at(t, wc->wr_id),
-                                               .length = wc->byte_len};
-    }
+    *event = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
+                                           .process = process,
+                                           .value = wc->wr_id,
+                                           .bytes = buffer_at(t, wc->wr_id),
+                                           .length = wc->byte_len};
+    if (t->dc != NULL
+            ? !weft_verbs_parse_written(event->bytes, event->length, (uint32_t)t->open.processes,
+                                        t->address.token, &written)
+            : wc->opcode != IBV_WC_RECV_RDMA_WITH_IMM)
+        return WEFT_OK;
+    event->kind = WEFT_EVENT_WRITTEN;
+    event->process = t->dc != NULL ? (int)written.process : process;
+    event->value = t->dc != NULL ? written.immediate : ntohl(wc->imm_data);
+    weft_verbs_give_back(t, process, wc->wr_id);
     return WEFT_OK;
 }
 
@@ -216,13 +208,13 @@ static int look_at_port(struct weft_transport *t, struct weft_transport_event *e
 /* Counts a call that found nothing. True: it is time to look around. */
 static bool is_time_to_look(struct weft_transport *t)
 {
-    if (++t->idle_rounds % LOOK_CLOCK != 0)
+    if (++t->idle_rounds % LOOK_EVERY != 0)
         return false;
     const uint64_t now = weft_now_ns();
-    if (t->idle_rounds % LOOK_AROUND != 0 && now - t->looked_at < LOOK_NS)
-        return false;
-    t->looked_at = now;
-    return true;
+    const bool look = now - t->looked_at >= LOOK_NS;
+    if (look)
+        t->looked_at = now;
+    return look;
 }
 
 /* ---- a turn -------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
  * requests behind it say nothing new.
  */
 #include "base/say.h"
-#include "base/task.h"
 #include "net/verbs/dc/dc.h"
 
 #include <arpa/inet.h>
@@ -21,7 +20,6 @@
 #include <string.h>
 
 enum { EVERY = 4 };
-static const uint64_t PORT_NS = 200000000;
 
 weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index, struct ibv_qp *qp,
                                   struct weft_verbs_queue **queue)
@@ -83,7 +81,7 @@ static weft_status post(struct weft_transport *t, struct weft_verbs_queue *queue
 
     queue->unsignalled += item->kind != WEFT_VERBS_PART;
     if (item->kind == WEFT_VERBS_WRITTEN || t->dc != NULL || queue->unsignalled >= EVERY ||
-        (item->slot != NULL && t->slots.left < t->slots.count / 2)) {
+        (item->slot != NULL && t->slots.left < WEFT_VERBS_SLOTS / 2)) {
         wr->send_flags |= IBV_SEND_SIGNALED;
         queue->unsignalled = 0;
         t->under_way++;
@@ -169,6 +167,22 @@ static bool find_source(struct weft_transport *t, const struct weft_transport_wr
     return true;
 }
 
+/* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
+static weft_status post_word(struct weft_transport *t, struct weft_verbs_queue *queue,
+                             const struct weft_transport_write *write)
+{
+    const struct weft_verbs_written said = {.token = t->peers[write->process].address.token,
+                                            .process = (uint32_t)t->open.process,
+                                            .immediate = (uint32_t)write->immediate};
+    struct ibv_sge sge = {.addr = (uintptr_t)&said, .length = sizeof(said)};
+    struct ibv_send_wr wr = {
+        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
+    const struct weft_verbs_item item = {
+        .kind = WEFT_VERBS_WRITTEN, .process = write->process, .cookie = write->cookie};
+
+    return post(t, queue, &item, &wr);
+}
+
 /* A device has a longest message: all but the last part go without the immediate. */
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
@@ -191,35 +205,24 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
                                    .place = write->place[0],
                                    .offset = write->offset,
                                    .bytes = write->bytes};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .imm_data = htonl((uint32_t)write->immediate),
+                             .wr.rdma.rkey = weft_verbs_place_rkey(write->place[0])};
+    const uint64_t remote = weft_verbs_place_base(write->place[0]) + write->offset;
     for (size_t done = 0; done < write->bytes && status == WEFT_OK; done += sge.length) {
         const size_t left = write->bytes - done;
-        const bool last = left <= most;
-        struct ibv_send_wr wr = {.sg_list = &sge,
-                                 .num_sge = 1,
-                                 .opcode = last && t->dc == NULL ? IBV_WR_RDMA_WRITE_WITH_IMM
-                                                                 : IBV_WR_RDMA_WRITE,
-                                 .imm_data = htonl((uint32_t)write->immediate),
-                                 .wr.rdma = {.remote_addr = weft_verbs_place_base(write->place[0]) +
-                                                            write->offset + done,
-                                             .rkey = weft_verbs_place_rkey(write->place[0])}};
+        const bool last = left <= most, notifies = last && t->dc == NULL;
         sge.length = (uint32_t)(last ? left : most);
-        item.kind = last && t->dc == NULL ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART;
+        wr.opcode = notifies ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+        wr.wr.rdma.remote_addr = remote + done;
+        wr.send_flags = 0;
+        item.kind = notifies ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART;
         item.mr = last ? once : NULL;
         status = post(t, queue, &item, &wr);
         sge.addr += sge.length;
     }
-    if (t->dc == NULL || status != WEFT_OK)
-        return status;
-    /* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
-    const struct weft_verbs_written said = {.token = t->peers[write->process].address.token,
-                                            .process = (uint32_t)t->open.process,
-                                            .immediate = (uint32_t)write->immediate};
-    struct ibv_sge words = {.addr = (uintptr_t)&said, .length = sizeof(said)};
-    struct ibv_send_wr wr = {
-        .sg_list = &words, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
-    item.kind = WEFT_VERBS_WRITTEN;
-    item.mr = NULL;
-    return post(t, queue, &item, &wr);
+    return status == WEFT_OK && t->dc != NULL ? post_word(t, queue, write) : status;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
@@ -253,24 +256,6 @@ static int tell(struct weft_transport *t, struct weft_verbs_queue *queue,
     return count;
 }
 
-/*
- * Whether the port has gone down: then a request may fail in other ways than for want of an answer.
- * The device may say so a moment after the request that it could not send (soft-RoCE).
- */
-static bool port_is_down(const struct weft_transport *t)
-{
-    const uint64_t deadline = weft_now_ns() + PORT_NS;
-    struct ibv_port_attr now;
-
-    do {
-        if (ibv_query_port(t->device.context, t->device.port, &now) != 0 ||
-            now.state != IBV_PORT_ACTIVE)
-            return true;
-        weft_task_yield(true);
-    } while (weft_now_ns() < deadline);
-    return false;
-}
-
 /* The first request of a connection that failed: the event LOST, or an error of the job. */
 static weft_status failed(struct weft_transport *t, const struct weft_verbs_item *item,
                           const struct ibv_wc *wc, struct weft_transport_event *event)
@@ -278,9 +263,6 @@ static weft_status failed(struct weft_transport *t, const struct weft_verbs_item
     const char *why = ibv_wc_status_str(wc->status);
     const bool refused =
         wc->status == IBV_WC_REM_ACCESS_ERR || wc->status == IBV_WC_REM_INV_REQ_ERR;
-    const bool silent = wc->status == IBV_WC_RETRY_EXC_ERR ||
-                        wc->status == IBV_WC_RNR_RETRY_EXC_ERR ||
-                        wc->status == IBV_WC_RESP_TIMEOUT_ERR;
 
     if (refused && item->kind != WEFT_VERBS_PACKET)
         return weft_err(WEFT_ERR_PROTOCOL,
@@ -288,10 +270,9 @@ static weft_status failed(struct weft_transport *t, const struct weft_verbs_item
                         "0x%llx, which is no region of that process",
                         item->process, (unsigned long long)item->bytes,
                         (unsigned long long)item->offset, (unsigned long long)item->place);
-    snprintf(t->send_text, sizeof(t->send_text), "a %s of %llu bytes on %s: %s (0x%x)%s",
+    snprintf(t->send_text, sizeof(t->send_text), "a %s of %llu bytes on %s: %s (0x%x)",
              item->kind == WEFT_VERBS_PACKET ? "packet" : "write", (unsigned long long)item->bytes,
-             t->device.name, why, wc->vendor_err,
-             !silent && port_is_down(t) ? ", the port is down" : "");
+             t->device.name, why, wc->vendor_err);
     if (t->dc != NULL) /* it serves other processes, too */
         return weft_err(WEFT_ERR_PEER_LOST, "verbs: the initiator of process %d broke: %s",
                         item->process, t->send_text);

@@ -18,6 +18,7 @@
 enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
+    WEFT_VERBS_SLOTS = 128, /* packets that are built or sent */
     WEFT_VERBS_QPN_PAGE = 1 << 12,
     WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
 };
@@ -91,7 +92,12 @@ struct weft_transport {
     struct ibv_cq *send_cq;
     uint32_t send_cq_most, under_way; /* completions that it holds; that may come */
     uint32_t sends;                   /* requests that a queue holds */
-    struct weft_verbs_slots slots;
+    struct {
+        struct ibv_mr *mr;
+        void *memory;
+        unsigned char *free[WEFT_VERBS_SLOTS]; /* `left` of them */
+        uint32_t left;
+    } slots;
     struct weft_verbs_queue **queues; /* RC: by process, made on demand; DC: the pool */
     uint32_t queues_count;
     struct weft_verbs_queue *telling; /* not all that is complete there is told; NULL: none */

@@ -14,7 +14,6 @@
 enum {
     DATAGRAM_COMPLETIONS = 192, /* receives and sends of connect.c */
     SEND_COMPLETIONS = 8192,    /* for some hundred queues at once */
-    SLOTS = 128,                /* packets that are built or sent */
     REFILL_PART = 8,            /* receives are posted an eighth of the queue at a time */
     DEPTH = 8,                  /* packets on their way beyond which puts gather */
     WRITE_FROM = 4096           /* bytes: copying less is quicker than a message of its own */
@@ -78,8 +77,14 @@ static weft_status open_queues(struct weft_transport *t)
     t->receive_cq = make_cq(t, t->receives + DATAGRAM_COMPLETIONS, "receives");
     if (t->send_cq == NULL || t->receive_cq == NULL)
         return WEFT_ERR_NETWORK;
-    const weft_status status = weft_verbs_slots_open(&t->slots, t->pd, SLOTS, t->packet);
-    return status == WEFT_OK ? weft_verbs_receive_open(t) : status;
+    t->slots.mr = weft_verbs_alloc(t->pd, (size_t)WEFT_VERBS_SLOTS * t->packet,
+                                   IBV_ACCESS_LOCAL_WRITE, &t->slots.memory);
+    if (t->slots.mr == NULL)
+        return WEFT_ERR_MEMORY;
+    for (; t->slots.left < WEFT_VERBS_SLOTS; t->slots.left++)
+        t->slots.free[t->slots.left] =
+            (unsigned char *)t->slots.memory + (size_t)t->slots.left * t->packet;
+    return weft_verbs_receive_open(t);
 }
 
 /* RC, unless DC is asked for: no code is chosen by itself that has never run. */
@@ -161,7 +166,7 @@ static void verbs_close(struct weft_transport *t)
     for (int p = 0; t->peers != NULL && p < t->open.processes; p++)
         WEFT_VERBS_CLOSE(ibv_destroy_ah, t->peers[p].way);
     weft_verbs_receive_close(t);
-    weft_verbs_slots_close(&t->slots);
+    weft_verbs_release(t->slots.mr, t->slots.memory);
     WEFT_VERBS_CLOSE(ibv_destroy_cq, t->send_cq);
     WEFT_VERBS_CLOSE(ibv_destroy_cq, t->receive_cq);
     WEFT_VERBS_CLOSE(ibv_dealloc_pd, t->pd);

@@ -70,11 +70,9 @@ static void open_process(int processes)
     t.open = (struct weft_net_open){.config = &config, .processes = processes};
     t.peers = calloc((size_t)processes, sizeof(*t.peers));
     t.slots.memory = calloc(MOST, 256);
-    t.slots.free = calloc(MOST, sizeof(*t.slots.free));
-    assert_true(t.peers != NULL && t.slots.memory != NULL && t.slots.free != NULL);
+    assert_true(t.peers != NULL && t.slots.memory != NULL);
     for (t.slots.left = 0; t.slots.left < MOST; t.slots.left++)
-        t.slots.free[t.slots.left] = t.slots.memory + t.slots.left * 256;
-    t.slots.count = MOST;
+        t.slots.free[t.slots.left] = (unsigned char *)t.slots.memory + t.slots.left * 256;
     t.slots.mr = &mr;
     t.send_cq = t.receive_cq = &cq;
     t.srq = (struct ibv_srq *)&cq; /* only handed on */
@@ -104,7 +102,6 @@ static void close_process(void)
     free(t.queues);
     free(t.peers);
     free(t.slots.memory);
-    free(t.slots.free);
 }
 
 static bool send_packet(int process, size_t bytes)
