@@ -33,7 +33,7 @@ bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side)
 {
     const struct weft_bell *bell = net->ops->bell(net->transport, side);
 
-    return bell == NULL || weft_bell_has_sleeper(bell);
+    return bell != NULL && weft_bell_has_sleeper(bell);
 }
 
 void weft_peer_lose(struct weft_net *net, int process, const char *why)

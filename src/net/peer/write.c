@@ -56,7 +56,7 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
     for (uint32_t i = puts->delivered, looks = 0; i != puts->packed; i++) {
         const struct weft_peer_put *under = &puts->ring[i & (puts->capacity - 1)];
         if (under->source != WEFT_SOURCE_COPIED && under->source != WEFT_SOURCE_STAGED &&
-            net->caps.ordered)
+            (net->caps.ordered || net->caps.writes_ordered))
             continue;
         if (++looks > LOOKS || meet(put, &under->put))
             return true;
@@ -108,7 +108,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     weft_status status = WEFT_OK;
 
     *way = WEFT_WAY_PACKED;
-    if (peer->done != 0 || !can_be_written(net, put) || (packable && peer->open.entries > 0))
+    if (peer->done != 0 || !can_be_written(net, put) ||
+        (packable && (peer->open.entries > 0 || peer->on_way >= net->caps.depth)))
         return WEFT_OK;
     if (could_overtake(net, peer, put)) {
         if (!packable)
@@ -130,6 +131,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     next->source = WEFT_SOURCE_WRITTEN;
     next->last = peer->number++;
     weft_tell_u32(&peer->made, peer->number);
+    peer->on_way++;
     net->on_way++;
     return WEFT_OK;
 }
