@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST = 3, ROOM_MOST = 2048, IN_FLIGHT = 100, STRANGERS = 7, WRITES_MOST = 32 };
 
@@ -163,11 +164,13 @@ static void dereg(struct weft_transport *t, void *mr)
     (void)t, (void)mr;
 }
 
-/* The data of some is there at once, and so before what was sent ahead. */
+/* The data of some is there at once, and so before what was sent ahead; and some are acknowledged
+ * before their sender goes on. */
 static weft_status write_faulty(struct weft_transport *t, const struct weft_transport_write *write)
 {
     struct way *way = &t->others[write->process]->ways[t->open.process];
     weft_status status = WEFT_NET_FULL;
+    bool late = false;
 
     weft_lock(&lock);
     if (way->count < IN_FLIGHT && draw(4) != 0) {
@@ -177,9 +180,12 @@ static weft_status write_faulty(struct weft_transport *t, const struct weft_tran
         fly(t, way, f);
         if (draw(2) == 0 && !faulty_net.ordered)
             land(f);
+        late = draw(64) == 0;
         status = WEFT_OK;
     }
     weft_unlock(&lock);
+    if (late)
+        usleep(3000);
     return status;
 }
 

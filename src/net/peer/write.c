@@ -119,8 +119,12 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_tell(net, process, &(bool){false});
-    if (status == WEFT_OK)
-        status = weft_peer_is_full(net, peer) ? WEFT_NET_FULL : issue(net, process, put);
+    if (status == WEFT_OK && weft_peer_is_full(net, peer))
+        status = WEFT_NET_FULL;
+    if (status == WEFT_OK) {
+        weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
+        status = issue(net, process, put);
+    }
     if (status == WEFT_NET_FULL || (status == WEFT_NET_STAGE && put->device)) {
         *way = WEFT_WAY_WAITS;
         return WEFT_OK;
@@ -130,7 +134,6 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     *way = WEFT_WAY_WRITTEN;
     next->source = WEFT_SOURCE_WRITTEN;
     next->last = peer->number++;
-    weft_tell_u32(&peer->made, peer->number);
     peer->on_way++;
     net->on_way++;
     return WEFT_OK;
