@@ -42,7 +42,7 @@ struct side {
     struct weft_net *net;
     struct weft_notice_kinds kinds;
     int me;
-    uint64_t keys[2];         /* by process */
+    uint64_t keys[2]; /* by process */
     uint64_t places[2][2];
     uint64_t *source;         /* of the largest size */
     uint64_t *window;         /* as large; the other one puts here */

@@ -34,8 +34,8 @@ struct weft_transport_caps {
     bool one_thread;
     enum weft_transport_writes writes;
     bool writes_ordered; /* at least of two writes to one place the later one stays */
-    size_t write_from;  /* the shortest put that is worth a write */
-    uint32_t immediate; /* bits that go with a write: 32 at least; unordered, 7 or more */
+    size_t write_from;   /* the shortest put that is worth a write */
+    uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more */
 };
 
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */

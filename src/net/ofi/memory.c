@@ -51,7 +51,8 @@ weft_status weft_ofi_reg(struct weft_transport *t, void *base, size_t bytes, uin
     error = register_with(t, base, bytes, FI_WRITE | FI_REMOTE_WRITE, wanted, &made);
     weft_unlock(&t->lock);
     if (error != 0) {
-        weft_say(WEFT_SAY_WARN, "ofi: %s cannot register %zu bytes (%s): packets reach them, slower",
+        weft_say(WEFT_SAY_WARN,
+                 "ofi: %s cannot register %zu bytes (%s): packets reach them, slower",
                  t->info->fabric_attr->prov_name, bytes, weft_ofi_error(error));
         return WEFT_OK;
     }

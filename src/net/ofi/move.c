@@ -28,8 +28,8 @@ static bool send_packet(struct weft_transport *t, struct weft_ofi_op *op)
     if (peer->lost == NULL && at_once)
         error = fi_inject(t->ep, op->bytes, op->length, peer->address);
     else if (peer->lost == NULL)
-        error = fi_send(t->ep, op->bytes, op->length, op->descriptor, peer->address,
-                        &op->for_provider);
+        error =
+            fi_send(t->ep, op->bytes, op->length, op->descriptor, peer->address, &op->for_provider);
     if (error == -FI_EAGAIN) {
         t->stuck = true;
         return false;
@@ -246,8 +246,8 @@ static bool take_entry(struct weft_transport *t, const struct fi_cq_data_entry *
 {
     const bool packet = (entry->flags & FI_RECV) != 0;
     const bool written = !packet && (entry->flags & FI_REMOTE_CQ_DATA) != 0;
-    struct weft_ofi_op *op = packet || (written && t->can.data_takes_buffer) ? entry->op_context
-                                                                            : NULL;
+    struct weft_ofi_op *op =
+        packet || (written && t->can.data_takes_buffer) ? entry->op_context : NULL;
 
     t->posted -= op != NULL;
     if (written && op != NULL)
