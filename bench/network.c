@@ -31,7 +31,7 @@ enum { PAGE = 4096, FRAME = 1, PATIENCE_S = 30 };
 /* What the two tell each other at the start. */
 struct card {
     uint32_t status; /* of opening */
-    uint64_t key;
+    uint64_t key, place[2];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
@@ -42,7 +42,8 @@ struct side {
     struct weft_net *net;
     struct weft_notice_kinds kinds;
     int me;
-    uint64_t keys[2];         /* by process */
+    uint64_t keys[2]; /* by process */
+    uint64_t places[2][2];
     uint64_t *source;         /* of the largest size */
     uint64_t *window;         /* as large; the other one puts here */
     uint32_t arrived, caught; /* notices; of them, looked at */
@@ -158,14 +159,17 @@ static void open_table(struct side *side, size_t most)
         status = side->ops->reg(side->net, side->source, most, false, &source_key);
     if (status == WEFT_OK)
         status = side->ops->reg(side->net, side->window, most, false, &mine.key);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        side->ops->place(side->net, mine.key, mine.place);
         status = side->ops->address(side->net, mine.address);
+    }
     mine.status = (uint32_t)status;
     exchange(side, &mine, all, false);
     for (int p = 0; p < 2; p++) {
         must((weft_status)all[p].status);
         must(side->ops->connect(side->net, p, all[p].address));
         side->keys[p] = all[p].key;
+        memcpy(side->places[p], all[p].place, sizeof(all[p].place));
     }
     exchange(side, &mine, all, false); /* nobody puts before both are connected */
 }
@@ -196,8 +200,10 @@ static void close_side(struct side *side)
 
 static void put(struct side *side, const void *source, size_t bytes, uint32_t notice)
 {
-    const struct weft_net_put put = {.process = 1 - side->me,
-                                     .key = side->keys[1 - side->me],
+    const int other = 1 - side->me;
+    const struct weft_net_put put = {.process = other,
+                                     .key = side->keys[other],
+                                     .place = {side->places[other][0], side->places[other][1]},
                                      .source = source,
                                      .bytes = bytes,
                                      .notice = notice};

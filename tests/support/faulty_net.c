@@ -175,7 +175,8 @@ static void dereg(struct weft_transport *t, void *mr)
     (void)t, (void)mr;
 }
 
-/* The data of some is there at once, and so before what was sent ahead. */
+/* The data of some is there at once, and so before what was sent ahead; and some are acknowledged
+ * before their sender goes on. */
 static weft_status write_faulty(struct weft_transport *t, const struct weft_transport_write *write)
 {
     struct way *way = &t->others[write->process]->ways[t->open.process];

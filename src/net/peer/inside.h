@@ -71,7 +71,7 @@ struct weft_peer {
     } open;
     uint32_t number;      /* of the next packet */
     uint32_t acked;       /* so many of them have been delivered */
-    uint32_t on_way;      /* packets whose SENT has not come */
+    uint32_t on_way;      /* packets whose SENT, writes whose READ has not come */
     bool asks;            /* the next packet asks for an acknowledgement, */
     uint32_t asked_at;    /* as the one did before this number */
     bool busy;            /* it is in the list */
@@ -109,7 +109,7 @@ struct weft_net {
     struct weft_lock send;
     int *busy; /* processes with puts that are not delivered */
     uint32_t busy_count;
-    uint32_t on_way; /* packets whose SENT has not come */
+    uint32_t on_way; /* of all processes */
     unsigned long long puts, packets;
     uint32_t lost;        /* processes to which the connection broke */
     uint32_t idle_rounds; /* of the send side */

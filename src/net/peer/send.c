@@ -260,9 +260,11 @@ weft_status weft_peer_flush(struct weft_net *net, int process)
 /* By the cookie of a write. */
 static void read_source(struct weft_net *net, uint64_t cookie)
 {
-    struct weft_peer_put *put = put_at(&net->peers[cookie >> 32].puts, (uint32_t)cookie);
+    struct weft_peer *peer = &net->peers[cookie >> 32];
+    struct weft_peer_put *put = put_at(&peer->puts, (uint32_t)cookie);
 
     put->source = WEFT_SOURCE_READ;
+    peer->on_way--;
     net->on_way--;
     net->open.events.sent(net->open.events.context, put->put.cookie);
 }

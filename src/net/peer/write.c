@@ -56,7 +56,7 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
     for (uint32_t i = puts->delivered, looks = 0; i != puts->packed; i++) {
         const struct weft_peer_put *under = &puts->ring[i & (puts->capacity - 1)];
         if (under->source != WEFT_SOURCE_COPIED && under->source != WEFT_SOURCE_STAGED &&
-            net->caps.ordered)
+            (net->caps.ordered || net->caps.writes_ordered))
             continue;
         if (++looks > LOOKS || meet(put, &under->put))
             return true;
@@ -114,7 +114,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     weft_status status = WEFT_OK;
 
     *way = WEFT_WAY_PACKED;
-    if (peer->done != 0 || !can_be_written(net, put) || (packable && peer->open.entries > 0))
+    if (peer->done != 0 || !can_be_written(net, put) ||
+        (packable && (peer->open.entries > 0 || peer->on_way >= net->caps.depth)))
         return WEFT_OK;
     if (could_overtake(net, peer, put)) {
         if (!packable)
@@ -124,10 +125,12 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_tell(net, process, &(bool){false});
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && weft_peer_is_full(net, peer))
+        status = WEFT_NET_FULL;
+    if (status == WEFT_OK) {
         weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
-    if (status == WEFT_OK)
-        status = weft_peer_is_full(net, peer) ? WEFT_NET_FULL : issue(net, process, put);
+        status = issue(net, process, put);
+    }
     if (status == WEFT_NET_FULL || (status == WEFT_NET_STAGE && put->device)) {
         *way = WEFT_WAY_WAITS;
         return WEFT_OK;
@@ -137,6 +140,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     *way = WEFT_WAY_WRITTEN;
     next->source = WEFT_SOURCE_WRITTEN;
     next->last = peer->number++;
+    peer->on_way++;
     net->on_way++;
     return WEFT_OK;
 }
