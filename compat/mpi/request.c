@@ -176,12 +176,16 @@ void weftmpi_pause(void)
     nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
-void weftmpi_request_until(struct weftmpi_request *request)
+double weftmpi_meanwhile(void)
 {
     const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
 
-    while (!weftmpi_request_poll(request, 0) &&
-           !weftmpi_request_poll(request, weftmpi_drive() ? 50e-6 : alone))
+    return weftmpi_drive() ? 50e-6 : alone;
+}
+
+void weftmpi_request_until(struct weftmpi_request *request)
+{
+    while (!weftmpi_request_poll(request, 0) && !weftmpi_request_poll(request, weftmpi_meanwhile()))
         ;
 }
 
