@@ -322,10 +322,10 @@ static void take(const weft_team *team, const struct weft_shared *what, int memb
 static void put_together(const weft_team *team, const struct weft_shared *what, void *target)
 {
     _Alignas(64) unsigned char left[WEFT_SHARED_MOST];
-    const size_t count = what->in / what->combine->bytes;
 
-    if (what->end == what->first || count == 0)
+    if (what->end == what->first || what->in == 0)
         return;
+    const size_t count = what->in / what->combine->bytes;
     take(team, what, what->end - 1, target);
     for (int i = what->end - 2; i >= what->first; i--) {
         take(team, what, i, left);
