@@ -156,6 +156,9 @@ void weftmpi_request_end(void *request);
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
+/* Waits for so many, at most WEFTMPI_TOGETHER, of which none is there twice. */
+enum { WEFTMPI_TOGETHER = 64 };
+void weftmpi_requests_until(struct weftmpi_request *const requests[], int count);
 /* It is complete: tells, and ends it. Returns its error. */
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 
