@@ -367,7 +367,8 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
 {
     _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
     const int tag = weft_team_tag(team->number, what->kind, what->root);
-    const size_t in = what->in * (size_t)(what->combine != NULL ? 1 : what->end - what->first);
+    const int taken = what->end - what->first;
+    const size_t in = what->in * (size_t)(what->combine != NULL && taken != 0 ? 1 : taken);
     const uint32_t before = team->parts->before;
     const void *source = what->source;
     bool far, into_far;
@@ -381,13 +382,13 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
     if (far && !weft_msg_copy(team->of->messages, near, source, what->out))
         return WEFT_ERR_DEVICE;
     status = post(team, tag, far ? near : source, what->out);
-    if (status == WEFT_OK && what->end != what->first)
+    if (status == WEFT_OK && taken != 0)
         status = await(team, tag, team->parts->step, what->first, what->end);
     if (status == WEFT_OK)
         status = check(team, what, tag, before);
     if (status != WEFT_OK)
         return status;
-    if (what->end - what->first == team->members)
+    if (taken == team->members)
         team->parts->least = team->parts->step;
     return take_all(team, what, into_far) ? WEFT_OK : WEFT_ERR_DEVICE;
 }
