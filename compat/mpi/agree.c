@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum {
+    LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
     BLOCK = 2048, /* numbers that one message tells of */
     WORDS = BLOCK / 64
@@ -31,7 +32,7 @@ struct weftmpi_agreement {
     bool voting, over;
     weft_status status; /* once it is over, */
     int error;          /* and of the attributes' callbacks */
-    unsigned attempt, block;
+    unsigned attempt, block, looks;
     int number; /* that is tried; -1: this process has not taken it */
     uint64_t words[WORDS];
 };
@@ -249,7 +250,7 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
         *error = tell(agreement);
         free(agreement);
         request->state = NULL;
-    } else if (seconds > 0) { /* another's turn, or messages of others */
+    } else if (seconds > 0 && ++agreement->looks > LOOKS) { /* another's turn, or messages */
         weftmpi_pause();
     }
     return over;

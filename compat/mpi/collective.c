@@ -21,7 +21,7 @@ static int barrier(struct weftmpi_request *request, const char *call, MPI_Comm c
 {
     TRY(weftmpi_open(request, call, comm));
     return weftmpi_request_failed(request,
-                                  weft_team_barrier(request->comm->team, &request->collective));
+                                  weft_team_barrier(request->comm->team, COLLECTIVE_OF(request)));
 }
 
 static int broadcast(struct weftmpi_request *request, const char *call, void *buffer, int count,

@@ -89,10 +89,11 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
     return MPI_SUCCESS;
 }
 
-/* Begins a collective of the request's communicator: its error. */
+/* Begins a collective of the request's communicator, and waits for one of a blocking call. */
+#define COLLECTIVE_OF(request) ((request)->waits ? NULL : &(request)->collective)
 #define TEAM(name, ...)                                                                            \
     weftmpi_request_failed(                                                                        \
-        request, weft_team_##name(request->comm->team, __VA_ARGS__, &request->collective))
+        request, weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
 static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
 {

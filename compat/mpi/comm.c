@@ -219,23 +219,12 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
 int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
                       void *all)
 {
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
-    const weft_status status =
-        weft_team_allgather(comm->team, mine, bytes, all, &request.collective);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
+    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, all, NULL));
 }
 
 int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
 {
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
-    const weft_status status = weft_team_barrier(comm->team, &request.collective);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
+    return weftmpi_failed(comm, call, weft_team_barrier(comm->team, NULL));
 }
 
 static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)

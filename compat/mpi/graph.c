@@ -177,7 +177,6 @@ static int share_edges(const char *call, struct weftmpi_comm *comm, const struct
 {
     const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
     size_t *sizes = malloc(2 * n * sizeof(*sizes)), *offsets = sizes + n, at = 0;
-    struct weftmpi_request request = {0};
 
     *edges = NULL;
     if (sizes == NULL)
@@ -188,13 +187,9 @@ static int share_edges(const char *call, struct weftmpi_comm *comm, const struct
     *all = at / sizeof(*mine);
     if (error == MPI_SUCCESS && (*edges = malloc(at + 1)) == NULL)
         error = weftmpi_no_memory(comm, call);
-    if (error == MPI_SUCCESS) {
-        weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
-        const weft_status status = weft_team_allgather_sizes(comm->team, mine, *edges, sizes,
-                                                             offsets, &request.collective);
-        error = weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                     MPI_STATUS_IGNORE);
-    }
+    if (error == MPI_SUCCESS)
+        error = weftmpi_failed(
+            comm, call, weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
     free(sizes);
     return error;
 }

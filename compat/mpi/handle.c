@@ -6,6 +6,7 @@
 #include "request.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Objects of the standard: the handle of the first, and the rest in a row. */
 #define STANDARD(first, objects)                                                                   \
@@ -104,11 +105,35 @@ static struct slot *find(const void *handle)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
+/* Memory of requests that are over, by their errhandlers: most programs make many. */
+static struct weftmpi_object *idle_requests;
+
+/* Zeroed memory; NULL: there is none. Locked. */
+static struct weftmpi_object *take_memory(enum weftmpi_kind kind, size_t bytes)
+{
+    struct weftmpi_object *object = kind == WEFTMPI_REQUEST ? idle_requests : NULL;
+
+    if (object == NULL)
+        return calloc(1, bytes);
+    idle_requests = (void *)object->errhandler;
+    return memset(object, 0, bytes);
+}
+
+static void give_memory(enum weftmpi_kind kind, struct weftmpi_object *object)
+{
+    if (kind != WEFTMPI_REQUEST) {
+        free(object);
+        return;
+    }
+    LOCKED;
+    object->errhandler = (void *)idle_requests;
+    idle_requests = object;
+}
+
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
 {
-    struct weftmpi_object *object = calloc(1, bytes);
-
     weftmpi_lock();
+    struct weftmpi_object *object = take_memory(kind, bytes);
     const uint32_t index = object == NULL ? 0 : take();
     if (index != 0) {
         struct slot *slot = slot_at(index);
@@ -181,7 +206,7 @@ void weftmpi_leave(void *object)
         kinds[kind].end(object);
     weftmpi_leave(left->errhandler);
     weftmpi_leave(left->info);
-    free(object);
+    give_memory(kind, object);
 }
 
 /* ---- Fortran's: of the standard their numbers, else slot and kind ------------------------------

@@ -42,13 +42,7 @@ static int exchange_groups(const char *call, struct weftmpi_comm *comm, struct w
 static int broadcast(const char *call, struct weftmpi_comm *comm, int root, void *data,
                      size_t bytes)
 {
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
-    const weft_status status =
-        weft_team_broadcast(comm->team, root, data, bytes, &request.collective);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
+    return weftmpi_failed(comm, call, weft_team_broadcast(comm->team, root, data, bytes, NULL));
 }
 
 /* The leader learns of the other group, and tells its own. */

@@ -44,7 +44,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
         else
             result = weft_host_probe(weftmpi.job, comm->messages, from, tag, &found, &message);
         found |= sleeps && result == WEFT_OK;
-        if (!found && result == WEFT_OK)
+        if (!found && result == WEFT_OK && there == NULL)
             weftmpi_pause();
     } while (result == WEFT_OK && !found && there == NULL);
     if (there != NULL)

@@ -93,10 +93,25 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-/* The receive of a request, or its send. */
-static bool poll_point(struct weftmpi_request *request, double seconds)
+/* The receive of a request, or its send, is over. */
+static void end_message(struct weftmpi_request *request, weft_status status,
+                        const weft_message *message)
 {
     const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
+
+    if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
+        weftmpi_set_status(&request->status, message->from - request->comm->base, message->tag,
+                           message->bytes);
+        if (request->unpacks != NULL && message->bytes < request->unpacks->into.bytes)
+            request->unpacks->into.bytes = message->bytes;
+    } else if (!receives && message->tag == WEFT_ANY) {
+        request->status.MPI_internal[2] = 1; /* it was taken back */
+    }
+    request->error = weftmpi_request_failed(request, status);
+}
+
+static bool poll_point(struct weftmpi_request *request, double seconds)
+{
     weft_message message = {0};
     bool done = true;
     weft_status status = WEFT_OK;
@@ -105,15 +120,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         status = poll_message(&request->op, seconds, &message, &done);
         if (!done)
             return false;
-        if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-            weftmpi_set_status(&request->status, message.from - request->comm->base, message.tag,
-                               message.bytes);
-            if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
-                request->unpacks->into.bytes = message.bytes;
-        } else if (!receives && message.tag == WEFT_ANY) {
-            request->status.MPI_internal[2] = 1; /* it was taken back */
-        }
-        request->error = weftmpi_request_failed(request, status);
+        end_message(request, status, &message);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
@@ -176,12 +183,39 @@ void weftmpi_pause(void)
     nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
-void weftmpi_request_until(struct weftmpi_request *request)
+void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
+{
+    weft_message_op ops[WEFTMPI_TOGETHER];
+    weft_message messages[WEFTMPI_TOGETHER];
+    weft_status status = WEFT_ERR_TIMEOUT;
+
+    for (int i = 0; i < count; i++)
+        ops[i] =
+            requests[i]->active && !requests[i]->complete && requests[i]->way < WEFTMPI_COLLECTIVE
+                ? requests[i]->op
+                : WEFT_MESSAGE_NONE;
+    if (isinf(weftmpi_meanwhile()))
+        status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
+    for (int i = 0; i < count; i++) {
+        if ((status == WEFT_OK || status == WEFT_ERR_BOUNDS) && !is_zero(requests[i]->op) &&
+            !requests[i]->complete && requests[i]->way < WEFTMPI_COLLECTIVE) {
+            requests[i]->op = WEFT_MESSAGE_NONE;
+            end_message(requests[i], messages[i].status, &messages[i]);
+        }
+        weftmpi_request_until(requests[i]);
+    }
+}
+
+double weftmpi_meanwhile(void)
 {
     const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
 
-    while (!weftmpi_request_poll(request, 0) &&
-           !weftmpi_request_poll(request, weftmpi_drive() ? 50e-6 : alone))
+    return weftmpi_drive() ? 50e-6 : alone;
+}
+
+void weftmpi_request_until(struct weftmpi_request *request)
+{
+    while (!weftmpi_request_poll(request, 0) && !weftmpi_request_poll(request, weftmpi_meanwhile()))
         ;
 }
 

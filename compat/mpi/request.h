@@ -34,6 +34,7 @@ struct weftmpi_request {
     struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
     enum weftmpi_way way;
     bool persistent, active, complete;
+    bool waits; /* of a blocking call */
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
@@ -95,7 +96,7 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 #define FORMS(name, iname, begin, parameters, status, ...)                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        struct weftmpi_request begun = {.waits = true};                                            \
         const int error = begin;                                                                   \
         return weftmpi_request_wait(&begun, error, status);                                        \
     }                                                                                              \
@@ -111,6 +112,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 #define BOTH_TOLD(name, iname, begin, ...)                                                         \
     FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
 void weftmpi_pause(void); /* between two looks */
+/* Moves what only moves when it is driven; after so many seconds again. */
+double weftmpi_meanwhile(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
 
@@ -153,6 +156,9 @@ void weftmpi_request_end(void *request);
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
+/* Waits for so many, at most WEFTMPI_TOGETHER, of which none is there twice. */
+enum { WEFTMPI_TOGETHER = 64 };
+void weftmpi_requests_until(struct weftmpi_request *const requests[], int count);
 /* It is complete: tells, and ends it. Returns its error. */
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 

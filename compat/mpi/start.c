@@ -74,7 +74,7 @@ static int init(const char *call, int *argc, char ***argv, int level)
     const weft_status status = weft_open_threads(
         &weftmpi.job, argv == NULL ? NULL : argc, argv == NULL ? NULL : *argv,
         level >= MPI_THREAD_SERIALIZED ? WEFT_THREAD_MULTIPLE : WEFT_THREAD_SINGLE);
-    if (status != WEFT_OK)
+    if (status != WEFT_OK || weft_team_meanwhile(weftmpi.job, weftmpi_meanwhile) != WEFT_OK)
         weftmpi_exit(MPI_ERR_OTHER);
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))

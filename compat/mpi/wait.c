@@ -27,10 +27,18 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
 
 API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 {
+    struct weftmpi_request *some[WEFTMPI_TOGETHER];
+    int n = 0;
+
     TRY(weftmpi_is_open(__func__));
     for (int i = 0; i < count; i++) {
         REQUEST_OF(request, __func__, handles[i]);
-        weftmpi_request_until(request);
+        if (!request->complete)
+            some[n++] = request;
+        if (n == WEFTMPI_TOGETHER || i == count - 1) {
+            weftmpi_requests_until(some, n);
+            n = 0;
+        }
     }
     return end_some(__func__, handles, count, NULL, statuses);
 }

@@ -4,9 +4,10 @@
  *
  * A team is a communicator of host programs whose messages all belong to its collectives. Every
  * member makes the same calls on it in the same order. A call returns when the collective is begun;
- * weft_team_test and weft_team_wait complete it; several may be under way. Where members' calls
- * differ (in what they are, in the root, in bytes), one of them says both, and the job fails
- * (MISMATCH).
+ * weft_team_test and weft_team_wait complete it; several may be under way. With op NULL it returns
+ * when the collective is complete: the quickest form for few bytes, which all members take then.
+ * Where members' calls differ (in what they are, in the root, in bytes, in the form), one of them
+ * says so in a later wait or when the team is closed, and the job fails (MISMATCH).
  *
  * Collectives move while the program computes, as messages do: the receive task of the job drives
  * them, and so does every thread that waits for a message or a collective.
@@ -63,6 +64,13 @@ WEFT_API weft_status weft_team_open(weft_job *job, weft_comm comm, int members, 
  * ends collectives that are under way, and closes teams that are open.
  */
 WEFT_API weft_status weft_team_close(weft_team **team);
+
+/*
+ * A thread that waits in a collective calls meanwhile() then and now, again after so many seconds
+ * as it returned: for a library over this one that has something to move. It makes no call that
+ * blocks. NULL: nothing. Before threads wait; any thread. Errors: those of the job.
+ */
+WEFT_API weft_status weft_team_meanwhile(weft_job *job, double (*meanwhile)(void));
 
 /*
  * Declares that what this member gives to reductions of the team, and gets, is memory of its

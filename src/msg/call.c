@@ -65,29 +65,28 @@ static struct weft_msg_context *context_of_group(struct weft_messages *m, weft_c
     return *memory ? context : NULL;
 }
 
+static weft_status no_group(struct weft_msg_call *call, weft_comm comm)
+{
+    return weft_msg_refuse(call, WEFT_ERR_COMM,
+                           "0x%x is no communicator of host programs with process %d", comm,
+                           call->m->job->numbers.process);
+}
+
 static weft_status begin_in_group(struct weft_msg_call *call, weft_job *job, const char *name,
                                   weft_comm comm)
 {
     bool memory = true;
 
-    if (!weft_group_is(comm))
-        weft_lock(&job->space.tables);
+    weft_lock(&job->space.tables);
     const weft_status status = weft_msg_begin(call, job, name);
-    if (status == WEFT_OK) {
-        call->context = weft_group_is(comm) ? weft_context_find(&call->m->contexts, comm)
-                                            : context_of_group(call->m, comm, &memory);
-        if (call->context != NULL && call->context->members == 0)
-            call->context = NULL; /* messages are there, but the group was not taken */
-    }
-    if (!weft_group_is(comm))
-        weft_unlock(&job->space.tables);
+    if (status == WEFT_OK)
+        call->context = context_of_group(call->m, comm, &memory);
+    weft_unlock(&job->space.tables);
     if (status != WEFT_OK || call->context != NULL)
         return status;
     if (!memory)
         return weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for communicator 0x%x", comm);
-    return weft_msg_refuse(call, WEFT_ERR_COMM,
-                           "0x%x is no communicator of host programs with process %d", comm,
-                           job->numbers.process);
+    return no_group(call, comm);
 }
 
 weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
@@ -95,14 +94,17 @@ weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const c
 {
     weft_status status;
 
-    if (comm != WEFT_COMM_HOST) {
+    if (comm != WEFT_COMM_HOST && !weft_group_is(comm)) {
         status = weft_job_ready(job, name);
         return status == WEFT_OK ? begin_in_group(call, job, name, comm) : status;
     }
     status = weft_msg_begin(call, job, name);
-    if (status == WEFT_OK)
-        call->context = weft_context_find(&call->m->contexts, comm);
-    return status;
+    if (status != WEFT_OK)
+        return status;
+    call->context = weft_context_find(&call->m->contexts, comm);
+    if (call->context != NULL && call->context->members != 0)
+        return WEFT_OK;
+    return no_group(call, comm); /* messages may be there, but the group was not taken */
 }
 
 weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,

@@ -15,6 +15,7 @@
 #include "msg/transfer.h"
 #include "msg/unexpected.h"
 #include "ring/mail.h"
+#include "ring/shared.h"
 #include "runtime/job/job.h"
 
 struct weft_module;
@@ -28,12 +29,15 @@ struct weft_outgoing {
     struct weft_transfer *transfer; /* a send that is complete when the frame has gone; or NULL */
 };
 
+enum { WEFT_MSG_ROWS = 32 };
+
 /* What this process shares with those that map it; the rings follow, one for each process. */
 struct weft_msg_box {
     struct weft_bell watch; /* nobody looks: who sends has to knock (far.c). rung: times so far */
     unsigned char unused[64 - sizeof(struct weft_bell)];
+    struct weft_shared_row rows[WEFT_MSG_ROWS]; /* of the layer above */
 };
-static_assert(sizeof(struct weft_msg_box) == 64, "the rings begin at a line of their own");
+static_assert(sizeof(struct weft_msg_box) % 64 == 0, "the rings begin at a line of their own");
 
 /* The way of frames that this process does not store itself: far.c. */
 struct weft_far {

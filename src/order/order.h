@@ -41,6 +41,8 @@
     X(mail_poll, "who reads the frame sees that; pairs with mail_publish")                         \
     X(mail_credit, "frames were read and used; pairs with mail_space")                             \
     X(mail_space, "a sender overwrites them only then; pairs with mail_credit")                    \
+    X(shared_post, "a part of a collective, and those before were read; pairs with shared_seen")   \
+    X(shared_seen, "it is read, and written over, only then; pairs with shared_post")              \
     X(update, "all before an atomic update of a word; pairs with update_seen")                     \
     X(update_seen, "who updates the word next sees it; pairs with update")                         \
     X(ask_post, "an ask and what came before it, for who answers; pairs with ask_seen")            \

@@ -20,7 +20,7 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 64,   /* bytes of far payload for each line */
+    WEFT_MAIL_PART = 256,  /* bytes of far payload for each line */
     WEFT_MAIL_LEAST = 512, /* bytes of a far ring */
     WEFT_MAIL_NEAR = 8192  /* bytes of a near one, or as many as the far one has */
 };

@@ -47,6 +47,7 @@ const struct litmus litmus_table[] = {
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host", NULL, 0},
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages, 0},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages, 0},
+    {"shared", NULL, "direct", "default", "small collectives by shared memory", litmus_shared, 0},
     {"ccl-words", NULL, "direct", "words", "collectives of devices, by words", litmus_ccl, 0},
     {"ccl-pieces", NULL, "direct", "pieces", "the same, by pieces", litmus_ccl, 0},
     {"ccl-experts", NULL, "direct", "words", "a mixture of experts", litmus_experts, 0},

@@ -61,7 +61,9 @@ static weft_status reading_put(struct weft_net *net, const struct weft_net_put *
     if (put->bytes != 0 && put->device != ours)
         wrong++;
     pthread_mutex_unlock(&lock);
-    return refuse ? (weft_status)WEFT_NET_STAGE : weft_net_shm.put(net, put);
+    struct weft_net_put readable = *put; /* the stand-in's memory is the host's */
+    readable.device = false;
+    return refuse ? (weft_status)WEFT_NET_STAGE : weft_net_shm.put(net, &readable);
 }
 
 const struct weft_net_ops *__real_weft_net_find(const char *name);

@@ -84,21 +84,20 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
         return NULL;
     }
     weft_team_op *op = team->spare;
-    *status = weft_job_ready(team->job, team->names[kind]);
-    if (*status == WEFT_OK)
-        *status = weft_team_strangers(team, WEFT_ANY);
+    const int tag = weft_team_tag(team->number, kind, root);
+    *status = weft_job_ready(team->job, weft_team_name(team, tag));
     if (*status != WEFT_OK)
         return NULL;
     if (op == NULL && (op = aligned_alloc(_Alignof(weft_team_op), sizeof(*op))) != NULL)
         memset(op, 0, sizeof(*op));
     if (op == NULL) {
-        *status = weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", team->names[kind]);
+        *status =
+            weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", weft_team_name(team, tag));
         return NULL;
     }
     team->spare = NULL;
     op->team = team;
-    op->tag = weft_team_tag(team->number, kind, root);
-    team->history[team->number++ % WEFT_TEAM_HISTORY] = op->tag;
+    op->tag = team->history[team->number++ % WEFT_TEAM_HISTORY] = tag;
     op->combine = (weft_combine){.combine = NULL};
     op->next = NULL;
     op->before = NULL;
@@ -141,7 +140,7 @@ static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_st
 {
     if (step->kind == WEFT_STEP_RECEIVE && (status == WEFT_OK || status == WEFT_ERR_BOUNDS) &&
         message->bytes != step->size)
-        return weft_team_unequal(op, step, message->bytes);
+        return weft_team_unequal(op->team, op->tag, step->member, message->bytes, step->size);
     return status;
 }
 
@@ -251,6 +250,7 @@ bool weft_plan_drive(struct weft_teams *teams, bool task)
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
 {
     struct weft_teams *teams = plan->team->of;
+    weft_team_op *waited = plan;
     struct weft_step *open;
 
     weft_plan_copy(plan, plan->there, plan->near, plan->near_bytes);
@@ -269,6 +269,8 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     __atomic_fetch_add(&teams->messages->plans, 1, __ATOMIC_RELAXED);
     plan->failed = advance(plan, &open);
     weft_unlock(&teams->lock);
+    if (op == NULL)
+        return weft_team_wait(&waited);
     *op = plan;
     return WEFT_OK;
 }
@@ -319,10 +321,12 @@ weft_status weft_team_test(weft_team_op **op, int *done)
     return status;
 }
 
-/* How long to wait for one message, after so many waits: a fellow's other call may have come. */
-static double patience(unsigned waits)
+/* A fellow's other call may have come. */
+double weft_team_patience(const weft_team *team, unsigned waits)
 {
-    return waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
+    const double most = waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
+
+    return team->of->meanwhile != NULL ? fmin(most, team->of->meanwhile()) : most;
 }
 
 /* Waits for one of its messages. */
@@ -379,7 +383,7 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
             return WEFT_ERR_TIMEOUT;
         }
         const double left = deadline == UINT64_MAX ? INFINITY : (double)(deadline - now) * 1e-9;
-        wait_message(op, open, fmin(left, patience(waits)));
+        wait_message(op, open, fmin(left, weft_team_patience(op->team, waits)));
     }
     return end_if_over(pointer, &over);
 }

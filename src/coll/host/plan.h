@@ -6,7 +6,7 @@
 #ifndef WEFT_COLL_HOST_PLAN_H
 #define WEFT_COLL_HOST_PLAN_H
 
-#include "runtime/job/job.h"
+#include "msg/msg.h"
 #include "weft/team.h"
 
 #include <stdbool.h>
@@ -42,7 +42,9 @@ struct weft_teams {
     weft_team_op *active;
     LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
     weft_team *launches;         /* the team whose calls are launched; NULL: none's are */
-    struct weft_ccl *ccl;        /* for that; NULL: there was none yet */
+    struct weft_team_parts *parts[WEFT_MSG_ROWS]; /* by row: whose it is; NULL: nobody's */
+    double (*meanwhile)(void);                    /* weft_team_meanwhile; or NULL */
+    struct weft_ccl *ccl;                         /* for that; NULL: there was none yet */
 };
 
 struct weft_team {
@@ -56,7 +58,9 @@ struct weft_team {
     const char *name;
     const char *const *names;
     uint32_t number;                /* of the next collective */
-    int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number */
+    int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number; negative: by parts */
+    bool asked;                     /* whether members can read each other's parts: */
+    struct weft_team_parts *parts;  /* they do (shared.h); NULL: they do not */
     weft_team_op *spare;            /* one to be used again */
 };
 
@@ -130,8 +134,10 @@ void weft_plan_drop(weft_team_op *op);
  */
 weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
                              weft_status *status);
-/* The plan is written: begins it. Takes the op, also where it fails. */
+/* The plan is written: begins it. Takes the op, also where it fails. op NULL: and waits for it. */
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op);
+/* How long to wait for others, after so many waits; who waits calls it. */
+double weft_team_patience(const weft_team *team, unsigned waits);
 /* A root that is no member. */
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 
@@ -147,8 +153,13 @@ const char *weft_team_name(const weft_team *team, int tag);
  * job if it is of a collective that this member has called, and that was another one here.
  */
 weft_status weft_team_strangers(weft_team *team, int from);
-/* A message of another size. */
-weft_status weft_team_unequal(const weft_team_op *op, const struct weft_step *step, size_t bytes);
+/* The same of a tag that came from a member; parts: by a part, not a message. */
+weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts);
+/* The same of two tags of one call. */
+weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs);
+/* So many bytes came from a member. */
+weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,
+                              size_t expected);
 
 /* The largest power of two that is not above n > 0. */
 static inline int weft_team_power(int n)

@@ -235,7 +235,7 @@ static void test_writes(void **state)
 {
     static const unsigned char source[16];
     struct weft_transport_write write = {.process = 1,
-                                         .place = {1 << 20, 5},
+                                         .place = {5, 1 << 20},
                                          .offset = 24,
                                          .source = source,
                                          .bytes = sizeof(source),

@@ -167,6 +167,7 @@ static void team_calls(void **state)
 {
     (void)state;
     REFUSED(weft_team_open, NULL, WEFT_COMM_HOST, 0, 0, "no job", NULL, &team);
+    REFUSED(weft_team_meanwhile, NULL, NULL);
     REFUSED(weft_team_close, NULL);
     REFUSED(weft_team_device, NULL, 1, &number);
     REFUSED(weft_team_barrier, NULL, &team_op);
