@@ -33,7 +33,7 @@ void weft_arrive_close(struct weft_arrive *arrive)
 static struct weft_exposure *free_place(struct weft_arrive *arrive)
 {
     for (uint32_t i = 0; i < arrive->count; i++)
-        if (!arrive->list[i].used && arrive->list[i].holders == 0)
+        if (!arrive->list[i].used)
             return &arrive->list[i];
     const uint32_t old = arrive->count, count = old == 0 ? 16 : old * 2;
     struct weft_exposure *list = realloc(arrive->list, count * sizeof(*list));
@@ -94,43 +94,7 @@ static weft_status outside(const struct weft_arrive *arrive, int process, uint64
                     (unsigned long long)key);
 }
 
-weft_status weft_arrive_hold(struct weft_arrive *arrive, int process, uint64_t key, uint64_t offset,
-                             size_t bytes, void **address)
-{
-    weft_lock(&arrive->lock);
-    struct weft_exposure *region = find_exposure(arrive, key, offset, bytes);
-    if (region != NULL) {
-        *address = region->base + offset;
-        region->holders++;
-    }
-    weft_unlock(&arrive->lock);
-    return region != NULL ? WEFT_OK : outside(arrive, process, key, offset, bytes);
-}
-
-void weft_arrive_let_go(struct weft_arrive *arrive, uint64_t key)
-{
-    weft_lock(&arrive->lock);
-    arrive->list[(uint32_t)key].holders--;
-    weft_unlock(&arrive->lock);
-}
-
-bool weft_arrive_held(struct weft_arrive *arrive, uint64_t key)
-{
-    weft_lock(&arrive->lock);
-    const bool held = arrive->list[(uint32_t)key].holders != 0;
-    weft_unlock(&arrive->lock);
-    return held;
-}
-
 /* ---- registrations that networks keep -------------------------------------------------------- */
-
-void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64_t own_key)
-{
-    weft_lock(&arrive->lock);
-    arrive->list[(uint32_t)key].mr = mr;
-    arrive->list[(uint32_t)key].own_key = own_key;
-    weft_unlock(&arrive->lock);
-}
 
 void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const uint64_t place[2])
 {

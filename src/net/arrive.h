@@ -70,11 +70,9 @@ struct weft_exposure {
     unsigned char *base;
     size_t bytes;
     uint32_t generation;
-    uint32_t holders;  /* nothing else takes this place while there are any */
     bool used, own;    /* own: the host stores there itself */
     void *mr;          /* the network's registration of it; NULL: none */
-    uint64_t own_key;  /* by which the others know that, */
-    uint64_t place[2]; /* or what they need to write there */
+    uint64_t place[2]; /* what the others need to write there */
 };
 
 /* In a network's state. All members are arrive.c's. */
@@ -113,22 +111,12 @@ void weft_arrive_close(struct weft_arrive *arrive);
 weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, bool own,
                             uint64_t *key);
 /*
- * When it returns, nothing is written there any more, except by who holds it, and by the network's
- * device until the registration that was kept, which is returned, is gone.
+ * When it returns, nothing is written there any more, except by the network's device until the
+ * registration that was kept, which is returned, is gone.
  */
 void *weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key);
-/*
- * For a network that writes the window itself: the address of that place, which is held until
- * weft_arrive_let_go. Errors: PROTOCOL: not all of it lies in the key's region.
- */
-weft_status weft_arrive_hold(struct weft_arrive *arrive, int process, uint64_t key, uint64_t offset,
-                             size_t bytes, void **address);
-void weft_arrive_let_go(struct weft_arrive *arrive, uint64_t key);
-/* Whether something of a key's memory, also of one that was given up, is held still. */
-bool weft_arrive_held(struct weft_arrive *arrive, uint64_t key);
 
 /* Keeps the network's own registration with a region. */
-void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64_t own_key);
 void weft_arrive_place(struct weft_arrive *arrive, uint64_t key, void *mr, const uint64_t place[2]);
 /* A key's region; that in which memory lies, if a registration is kept of it. False: none. */
 bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region);

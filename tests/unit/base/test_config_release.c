@@ -15,7 +15,7 @@ static void test_settings(void **state)
     (void)state;
     for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
         tests += !weft_config_offers(&weft_config_rows[i]);
-    assert_in_range(WEFT_CONFIG_ROWS - tests, 1, 82); /* for users and experts */
+    assert_in_range(WEFT_CONFIG_ROWS - tests, 1, 75); /* for users and experts */
     good(&c, "WEFT_RANKS", "208");
     bad("WEFT_COUNTER_START", "1", "WEFT_COUNTER_START is not a setting of weft");
     bad("WEFT_MUTAT", "x", "WEFT_MUTAT is not a setting of weft (weft-info"); /* nor offered */
