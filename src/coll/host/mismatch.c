@@ -78,6 +78,8 @@ weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts)
     if (behind >= WEFT_TEAM_HISTORY || behind >= team->number)
         return WEFT_OK; /* of a call that this member has not made yet */
     const int mine = team->history[number % WEFT_TEAM_HISTORY];
+    if (kind_of(mine & INT32_MAX) == WEFT_TEAM_KINDS)
+        return WEFT_OK; /* of the call before which this member still agrees with the others */
     if ((mine & INT32_MAX) != tag || parts == (mine < 0))
         return weft_team_compare(team, mine & INT32_MAX, from, tag);
     weft_job_fail(team->job, WEFT_ERR_MISMATCH,
