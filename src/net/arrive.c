@@ -22,8 +22,12 @@ void weft_arrive_open(struct weft_arrive *arrive, const char *name,
 
 void weft_arrive_close(struct weft_arrive *arrive)
 {
-    if (arrive->waiting > 0) /* if the device fails, it reads no more */
-        arrive->device->settle(arrive->device->context);
+    const struct weft_arrive_device *device = arrive->device;
+
+    /* Also data behind which no batch was ended, as after an error. A device that fails reads no
+     * more. */
+    if ((arrive->waiting > 0 || arrive->unmarked) && device != NULL && device->settle != NULL)
+        device->settle(device->context);
     free(arrive->list);
 }
 
@@ -265,15 +269,10 @@ bool weft_arrive_has_room(const struct weft_arrive *arrive)
     return arrive->waiting < arrive->most;
 }
 
-uint32_t weft_arrive_next(const struct weft_arrive *arrive)
-{
-    return (arrive->first + arrive->waiting) % arrive->most;
-}
-
 weft_status weft_arrive_batch_end(struct weft_arrive *arrive, uint64_t cookie)
 {
     const struct weft_arrive_device *device = arrive->device;
-    const uint32_t next = weft_arrive_next(arrive);
+    const uint32_t next = (arrive->first + arrive->waiting) % arrive->most;
 
     if (device == NULL || device->mark == NULL || (!arrive->unmarked && arrive->waiting == 0))
         return arrive->conclude(arrive->net, cookie);
@@ -303,15 +302,6 @@ weft_status weft_arrive_settle(struct weft_arrive *arrive, bool *did)
         arrive->waiting--;
     }
     return status;
-}
-
-weft_status weft_arrive_wait(struct weft_arrive *arrive)
-{
-    const struct weft_arrive_device *device = arrive->device;
-
-    return device == NULL || device->settle == NULL || device->settle(device->context)
-               ? WEFT_OK
-               : unsettled(arrive);
 }
 
 /* ---- the device ---------------------------------------------------------------------------- */

@@ -145,14 +145,10 @@ weft_status weft_arrive_notice(struct weft_arrive *arrive, int process, uint32_t
 
 /* Whether another batch may wait. If not, nothing is to be delivered. */
 bool weft_arrive_has_room(const struct weft_arrive *arrive);
-/* A number below `most` that no waiting batch was given: for the network's own record of it. */
-uint32_t weft_arrive_next(const struct weft_arrive *arrive);
 /* Ends a batch; concludes it at once if nothing is on its way to a device. Errors: DEVICE, its. */
 weft_status weft_arrive_batch_end(struct weft_arrive *arrive, uint64_t cookie);
 /* Concludes the batches whose data is there. *did is set while any wait: nothing rings then. */
 weft_status weft_arrive_settle(struct weft_arrive *arrive, bool *did);
-/* Waits until all that was delivered is there; concludes nothing. Errors: DEVICE. */
-weft_status weft_arrive_wait(struct weft_arrive *arrive);
 
 /* ---- what a network needs of the device ------------------------------------------------------ */
 
