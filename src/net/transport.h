@@ -18,11 +18,6 @@
 
 struct weft_transport;
 
-enum weft_transport_writes {
-    WEFT_WRITES_NONE,
-    WEFT_WRITES_WINDOWS /* to memory that `reg` was given there */
-};
-
 struct weft_transport_caps {
     struct weft_net_caps net; /* without rows_bytes and lands_when_asked, which are the peer's */
     size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
@@ -32,7 +27,7 @@ struct weft_transport_caps {
     bool acknowledges;        /* SENT of a packet says that its receiver has released it */
     bool shared;              /* a packet is built where its receiver reads it */
     bool one_thread;
-    enum weft_transport_writes writes;
+    bool writes;       /* to memory that `reg` was given there */
     bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
     bool writes_ordered; /* at least of two writes to one place the later one stays */
     size_t write_from;   /* the shortest put that is worth a write */
@@ -42,8 +37,8 @@ struct weft_transport_caps {
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
 struct weft_transport_write {
     int process;
-    uint64_t place[2]; /* of the target's region, as its reg gave it, */
-    uint64_t offset;   /* and where in it */
+    uint64_t place[2]; /* of the target's region, as its reg gave it */
+    uint64_t offset;   /* in that region */
     const void *source;
     size_t bytes;
     void *mr; /* of the registration in which the source lies; NULL: it lies in none */

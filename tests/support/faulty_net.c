@@ -84,7 +84,7 @@ static void caps(const struct weft_transport *t, struct weft_transport_caps *cap
                                      .one_thread = faulty_net.one_thread,
                                      .write_from = 16,
                                      .immediate = faulty_net.immediate};
-    caps->writes = faulty_net.immediate != 0 ? WEFT_WRITES_WINDOWS : WEFT_WRITES_NONE;
+    caps->writes = faulty_net.immediate != 0;
     weft_unlock(&lock);
 }
 

@@ -195,7 +195,7 @@ static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_
                 .address_bytes = sizeof(struct weft_ofi_hello)},
         .packet = WEFT_OFI_PACKET,
         .depth = 2,
-        .writes = t->can.data_bits != 0 ? WEFT_WRITES_WINDOWS : WEFT_WRITES_NONE,
+        .writes = t->can.data_bits != 0,
         .place_is_key = t->can.own_keys && !t->can.virtual_addresses,
         .writes_ordered = t->can.ordered_writes,
         .write_from = from != 0 ? from : at_once + 1,

@@ -108,7 +108,7 @@ weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool o
     void *mr = NULL;
     weft_status status = weft_arrive_reg(&net->arrive, base, bytes, own, key);
 
-    if (status != WEFT_OK || net->caps.writes == WEFT_WRITES_NONE)
+    if (status != WEFT_OK || !net->caps.writes)
         return status;
     status = net->ops->reg(net->transport, base, bytes, place, &mr);
     if (status == WEFT_OK)

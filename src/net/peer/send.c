@@ -157,7 +157,7 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
             break;
         }
         const uint32_t before = peer->number;
-        if (net->caps.writes != WEFT_WRITES_NONE)
+        if (net->caps.writes)
             status = write_next(net, process, &full);
         if (peer->number != before) {
             *did = true;

@@ -72,8 +72,8 @@ static uint64_t place_of(const struct weft_net_put *put)
 
 static bool can_be_written(const struct weft_net *net, const struct weft_net_put *put)
 {
-    return net->caps.writes != WEFT_WRITES_NONE && put->rows <= 1 &&
-           (place_of(put) | put->place[1]) != 0 && put->bytes >= net->caps.write_from &&
+    return net->caps.writes && put->rows <= 1 && (place_of(put) | put->place[1]) != 0 &&
+           put->bytes >= net->caps.write_from &&
            put->bytes > sizeof(uint64_t); /* words stay undivided: the receiver stores them */
 }
 
@@ -131,6 +131,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
         weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
         status = issue(net, process, put);
     }
+    if (status != WEFT_OK)
+        weft_tell_u32(&peer->made, peer->number); /* nothing has gone */
     if (status == WEFT_NET_FULL || (status == WEFT_NET_STAGE && put->device)) {
         *way = WEFT_WAY_WAITS;
         return WEFT_OK;

@@ -201,7 +201,7 @@ static void verbs_caps(const struct weft_transport *t, struct weft_transport_cap
         .packet = t->packet,
         .depth = DEPTH,
         .ordered = true,
-        .writes = WEFT_WRITES_WINDOWS,
+        .writes = true,
         .place_is_key = true,
         .write_from = WRITE_FROM,
         .immediate = 32,
