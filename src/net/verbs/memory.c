@@ -76,12 +76,14 @@ weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, 
     r->base = (uintptr_t)base;
     r->mr = map(memory, base, bytes, &r->address);
     place[0] = place[1] = 0;
-    if (r->mr != NULL)
+    if (r->mr != NULL) {
         place[0] =
             (uint64_t)r->mr->rkey | (r->address >> 48) << 32 | (r->address & (START - 1)) << 42;
-    else
+    } else {
         free(r);
-    *region = place[0] != 0 ? r : NULL;
+        r = NULL;
+    }
+    *region = r;
     return WEFT_OK;
 }
 
