@@ -11,8 +11,8 @@ struct weftmpi_reach {
     const char *call;
     struct weftmpi_elements elements; /* at the target */
     size_t at;             /* of them in the exposure; of a dynamic window their address */
-    weft_win exposure;     /* of a dynamic window that of the stretch at hand, */
-    uintptr_t home;        /* and the address of its byte 0 */
+    weft_win exposure;     /* of a dynamic window: that of the stretch at hand */
+    uintptr_t home;        /* the address of byte 0 of the exposure */
     struct weftmpi_piece { /* what of a dynamic window's attached memory they touch */
         uintptr_t base, end;
         weft_win exposure;

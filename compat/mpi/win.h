@@ -19,8 +19,8 @@ struct weftmpi_target {
     MPI_Aint bytes; /* of the part; dynamic: any address is meant */
     int unit;
     uintptr_t home;    /* its address, at the member */
-    weft_win locks;    /* the member's words, */
-    size_t lock_words; /* where the window's begin */
+    weft_win locks;    /* the member's words */
+    size_t lock_words; /* where this window's words begin among them */
     int lock;          /* that this process has: 0, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED */
     bool nocheck;      /* which is not to be had, as the program says */
     bool started;

@@ -3,9 +3,9 @@
  * its own that the others map. Only its owner writes it. A row has as many parts as a member may be
  * ahead of the others; steps run freely and wrap.
  *
- * A part's first word, stored last, has the step and a tag. Who parts step s has read all parts of
- * the steps before it. So an owner writes step s over step s - WEFT_SHARED_PARTS once all others
- * have posted the step behind that one.
+ * A part's first word, stored last, has the step and a tag. Who has stored step s has read all
+ * parts of the steps before it. So an owner writes step s over step s - WEFT_SHARED_PARTS once all
+ * others have posted the step behind that one.
  */
 #ifndef WEFT_RING_SHARED_H
 #define WEFT_RING_SHARED_H

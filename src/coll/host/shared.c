@@ -15,8 +15,8 @@ enum {
 
 /* A team's rows. Stays until all have left it, since they may read this member's. */
 struct weft_team_parts {
-    uint32_t step;   /* of this member's latest part, */
-    uint32_t least;  /* and that all have reached, as far as is known; from 0 on in each team */
+    uint32_t step;   /* of this member's latest part; from 0 on in each team */
+    uint32_t least;  /* that all have reached, as far as is known */
     uint32_t before; /* what came of the tags so far */
     int row, members, me;
     bool closed;

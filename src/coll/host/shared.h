@@ -1,6 +1,6 @@
 /*
  * coll/host/shared.h - small collectives that a thread waits for, among members on one host: each
- * parts its part in memory that the others map (ring/shared.h), and reads theirs. The caller does
+ * stores its part in memory that the others map (ring/shared.h), and reads theirs. The caller does
  * all of it; no lock, no message.
  *
  * By the first such call of a team its members agree, by messages, on whether all map all, and on

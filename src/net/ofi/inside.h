@@ -48,8 +48,8 @@ struct weft_ofi_op {
     enum weft_ofi_kind kind;
     int process;
     uint64_t cookie;      /* of a write */
-    unsigned char *bytes; /* of a packet: WEFT_OFI_PACKET of them, */
-    size_t length;        /* of which so many are used */
+    unsigned char *bytes; /* a packet's buffer of WEFT_OFI_PACKET bytes */
+    size_t length;        /* of the packet */
     void *descriptor;
 };
 

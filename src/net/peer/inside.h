@@ -72,21 +72,21 @@ struct weft_peer {
     uint32_t number;      /* of the next packet */
     uint32_t acked;       /* so many of them have been delivered */
     uint32_t on_way;      /* packets whose SENT, writes whose READ has not come */
-    bool asks;            /* the next packet asks for an acknowledgement, */
-    uint32_t asked_at;    /* as the one did before this number */
+    bool asks;            /* the next packet asks for an acknowledgement */
+    uint32_t asked_at;    /* the number after the packet that asked last */
     bool busy;            /* it is in the list */
-    uint64_t lost_at;     /* the connection broke then; 0: it has not, */
-    char lost_why[80];    /* and so */
-    uint32_t stuck_at;    /* so many were delivered, */
-    uint64_t stuck_since; /* and since; 0: nothing is under way */
+    uint64_t lost_at;     /* when the connection broke; 0: it has not */
+    char lost_why[80];    /* the transport's words for it */
+    uint32_t stuck_at;    /* `acked` at the last look */
+    uint64_t stuck_since; /* since when it has not changed; 0: nothing is under way */
 
     /* receive */
     uint32_t expected;             /* the next packet's number */
     struct weft_peer_early *early; /* NULL, or WEFT_PEER_WINDOW of them, by number */
     bool asked;                    /* it waits for an acknowledgement */
     uint64_t owed_since;           /* 0: nothing */
-    uint32_t behind_at;            /* it had sent more than so many when it said last how many, */
-    uint64_t behind_since;         /* and since; 0: it had not */
+    uint32_t behind_at;            /* `delivered` when the peer had last sent more than that */
+    uint64_t behind_since;         /* since when it has not changed; 0: nothing is missing */
 
     /* from receive to send: labels ring_credit and ring_space */
     uint32_t delivered; /* so many of its packets */

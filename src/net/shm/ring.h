@@ -19,8 +19,8 @@ enum { WEFT_SHM_CELLS = 4 }; /* some are written while others are read */
 
 /* The shared part; the cells follow. All zero, or both indexes set, before anyone uses it. */
 struct weft_shm_ring {
-    uint32_t published;             /* by the producer, */
-    uint32_t bytes[WEFT_SHM_CELLS]; /* beside the lengths of the packets */
+    uint32_t published;             /* by the producer: how many packets */
+    uint32_t bytes[WEFT_SHM_CELLS]; /* by the producer: their lengths */
     uint32_t pad0[15 - WEFT_SHM_CELLS];
     uint32_t credit; /* by the consumer */
     uint32_t pad1[15];

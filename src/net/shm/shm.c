@@ -18,8 +18,8 @@ enum {
 };
 
 struct peer {
-    struct weft_shm_inbox *inbox; /* the peer's, mapped, */
-    unsigned char *stage;         /* and its staging memory; NULL: it has none */
+    struct weft_shm_inbox *inbox; /* the peer's, mapped */
+    unsigned char *stage;         /* the peer's staging memory; NULL: it has none */
     struct weft_shm_address address;
     struct {
         struct weft_shm_ring *ring; /* in the peer's inbox */
@@ -35,8 +35,8 @@ struct peer {
 struct weft_transport {
     struct weft_net_open open;
     const struct weft_arrive *arrive;
-    struct weft_shm_inbox *inbox; /* this process's own, */
-    unsigned char *stage;         /* and its staging memory, or NULL */
+    struct weft_shm_inbox *inbox; /* this process's own */
+    unsigned char *stage;         /* its own staging memory, or NULL */
     struct weft_shm_address address;
     uint32_t cell; /* of this process's rings */
     struct peer *peers;

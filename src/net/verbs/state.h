@@ -61,8 +61,8 @@ struct weft_verbs_peer {
     struct ibv_ah *way;  /* of datagrams; DC: of requests */
     uint32_t psn;        /* of our first packet */
     uint32_t remote_qpn; /* the other end, to which the queue is joined; 0: to none */
-    uint64_t asked_ns;   /* when it asked last to be connected; 0: never, */
-    uint64_t since_ns;   /* and first */
+    uint64_t asked_ns;   /* when it asked last to be connected; 0: never */
+    uint64_t since_ns;   /* when it asked first */
 };
 
 /* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
@@ -115,8 +115,8 @@ struct weft_transport {
     weft_status broken;                /* they could not be */
     int *by_qpn[WEFT_VERBS_QPN_PAGES]; /* process + 1 by queue pair number, in pages; or NULL */
     struct weft_verbs_control_end *control;
-    uint32_t wanted; /* by the send side: so often it has wanted a peer; a hint that steers, */
-    uint32_t heard;  /* and so often was heard */
+    uint32_t wanted; /* how often the send side has wanted a peer; a hint that steers */
+    uint32_t heard;  /* how often the receive side has seen that */
     uint32_t connecting;
     uint32_t idle_rounds;
     uint64_t looked_at;  /* when the device's events were last looked at */
