@@ -1,8 +1,9 @@
 /*
  * net/net.h - what a network must do for weft: thirteen functions at most.
  *
- * A back end is one such table at the end of its file and one line in registry.c. Operations that
- * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
+ * Each is a transport under the peer layer (net/transport.h), in such a table at the end of its
+ * file, and one line in registry.c. Operations that a table lacks are filled in with defaults
+ * (registry.c), so that callers never test for NULL. Threads:
  * `put`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
  * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg and place,
  * whenever they like. The rest is called while neither thread runs.
