@@ -103,6 +103,7 @@ API(Finalize, (void))
     weftmpi_buffered_end();
     weftmpi_locks_end();
     TRY(weftmpi_barrier(__func__, world));
+    TRY(weftmpi_failed(world, __func__, weft_team_close(&world->team)));
     weftmpi_orphans_end(true);
     for (int i = 0; i < 2; i++) {
         weftmpi_comm_end(&weftmpi_comms[i]);

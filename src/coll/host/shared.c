@@ -298,14 +298,15 @@ static weft_status check(weft_team *team, const struct weft_shared *what, int ta
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
-        if (head[1] != before)
-            weft_shared_differ(team);
-        if (theirs != tag)
-            return weft_team_compare(team, tag, i, theirs);
-        if (head[0] != what->each)
-            return weft_team_unequal(team, tag, i, head[0], what->each);
+        weft_status status = head[1] != before ? weft_shared_differ(team) : WEFT_OK;
+        if (status == WEFT_OK)
+            status = weft_team_compare(team, tag, i, theirs);
+        if (status == WEFT_OK && head[0] != what->each)
+            status = weft_team_unequal(team, tag, i, head[0], what->each);
+        if (status != WEFT_OK)
+            return status;
     }
-    return weft_job_is_failing(team->job) ? weft_job_status(team->job) : WEFT_OK;
+    return weft_job_is_failing(team->job) ? weft_job_agree_failure(team->job) : WEFT_OK;
 }
 
 /* What the call takes of a part, or of none. */
