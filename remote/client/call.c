@@ -2,6 +2,8 @@
 #include "base/say.h"
 #include "remote/client/inside.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local struct weft_known *now;
@@ -12,7 +14,8 @@ static struct weft_known **place_of_now(void)
     return &now;
 }
 
-struct weft_client client = {.known = {.now = place_of_now}};
+struct weft_client client = {.known = {.now = place_of_now},
+                             .output = STAILQ_HEAD_INITIALIZER(client.output)};
 
 struct client_device *client_now(void)
 {
@@ -40,6 +43,41 @@ static weft_status take_answer(struct weft_record *record)
     return WEFT_OK;
 }
 
+static weft_status take_output(struct weft_record *record)
+{
+    const uint64_t file = record->words == 1 ? weft_record_words(record)[0] : 0;
+
+    if (file < 1 || file > 2 || record->extra > WEFT_OUTPUT_PIECE)
+        return WEFT_ERR_PROTOCOL;
+    struct client_output *output = malloc(sizeof(*output) + record->extra);
+    if (output == NULL)
+        return WEFT_ERR_MEMORY;
+    *output = (struct client_output){.error = file == 2, .bytes = record->extra};
+    memcpy(output->text, weft_record_extra(record), record->extra);
+    STAILQ_INSERT_TAIL(&client.output, output, link);
+    __atomic_store_n(&client.unprinted, client.unprinted + record->extra, __ATOMIC_RELAXED);
+    return client.unprinted > CLIENT_UNPRINTED ? WEFT_ERR_PROTOCOL : WEFT_OK;
+}
+
+/* In the order of the answers. Not under the lock, for a program's stdout may be full. */
+static void print_output(void)
+{
+    struct client_output *output;
+
+    weft_lock(&client.printing);
+    weft_lock(&client.lock);
+    while ((output = STAILQ_FIRST(&client.output)) != NULL) {
+        STAILQ_REMOVE_HEAD(&client.output, link);
+        weft_unlock(&client.lock);
+        fwrite(output->text, 1, output->bytes, output->error ? stderr : stdout);
+        weft_lock(&client.lock);
+        __atomic_store_n(&client.unprinted, client.unprinted - output->bytes, __ATOMIC_RELAXED);
+        free(output);
+    }
+    weft_unlock(&client.lock);
+    weft_unlock(&client.printing);
+}
+
 static weft_status take_records(int process, bool *did)
 {
     struct weft_ring_in *ring = &client.links.link[process].in;
@@ -50,7 +88,7 @@ static weft_status take_records(int process, bool *did)
         if (status == WEFT_OK && record == NULL)
             return WEFT_OK;
         if (status == WEFT_OK)
-            status = take_answer(record);
+            status = record->call == WEFT_CALL_output ? take_output(record) : take_answer(record);
         if (status != WEFT_OK)
             return weft_links_fail(&client.links, status,
                                    "server %s sent an answer that makes no sense",
@@ -215,6 +253,8 @@ static void wait_for(struct client_call *call)
         else
             client_nap(nap_ns);
     }
+    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0) /* what came before the answer */
+        print_output();
 }
 
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,

@@ -13,7 +13,14 @@
 #include "remote/table/ranges.h"
 #include "remote/wire/calls.h"
 
-enum { CLIENT_LANES = 64, CLIENT_QUERIES = 256, CLIENT_DEVICES = WEFT_KNOWN_MOST };
+#include <sys/queue.h>
+
+enum {
+    CLIENT_LANES = 64,
+    CLIENT_QUERIES = 256,
+    CLIENT_DEVICES = WEFT_KNOWN_MOST,
+    CLIENT_UNPRINTED = 1 << 30
+};
 
 struct client_device {
     struct weft_known known;
@@ -74,6 +81,14 @@ struct client_kernel {
     char name[];
 };
 
+/* What kernels have printed. */
+struct client_output {
+    STAILQ_ENTRY(client_output) link;
+    bool error; /* to stderr */
+    uint32_t bytes;
+    char text[];
+};
+
 struct weft_client {
     struct weft_lock lock;
     bool open;        /* calls are taken */
@@ -102,7 +117,10 @@ struct weft_client {
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
     struct weft_client_region *regions;
-    uint16_t calling[WEFT_COPIES]; /* callbacks whose turn it is, a ring */
+    STAILQ_HEAD(, client_output) output; /* of kernels, to be printed */
+    struct weft_lock printing;           /* taken before `lock` */
+    uint64_t unprinted;                  /* bytes of it */
+    uint16_t calling[WEFT_COPIES];       /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
     struct weft_bell callbacks;
     struct weft_task service, caller;

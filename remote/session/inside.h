@@ -114,6 +114,8 @@ struct weft_session {
     unsigned char *image;              /* that the program is sending */
     uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
     struct session_share *shares;
+    bool prints;        /* a kernel may have */
+    uint64_t output[2]; /* bytes of limits->output that the program has been sent */
     /* copies between processes */
     struct session_gate *gates;    /* by number */
     uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
@@ -138,6 +140,11 @@ CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes);
+/*
+ * What kernels have printed goes to the program. Before the answer that lets it go on, since the
+ * program may print what comes behind it. False: there is no room for all of it yet.
+ */
+bool session_print(struct weft_session *session);
 /* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);

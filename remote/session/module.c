@@ -37,9 +37,11 @@ SESSION_DO(load)
     if (session->image == NULL || call->bytes != session->image_bytes)
         return SESSION_WRONG;
     const uint64_t bytes = weft_image_bytes(session->image);
-    if (bytes != 0 && bytes <= session->image_bytes)
+    if (bytes != 0 && bytes <= session->image_bytes) {
+        session->prints |= weft_image_prints(session->image, bytes);
         result =
             session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
+    }
     free(session->image);
     session->image = NULL;
     if (result != CUDA_SUCCESS)

@@ -4,8 +4,11 @@
 #include "base/say.h"
 #include "remote/session/inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
 static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
@@ -62,6 +65,35 @@ int session_reply(struct weft_session *session, const struct weft_record *record
     return session_answer(session, record->lane, CUDA_SUCCESS, words, count, extra, bytes)
                ? SESSION_LATER
                : SESSION_WRONG;
+}
+
+/* The driver prints to a file, which never blocks it; one that was read to its end begins anew. */
+bool session_print(struct weft_session *session)
+{
+    struct weft_ring_out *out = &session->links.link[0].out;
+
+    if (!session->prints || session->limits->output == NULL)
+        return true;
+    fflush(stdout);
+    for (int i = 0; i < 2; i++) {
+        const int file = session->limits->output[i];
+        struct stat now;
+        while (fstat(file, &now) == 0 && (uint64_t)now.st_size > session->output[i]) {
+            const uint64_t left = (uint64_t)now.st_size - session->output[i];
+            const uint32_t bytes = left < WEFT_OUTPUT_PIECE ? (uint32_t)left : WEFT_OUTPUT_PIECE;
+            struct weft_record *record = weft_ring_out_begin(out, WEFT_CALL_output, 1, bytes);
+            if (record == NULL)
+                return false;
+            weft_record_words(record)[0] = (uint64_t)i + 1;
+            if (pread(file, weft_record_extra(record), bytes, (off_t)session->output[i]) != bytes)
+                break;
+            weft_ring_out_end(out, record);
+            session->output[i] += bytes;
+        }
+        if (session->output[i] != 0 && ftruncate(file, 0) == 0)
+            session->output[i] = 0;
+    }
+    return true;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

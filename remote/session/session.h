@@ -20,6 +20,7 @@ struct weft_session_limits {
     int device_count;
     uint64_t idle_ns;  /* how long the program may ask for nothing; 0: for ever */
     bool ends_process; /* what uses this process's driver ends with the session */
+    const int *output; /* files that this process's stdout and stderr are; NULL: they stay */
 };
 
 /*

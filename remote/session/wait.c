@@ -183,6 +183,8 @@ static bool passed(struct weft_session *session, struct session_wait *wait)
             result = session->table->event_query(wait->events[wait->count - 1]);
         if (result == CUDA_ERROR_NOT_READY)
             return false;
+        if (session->prints) /* as CUDA says: only then the driver prints */
+            session->table->event_synchronize(wait->events[wait->count - 1]);
         give_back(session, wait);
         if (result != CUDA_SUCCESS) {
             wait->result = result;
@@ -202,6 +204,8 @@ static bool finish(struct weft_session *session, struct session_wait *wait)
     }
     if (wait->lane < 0)
         return true;
+    if (!session_print(session))
+        return false;
     const bool brings = wait->result == CUDA_SUCCESS && wait->chunk >= 0;
     return session_answer(session, wait->lane, wait->result, NULL, 0,
                           brings ? session->chunks[wait->chunk] : NULL,

@@ -243,6 +243,34 @@ uint64_t weft_image_bytes(const void *image)
                : 0;
 }
 
+/* Code of a GPU that is not compressed names what it calls; PTX beside it says nothing more. */
+bool weft_image_prints(const void *image, uint64_t bytes)
+{
+    enum { ELF = 2, COMPRESSED = 0xa000 };
+    struct {
+        uint16_t kind, version;
+        uint32_t header;
+        uint64_t body, unused[3], flags;
+    } entry;
+    const unsigned char *at = image;
+    uint16_t header;
+    bool code = false;
+
+    memcpy(&header, at + 6, sizeof(header));
+    for (uint64_t next = header; next < bytes && bytes - next >= sizeof(entry);) {
+        memcpy(&entry, at + next, sizeof(entry));
+        if (entry.kind == ELF && (entry.flags & COMPRESSED) != 0)
+            return true;
+        code |= entry.kind == ELF;
+        const uint64_t left = bytes - next;
+        if (entry.header < sizeof(entry) || entry.header > left || entry.body > left - entry.header)
+            return true;
+        next += entry.header + entry.body;
+    }
+    return !code || memmem(image, bytes, "vprintf", 7) != NULL ||
+           memmem(image, bytes, "__assertfail", 12) != NULL;
+}
+
 bool weft_is_cooperative(const CUlaunchConfig *config)
 {
     for (unsigned i = 0; i < config->numAttrs; i++)

@@ -15,7 +15,8 @@ enum weft_call {
 #define WEFT_CALL_BY_HAND(name, ...) WEFT_CALL_##name,
 #include "remote/wire/calls.def"
     WEFT_CALLS,
-    WEFT_CALL_answer = WEFT_CALLS /* to the program: the error, then the call's words */
+    WEFT_CALL_answer = WEFT_CALLS, /* to the program: the error, then the call's words */
+    WEFT_CALL_output               /* to it, too: 1 or 2, and behind it what kernels have printed */
 };
 
 enum weft_class {
@@ -73,6 +74,7 @@ enum {
     WEFT_PARAMETERS = 32764,     /* bytes of a launch's parameters, CUDA's own limit */
     WEFT_WORDS_MOST = 8,         /* of a request, and of an answer */
     WEFT_IMAGE_PIECE = 64 << 10,
+    WEFT_OUTPUT_PIECE = 8 << 10,
     WEFT_NAME_MOST = 4096 /* of a kernel */
 };
 

@@ -28,15 +28,18 @@ static void answer(void)
 
     if (WEFT_RING_BYTES - in->head % WEFT_RING_BYTES < whole)
         return;
-    *record = (struct weft_record){.call = wrong % 16 == 15 ? 3 : WEFT_CALL_answer,
+    *record = (struct weft_record){.call = wrong % 16 == 15   ? 3
+                                           : wrong % 16 == 12 ? WEFT_CALL_output
+                                                              : WEFT_CALL_answer,
                                    .lane = wrong % 16 == 14 ? (uint8_t)fuzz_byte(&input) : 1,
                                    .bytes = whole,
                                    .extra = extra,
                                    .words = words};
     for (uint32_t i = 0; i < words; i++)
-        weft_record_words(record)[i] = i == 0 && wrong < 224 ? 0 : fuzz_number(&input);
+        weft_record_words(record)[i] =
+            i == 0 && wrong < 224 ? wrong % 16 == 12 : fuzz_number(&input);
     for (uint32_t i = 0; i < extra; i++)
-        weft_record_extra(record)[i] = (unsigned char)(fuzz_byte(&input) % 32);
+        weft_record_extra(record)[i] = (unsigned char)(' ' + fuzz_byte(&input) % 32);
     if (wrong % 16 == 13)
         ((unsigned char *)record)[fuzz_byte(&input) % sizeof(*record)] = (uint8_t)fuzz_byte(&input);
     fuzz_remote_records += weft_ring_in_came(in, whole);

@@ -30,6 +30,15 @@ expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_t
 expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
 expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 expect 'suite, sync' 0 ' 0 failed' env WEFT_REMOTE_SYNC=on WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
+# speaks NAME COMMAND... - kernels' lines stand between the host's, in the order of their numbers.
+speaks() {
+    local name=$1 wrong
+    shift
+    wrong=$(timeout 60 "$@" 2>"$here/speak.err" | awk '$2 != NR - 1 { print NR, $0 } END { if (NR != '"$lines"') print NR " lines" }' | head -n 3)
+    [ -z "$wrong" ] || fail "$name: $wrong"
+    [ "$(grep -c "a kernel's own error" "$here/speak.err")" -eq 8 ] || fail "$name: $(cat "$here/speak.err")"
+}
+lines=40027 speaks 'output of kernels' "$cuda" run -s "$a,$b" -- "$tests/remote_speak"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"

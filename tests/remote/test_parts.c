@@ -1,7 +1,7 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
  * model; the lists of servers, their greetings; handles; the versions of the pipeline;
- * which devices and hosts are meant.
+ * which devices and hosts are meant; which images print.
  */
 #include "fuzz/fuzz.h"
 
@@ -290,6 +290,47 @@ static void test_loopback(void)
         MUST(!weft_host_is_loopback(other[i]));
 }
 
+/* An image: its header, then entries, each of a header of 64 bytes and a body. */
+static void test_images(void)
+{
+    static const struct {
+        uint16_t kind;
+        uint64_t flags;
+        const char *body;
+        bool prints;
+    } cases[] = {
+        {2, 0x11, "code", false},
+        {2, 0x11, "calls vprintf", true},
+        {2, 0x11, "__assertfail", true},
+        {2, 0x8011, "what zstd makes", true},
+        {2, 0x2011, "what lz4 makes", true},
+        {1, 0x11, "PTX alone", true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const uint64_t body = strlen(cases[i].body), bytes = WEFT_IMAGE_HEADER + 64 + body;
+        unsigned char *image = calloc(1, bytes);
+        const uint32_t magic = 0xba55ed50, size = 64;
+        const uint16_t header = WEFT_IMAGE_HEADER;
+        const uint64_t payload = 64 + body;
+        memcpy(image, &magic, 4);
+        memcpy(image + 6, &header, 2);
+        memcpy(image + 8, &payload, 8);
+        memcpy(image + 16, &cases[i].kind, 2);
+        memcpy(image + 20, &size, 4);
+        memcpy(image + 24, &body, 8);
+        memcpy(image + 56, &cases[i].flags, 8);
+        memcpy(image + 80, cases[i].body, body);
+        MUST(weft_image_bytes(image) == bytes);
+        MUST(weft_image_prints(image, bytes) == cases[i].prints);
+        for (int n = 0; n < 20000; n++) { /* it reads nothing behind its end */
+            image[16 + pick((uint32_t)bytes - 16)] = (unsigned char)pick(256);
+            weft_image_prints(image, bytes);
+        }
+        free(image);
+    }
+}
+
 int main(void)
 {
     test_ring(0);
@@ -302,6 +343,7 @@ int main(void)
     test_plans();
     test_visible();
     test_loopback();
+    test_images();
     puts("all good");
     return EXIT_SUCCESS;
 }

@@ -65,6 +65,7 @@ static CUresult synchronize(const struct fake_device *device, struct fake_event 
         fake_step_or_yield(&pauses);
     event->users--;
     fake_drop_event(event);
+    fake_print();
     return device->error;
 }
 

@@ -25,6 +25,9 @@ struct weft_fake_registry {
     void (*kernel)(const char *name, void (*run)(const struct weft_fake_launch *launch),
                    int parameters, const size_t *sizes);
     void (*global)(const char *name, size_t bytes);
+    /* Of a kernel: text for stdout (1) or stderr (2), which appears when something is waited for,
+     * as CUDA's does. */
+    void (*print)(int file, const char *text);
 };
 
 /* The function by which a shared object with kernels is entered: weft_fake_kernels. */

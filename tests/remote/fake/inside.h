@@ -101,6 +101,8 @@ struct fake_state {
 
 extern struct fake_state fake;
 
+void fake_print(void); /* module.c: what kernels have printed; lock held */
+
 /* The calling thread's current device; NULL: none. */
 struct fake_device *fake_current(void);
 /* Lock, perhaps a step of some stream, and the current device's sticky error, or INVALID_CONTEXT.

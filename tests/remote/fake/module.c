@@ -2,6 +2,7 @@
 #include "base/say.h"
 #include "fake/inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,37 @@ static void add_global(const char *name, size_t bytes)
     }
 }
 
-const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global};
+/* What kernels have printed. */
+static struct {
+    char *text;
+    size_t bytes;
+} printed[2];
+
+static void print(int file, const char *text)
+{
+    const size_t bytes = strlen(text);
+
+    weft_lock(&fake.lock);
+    char **all = &printed[file - 1].text;
+    char *longer = realloc(*all, printed[file - 1].bytes + bytes);
+    if (longer == NULL)
+        abort();
+    memcpy(longer + printed[file - 1].bytes, text, bytes);
+    *all = longer;
+    printed[file - 1].bytes += bytes;
+    weft_unlock(&fake.lock);
+}
+
+void fake_print(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (printed[i].bytes != 0)
+            fwrite(printed[i].text, 1, printed[i].bytes, i == 0 ? stdout : stderr);
+        printed[i].bytes = 0;
+    }
+}
+
+const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global, print};
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 

@@ -205,6 +205,7 @@ CUresult fake_drain(struct fake_stream *stream)
 
     while (device->error == CUDA_SUCCESS && !fake_idle(stream))
         fake_step_or_yield(&pauses);
+    fake_print();
     return device->error;
 }
 
@@ -214,6 +215,7 @@ CUresult fake_drain_device(struct fake_device *device)
 
     while (device->error == CUDA_SUCCESS && !device_idle(device))
         fake_step_or_yield(&pauses);
+    fake_print();
     return device->error;
 }
 
