@@ -35,6 +35,18 @@ CUresult client_number(const struct client_copy *copy, uint32_t *number)
     return place != NULL ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
+/* Lock held. */
+static void end_copy(uint32_t number)
+{
+    struct client_copy *copy = &client.copies[number];
+
+    client.writers -= copy->run != NULL || copy->region != NULL;
+    client.readers -= copy->send.bytes != 0;
+    if (copy->region != NULL && !copy->region->pinned)
+        client_region_drop(copy->region);
+    *copy = (struct client_copy){0};
+}
+
 /* Lock held: from progress. */
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number)
@@ -57,12 +69,14 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
     }
     if (step != WEFT_COPY_FREE || (copy->run != NULL && !copy->ran))
         return WEFT_ERR_PROTOCOL;
-    client.writers -= copy->run != NULL || copy->region != NULL;
-    client.readers -= copy->send.bytes != 0;
-    if (copy->region != NULL && !copy->region->pinned)
-        client_region_drop(copy->region);
-    *copy = (struct client_copy){0};
-    return WEFT_OK;
+    struct weft_sending *sending = weft_sources_find(&client.sources, number);
+    if (sending == NULL) {
+        end_copy(number);
+        return WEFT_OK;
+    }
+    sending->over =
+        end_copy; /* the network may read its memory until then, whatever a server says */
+    return sending->put == sending->send.bytes ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */

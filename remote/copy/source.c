@@ -87,6 +87,15 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
     return WEFT_OK;
 }
 
+struct weft_sending *weft_sources_find(struct weft_sources *sources, uint32_t number)
+{
+    struct weft_sending *sending = sources->first;
+
+    while (sending != NULL && sending->send.number != number)
+        sending = sending->next;
+    return sending;
+}
+
 /* Begins the next piece of a copy, if there is room for it. */
 static weft_status begin_sending(struct weft_sources *sources, struct weft_sending *sending,
                                  struct weft_piece *piece, bool *did)
@@ -206,6 +215,8 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
         *at = sending->next;
         for (uint32_t i = 0; i < sending->depth; i++)
             settle(&sending->pieces[i]);
+        if (sending->over != NULL)
+            sending->over(sending->send.number);
         free(sending);
     }
     return status;

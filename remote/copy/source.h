@@ -46,10 +46,11 @@ struct weft_sending {
     struct weft_sources *sources;
     struct weft_sending *next;
     struct weft_send send;
-    uint64_t begun, put, landed; /* bytes */
-    size_t piece;                /* bytes of one */
-    uint32_t depth;              /* how many at once */
-    bool told;                   /* its owner hears no more */
+    uint64_t begun, put, landed;   /* bytes */
+    size_t piece;                  /* bytes of one */
+    uint32_t depth;                /* how many at once */
+    bool told;                     /* its owner hears no more */
+    void (*over)(uint32_t number); /* to be called at its end; NULL: nobody waits */
     struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
@@ -74,6 +75,8 @@ struct weft_sources {
  * is put later arrives later. Errors: MEMORY.
  */
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);
+/* The copy of that number that is under way; NULL: none. */
+struct weft_sending *weft_sources_find(struct weft_sources *sources, uint32_t number);
 /* Drives all; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
 weft_status weft_sources_pump(struct weft_sources *sources, bool *did);
 /* Forgets what is under way: the network is closed. */

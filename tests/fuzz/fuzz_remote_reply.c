@@ -14,6 +14,8 @@ static struct client_library library = {.image = "image", .bytes = 6};
 static struct client_kernel *kernel;
 static CUdeviceptr memory; /* of the device, as far as the program knows */
 
+static struct weft_parcel *put_last; /* which the network still reads */
+
 /* ---- the network ----------------------------------------------------------------------------- */
 
 static void answer(void)
@@ -58,12 +60,18 @@ static weft_status progress(struct weft_net *net, enum weft_net_side side, bool 
         return WEFT_OK;
     }
     const unsigned step = fuzz_byte(&input) % WEFT_COPY_STEPS;
-    return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
+    const weft_status status =
+        client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
+    for (const struct weft_sending *s = client.sources.first; s != NULL; s = s->next)
+        MUST(client.copies[s->send.number].used); /* what it reads stays */
+    return status;
 }
 
 static weft_status put(struct weft_net *net, const struct weft_net_put *what)
 {
-    (void)net, (void)what;
+    (void)net;
+    if (what->cookie != NULL)
+        put_last = what->cookie;
     return WEFT_OK;
 }
 
@@ -90,9 +98,35 @@ static const struct weft_net_ops ops = {
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* A server that says a copy is over, before all was put, and before the network has read it. */
+static void end_early(void)
+{
+    static char host[1000];
+    struct client_copy copy = {.send = {.owner = 1,
+                                        .process = 1,
+                                        .device = -1,
+                                        .from = (uint64_t)(uintptr_t)host,
+                                        .bytes = sizeof(host)}};
+    uint32_t number;
+    bool did;
+
+    MUST(weft_plan_parse(&copy.send.plan, "once:2x4K") == WEFT_OK);
+    MUST(client_number(&copy, &number) == CUDA_SUCCESS);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_GO, number) == WEFT_OK);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_FREE, number) == WEFT_ERR_PROTOCOL);
+    MUST(weft_sources_pump(&client.sources, &did) == WEFT_OK);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_FREE, number) == WEFT_OK);
+    MUST(client.copies[number].used && client.readers == 1);
+    put_last->landed(put_last);
+    (void)weft_sources_pump(&client.sources, &did);
+    MUST(!client.copies[number].used && client.readers == 0);
+}
+
 static void begin(void)
 {
-    if (kernel == NULL) {
+    const bool first = kernel == NULL;
+
+    if (first) {
         (void)weft_err_level(WEFT_SAY_INFO);
         weft_say_level(WEFT_SAY_ERROR);
         MUST(client_library_kernel((CUkernel *)&kernel, (CUlibrary)&library, "k") == CUDA_SUCCESS);
@@ -105,6 +139,7 @@ static void begin(void)
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
     client.links = (struct weft_record_links){.ops = &ops,
+                                              .config.stage_memory = 16 << 20,
                                               .processes = 2,
                                               .lost = -1,
                                               .control_next = UINT64_MAX,
@@ -115,6 +150,8 @@ static void begin(void)
     client.open = true;
     memory = client.device[0].base;
     client_forget_queries();
+    if (first)
+        end_early();
 }
 
 static void end(void)
@@ -214,6 +251,12 @@ static void call(unsigned which)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static FILE *nowhere;
+    FILE *const before = stdout;
+
+    if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
+        return 0;
+    stdout = nowhere; /* what servers say that kernels have printed */
     input = (struct fuzz_bytes){data, size};
     begin();
     while (input.size > 0) {
@@ -225,5 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     end();
+    stdout = before;
     return 0;
 }
