@@ -21,7 +21,7 @@ static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (links->ops->reg(links->net, memory, bytes, true, &piece->key) != WEFT_OK) {
+    if (weft_net_reg(links->net, memory, bytes, true, &piece->key) != WEFT_OK) {
         munmap(memory, bytes);
         return NULL;
     }
@@ -51,7 +51,7 @@ static void give(const struct weft_piece *piece)
         weft_stage_give(sources->stage, send->process, piece->memory, piece->bytes);
         return;
     }
-    sources->links->ops->dereg(sources->links->net, piece->key);
+    weft_net_dereg(sources->links->net, piece->key);
     munmap(piece->memory, piece->bytes);
     sources->own -= piece->bytes;
 }
@@ -136,7 +136,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
                                      .source = piece->memory,
                                      .bytes = piece->bytes,
                                      .cookie = &piece->parcel};
-    const weft_status status = sources->links->ops->put(sources->links->net, &put);
+    const weft_status status = weft_net_put(sources->links->net, &put);
     if (status == WEFT_OK) {
         sources->sent += piece->bytes;
         sending->put += piece->bytes;
@@ -172,7 +172,7 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
         flushes |= piece->state == WEFT_PIECE_PUT;
     }
     if (status == WEFT_OK && flushes && sources->links->caps.lands_when_asked)
-        status = sources->links->ops->flush(sources->links->net, sending->send.process);
+        status = weft_net_flush(sources->links->net, sending->send.process);
     return status;
 }
 

@@ -101,7 +101,7 @@ static weft_status put(struct weft_record_links *links, int process, uint64_t of
                                       .bytes = bytes,
                                       .notice = notice,
                                       .cookie = parcel};
-    return links->ops->put(links->net, &what);
+    return weft_net_put(links->net, &what);
 }
 
 /* Notices that found no room, in order. */
@@ -215,9 +215,9 @@ weft_status weft_links_progress(struct weft_record_links *links, bool *did)
 {
     if (links->status != WEFT_OK)
         return links->status;
-    weft_status status = links->ops->progress(links->net, WEFT_NET_RECEIVE, did);
+    weft_status status = weft_net_progress(links->net, WEFT_NET_RECEIVE, did);
     if (status == WEFT_OK)
-        status = links->ops->progress(links->net, WEFT_NET_SEND, did);
+        status = weft_net_progress(links->net, WEFT_NET_SEND, did);
     for (int p = 0; p < links->processes && status == WEFT_OK; p++) {
         if (p == links->process)
             continue;

@@ -52,7 +52,7 @@ struct weft_record_link {
 struct weft_record_links {
     struct weft_config config;
     struct weft_control *control;
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *transport;
     struct weft_net *net;
     struct weft_net_caps caps;
     struct weft_notice_kinds kinds;

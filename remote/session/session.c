@@ -135,7 +135,7 @@ static weft_status look_at_program(struct weft_session *session)
 
 static void rest(struct weft_session *session, uint64_t idle_since)
 {
-    struct weft_bell *bell = session->links.ops->bell(session->links.net, WEFT_NET_RECEIVE);
+    struct weft_bell *bell = weft_net_bell(session->links.net, WEFT_NET_RECEIVE);
     const bool busy = session->wait_count != 0 || session->sources.first != NULL;
 
     if (weft_now_ns() - idle_since < spin_ns || bell == NULL) {

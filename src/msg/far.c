@@ -112,13 +112,13 @@ bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
         transfer->peer == m->job->numbers.process || transfer->offer == 0 ||
         weft_memory_is_offer(transfer->offer))
         return false;
-    if (proxy->net_ops->reg(proxy->net, transfer->buffer, transfer->room, true, &transfer->key) !=
+    if (weft_net_reg(proxy->net, transfer->buffer, transfer->room, true, &transfer->key) !=
         WEFT_OK) {
         weft_msg_no_memory(m, "a region of a receive");
         return true;
     }
     text.data.region.key = transfer->key;
-    proxy->net_ops->place(proxy->net, transfer->key, text.data.region.place);
+    weft_net_place(proxy->net, transfer->key, text.data.region.place);
     m->put++;
     transfer->state = WEFT_TRANSFER_WRITTEN;
     STAILQ_INSERT_TAIL(&peer->far.written, transfer, link);
@@ -307,7 +307,7 @@ static weft_status take_written(struct weft_messages *m, int process)
     if (transfer == NULL)
         return WEFT_ERR_PROTOCOL;
     STAILQ_REMOVE_HEAD(written, link);
-    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
+    weft_net_dereg(m->job->proxy.net, transfer->key);
     weft_msg_complete(m, transfer);
     return WEFT_OK;
 }

@@ -185,8 +185,7 @@ static weft_status expose(struct weft_messages *m)
 
     if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
         return WEFT_OK;
-    const weft_status status =
-        proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, true, &m->key);
+    const weft_status status = weft_net_reg(proxy->net, m->box, m->share.bytes, true, &m->key);
     m->exposed = status == WEFT_OK;
     return status;
 }

@@ -1,15 +1,14 @@
 /*
- * net/net.h - what a network must do for weft: thirteen functions at most.
+ * net/net.h - the network between the processes of a job: puts with notices, and memory that takes
+ * them.
  *
- * Each is a transport under the peer layer (net/transport.h), in such a table at the end of its
- * file, and one line in registry.c. Operations that a table lacks are filled in with defaults
- * (registry.c), so that callers never test for NULL. Threads:
- * `put`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
+ * One protocol (net/peer) does this over one of several transports (net/transport.h). Threads:
+ * put, flush and progress(WEFT_NET_SEND) are called by the progress thread only, and
  * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg and place,
  * whenever they like. The rest is called while neither thread runs.
  *
- * ORDER is the back end's duty: puts to one process take effect there in the order in which they
- * were accepted, each notice after its own data and after all data before it.
+ * ORDER: puts to one process take effect there in the order in which they were accepted, each
+ * notice after its own data and after all data before it.
  */
 #ifndef WEFT_NET_NET_H
 #define WEFT_NET_NET_H
@@ -99,53 +98,39 @@ struct weft_net_caps {
 /* put: it cannot read this device memory; put it from host memory. Never reported as an error. */
 #define WEFT_NET_STAGE (WEFT_STATUS_COUNT + 1)
 
-struct weft_net_ops {
-    const char *name;
+struct weft_transport_ops; /* net/transport.h */
 
-    /*
-     * Whether this machine has what the network needs. text becomes lines about its devices, or
-     * about what is missing; it may be empty. Logs nothing.
-     */
-    bool (*here)(char *text, size_t bytes);
+/* Over that transport. Nothing is connected yet. */
+weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops *transport,
+                          const struct weft_net_open *open);
+/* Called before any memory that the network was given is freed. */
+void weft_net_close(struct weft_net *net);
+/* The transport's; "none" without a network. */
+const char *weft_net_name(const struct weft_net *net);
+void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps);
 
-    weft_status (*open)(struct weft_net **net, const struct weft_net_open *open);
-    /* Called before any memory that the network was given is freed. */
-    void (*close)(struct weft_net *net);
-    void (*caps)(const struct weft_net *net, struct weft_net_caps *caps);
+/* This process's address (caps.address_bytes of it), then one connect a process, in order. */
+weft_status weft_net_address(struct weft_net *net, void *address);
+weft_status weft_net_connect(struct weft_net *net, int process, const void *address);
 
-    /* This process's address (caps.address_bytes of it), then one connect a process, in order. */
-    weft_status (*address)(struct weft_net *net, void *address);
-    weft_status (*connect)(struct weft_net *net, int process, const void *address);
+/*
+ * Exposes memory; the key is meaningful to the other processes. own: the host stores there itself,
+ * at once, also where windows are not memory that it stores to (arrive.h).
+ */
+weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
+void weft_net_dereg(struct weft_net *net, uint64_t key);
+/* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
+void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
 
-    /*
-     * Exposes memory; the key is meaningful to the other processes. own: the host stores there
-     * itself, at once, also where windows are not memory that it stores to (arrive.h).
-     */
-    weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
-    void (*dereg)(struct weft_net *net, uint64_t key);
-    /* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
-    void (*place)(struct weft_net *net, uint64_t key, uint64_t place[2]);
+/* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
+weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put);
+/* Non-blocking: makes `landed` come soon for all puts to the process accepted so far. */
+weft_status weft_net_flush(struct weft_net *net, int process);
 
-    /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
-    weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
-    /* Non-blocking: makes `landed` come soon for all puts to the process accepted so far. */
-    weft_status (*flush)(struct weft_net *net, int process);
+/* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
+weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 
-    /* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
-    weft_status (*progress)(struct weft_net *net, enum weft_net_side side, bool *did);
-
-    /* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
-    struct weft_bell *(*bell)(struct weft_net *net, enum weft_net_side side);
-};
-
-/* The tables, of which registry.c lists those that were built. */
-extern const struct weft_net_ops weft_net_null, weft_net_shm, weft_net_ofi, weft_net_verbs,
-    weft_net_mpi;
-
-/* The table with that name, completed by the defaults; NULL if there is none. */
-const struct weft_net_ops *weft_net_find(const char *name);
-
-/* The i-th table; NULL beyond the last. For weft-info and the conformance tests. */
-const struct weft_net_ops *weft_net_at(int i);
+/* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
+struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side);
 
 #endif

@@ -26,7 +26,8 @@ static bool is_within(const void *at, size_t bytes, const void *base, size_t roo
 }
 
 /* What goes to process 1 is a frame of its shadow, or a send's bytes; it is read at once. */
-static weft_status put(struct weft_net *net, const struct weft_net_put *put)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put)
 {
     const struct weft_far *far = &job->messages->peers[1].far;
 
@@ -42,8 +43,6 @@ static weft_status put(struct weft_net *net, const struct weft_net_put *put)
 /* A job of one that takes itself for process 0 of two; the other does not exist. */
 static struct weft_messages *messages_of_two(void)
 {
-    static struct weft_net_ops net_ops;
-
     if (job == NULL) {
         setenv("WEFT_DEVICE", "cpu", 1);
         setenv("WEFT_MSG_RING", "4096", 1);
@@ -52,9 +51,6 @@ static struct weft_messages *messages_of_two(void)
         weft_contexts_close(&job->messages->contexts); /* each input makes its own */
         weft_services_stop(job);                       /* what follows is theirs */
         weft_lock(&job->proxy.duty[WEFT_NET_SEND]);    /* puts go when the input says so */
-        net_ops = *job->proxy.net_ops;
-        net_ops.put = put;
-        job->proxy.net_ops = &net_ops;
     }
     return job->messages;
 }
@@ -223,7 +219,7 @@ static void forget(struct weft_messages *m)
     STAILQ_INIT(&m->puts);
     STAILQ_INIT(&m->sent);
     STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
-    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
+    weft_net_dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_WAITS)
             weft_match_cancel(&transfer->context->match, &transfer->posted);

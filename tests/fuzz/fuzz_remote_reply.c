@@ -42,7 +42,8 @@ static void answer(void)
     fuzz_remote_records += weft_ring_in_came(in, whole);
 }
 
-static weft_status progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     (void)net;
     if (side != WEFT_NET_RECEIVE)
@@ -58,32 +59,35 @@ static weft_status progress(struct weft_net *net, enum weft_net_side side, bool 
     return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
 }
 
-static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what)
 {
     (void)net, (void)what;
     return WEFT_OK;
 }
 
-static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key);
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key)
 {
     (void)net, (void)base, (void)bytes, (void)own;
     *key = 1;
     return WEFT_OK;
 }
 
-static void dereg(struct weft_net *net, uint64_t key)
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key);
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key)
 {
     (void)net, (void)key;
 }
 
-static struct weft_bell *bell(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side);
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side)
 {
     (void)net, (void)side;
     return NULL;
 }
-
-static const struct weft_net_ops ops = {
-    .name = "nowhere", .progress = progress, .put = put, .reg = reg, .dereg = dereg, .bell = bell};
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
@@ -101,11 +105,8 @@ static void begin(void)
         client.met = client.known.count = 1;
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
-    client.links = (struct weft_record_links){.ops = &ops,
-                                              .processes = 2,
-                                              .lost = -1,
-                                              .control_next = UINT64_MAX,
-                                              .copy = client_copy_notice};
+    client.links = (struct weft_record_links){
+        .processes = 2, .lost = -1, .control_next = UINT64_MAX, .copy = client_copy_notice};
     client.links.link[1].in.memory = rings[0];
     client.links.link[1].out.mirror = rings[1];
     client.sources = (struct weft_sources){.links = &client.links};

@@ -58,8 +58,8 @@ void suffer(struct end *end, int number)
     const int good = end->put_count;
     end_meet(end);
     if (end == victim && m->gone) {
-        all->ops->dereg(end->net, end->key);
-        CHECK(all, all->ops->reg(end->net, end->memory, END_MEMORY, false, &other) == WEFT_OK);
+        weft_net_dereg(end->net, end->key);
+        CHECK(all, weft_net_reg(end->net, end->memory, END_MEMORY, false, &other) == WEFT_OK);
         CHECK(all, other != end->key);
         end->key = other;
     }

@@ -4,7 +4,7 @@
  * within their bounds, a large put does not keep others waiting, and a copy that fails ends the
  * job with a clear line. Two processes, as threads of this one.
  */
-#include "net/net.h"
+#include "net/transport.h"
 #include "support/far_device.h"
 #include "support/test.h"
 
@@ -268,7 +268,7 @@ static int overlap(void)
 /* The same over a network whose receiver must not wait for each piece to land, either. */
 static int overlap_over(const char *net)
 {
-    if (weft_net_find(net) == NULL) {
+    if (weft_transport_find(net) == NULL) {
         printf("%s: not in this build\n", net);
         return 0;
     }

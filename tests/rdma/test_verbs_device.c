@@ -157,9 +157,8 @@ int main(void)
 
     pair_open("", NULL);
     direct = pair[1].key;
-    weft_peer_transport(pair[1].net)->device.attr.max_mr_size = 4096;
-    CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, false, &pair[1].key) ==
-          WEFT_OK);
+    weft_net_transport(pair[1].net)->device.attr.max_mr_size = 4096;
+    CHECK(weft_net_reg(pair[1].net, pair[1].memory, PAIR_MEMORY, false, &pair[1].key) == WEFT_OK);
     CHECK((pair[1].key & WEFT_PEER_PLACED) == 0 && (direct & WEFT_PEER_PLACED) != 0);
     put_sizes("a window larger than the device maps");
     put_turns(pair[1].key, direct);

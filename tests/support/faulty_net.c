@@ -329,7 +329,7 @@ static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
     return &t->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops faulty_net_ops = {
     .name = "faulty",
     .open = open_faulty,
     .close = close_faulty,
@@ -345,10 +345,3 @@ static const struct weft_transport_ops transport = {
     .poll = poll,
     .release = release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops faulty_net_ops = {.name = "faulty", .open = open_net, WEFT_NET_OVER_PEER};

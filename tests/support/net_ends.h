@@ -8,7 +8,7 @@
 #ifndef WEFT_TESTS_NET_ENDS_H
 #define WEFT_TESTS_NET_ENDS_H
 
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ struct end {
 };
 
 struct ends {
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *ops;
     void (*configure)(struct weft_config *config, int me); /* NULL: nothing */
     int count;
     bool one_space;
@@ -109,7 +109,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *end, int argumen
  * this too. file: a new one, the same for all, in which they share what they share. The program
  * must lie at the same addresses in all of them (link it with -no-pie).
  */
-bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
+bool ends_run_launched(const struct weft_transport_ops *ops, int me, int count, const char *file,
                        uint64_t counter_start, void (*side)(struct end *end, int argument),
                        int argument);
 

@@ -6,7 +6,7 @@
 #define WEFT_INFO_STREAM_H
 
 #include "device/device.h"
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <pthread.h>
 
@@ -16,7 +16,6 @@ struct stream {
     struct weft_config config;
     const struct weft_device_ops *ops; /* NULL: host memory at both ends */
     struct weft_device *device;
-    const struct weft_net_ops *net_ops;
     struct weft_arrive_device end;
     struct weft_net *net[2]; /* by end: from 0 to 1 */
     unsigned char *source, *window;

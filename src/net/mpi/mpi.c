@@ -149,13 +149,6 @@ static weft_status mpi_connect(struct weft_transport *t, int process, const void
     return t->in.status;
 }
 
-/* MPI wakes nobody up. */
-static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
-{
-    (void)t, (void)side;
-    return NULL;
-}
-
 static void release(struct weft_transport *t, int process, uint64_t packet)
 {
     (void)process;
@@ -220,23 +213,15 @@ static void close_mpi(struct weft_transport *t)
     free_transport(t);
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_mpi = {
     .name = "mpi",
     .open = open_mpi,
     .close = close_mpi,
     .caps = caps,
     .address = mpi_address,
     .connect = mpi_connect,
-    .bell = bell,
     .begin = weft_mpi_begin,
     .commit = weft_mpi_commit,
     .poll = weft_mpi_poll,
     .release = release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_mpi = {.name = "mpi", .open = open_net, WEFT_NET_OVER_PEER};

@@ -124,7 +124,7 @@ static struct weft_bell *null_bell(struct weft_transport *t, enum weft_net_side 
     return &t->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_null = {
     .name = "null",
     .open = null_open,
     .close = null_close,
@@ -137,10 +137,3 @@ static const struct weft_transport_ops transport = {
     .poll = null_poll,
     .release = null_release,
 };
-
-static weft_status open_null(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_null = {.name = "null", .open = open_null, WEFT_NET_OVER_PEER};

@@ -249,7 +249,7 @@ static weft_status weft_ofi_connect(struct weft_transport *t, int process, const
     return WEFT_OK;
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_ofi = {
     .name = "ofi",
     .open = open_ofi,
     .close = weft_ofi_close,
@@ -265,10 +265,3 @@ static const struct weft_transport_ops transport = {
     .poll = weft_ofi_poll,
     .release = weft_ofi_release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_ofi = {.name = "ofi", .open = open_net, WEFT_NET_OVER_PEER};

@@ -110,7 +110,7 @@ struct weft_net {
     int *busy; /* processes with puts that are not delivered */
     uint32_t busy_count;
     uint32_t on_way; /* of all processes */
-    unsigned long long puts, packets;
+    uint64_t puts, packets;
     uint32_t lost;        /* processes to which the connection broke */
     uint32_t idle_rounds; /* of the send side */
 

@@ -23,7 +23,7 @@ static uint64_t patience(const struct weft_net *net)
 
 void weft_peer_ring(const struct weft_net *net, enum weft_net_side side)
 {
-    struct weft_bell *bell = net->ops->bell(net->transport, side);
+    struct weft_bell *bell = weft_net_bell(net, side);
 
     if (bell != NULL)
         weft_bell_ring(bell);
@@ -31,7 +31,7 @@ void weft_peer_ring(const struct weft_net *net, enum weft_net_side side)
 
 bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side)
 {
-    const struct weft_bell *bell = net->ops->bell(net->transport, side);
+    const struct weft_bell *bell = weft_net_bell(net, side);
 
     return bell != NULL && weft_bell_has_sleeper(bell);
 }

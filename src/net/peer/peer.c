@@ -1,5 +1,5 @@
 /*
- * net/peer/peer.c - the peer layer as a table of net.h: opening and connecting, regions, and what
+ * net/peer/peer.c - what net.h promises: opening and connecting, regions, and what
  * the transport under it can do.
  */
 #include "net/peer/inside.h"
@@ -43,8 +43,8 @@ static void free_net(struct weft_net *net)
     free(net);
 }
 
-weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
-                           const struct weft_transport_ops *ops)
+weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops *ops,
+                          const struct weft_net_open *open)
 {
     struct weft_net *n = calloc(1, sizeof(*n));
 
@@ -66,11 +66,11 @@ weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *op
     return WEFT_OK;
 }
 
-void weft_peer_close(struct weft_net *net)
+void weft_net_close(struct weft_net *net)
 {
     if (net->packets > 0)
-        weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name, net->puts,
-                 net->packets);
+        weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name,
+                 (unsigned long long)net->puts, (unsigned long long)net->packets);
     for (void *mr; (mr = weft_arrive_left(&net->arrive)) != NULL;)
         net->ops->dereg(net->transport, mr);
     weft_arrive_close(&net->arrive);
@@ -78,7 +78,12 @@ void weft_peer_close(struct weft_net *net)
     free_net(net);
 }
 
-void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps)
+const char *weft_net_name(const struct weft_net *net)
+{
+    return net != NULL ? net->ops->name : "none";
+}
+
+void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
     enum { ROWS_MOST = 8192 }; /* copied into a packet, and out of it */
     const size_t packet = net->caps.packet < ROWS_MOST ? net->caps.packet : ROWS_MOST;
@@ -89,20 +94,20 @@ void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps)
     caps->rows_bytes = packet - WEFT_PACKET_LEAST - sizeof(struct weft_net_rows);
 }
 
-weft_status weft_peer_address(struct weft_net *net, void *address)
+weft_status weft_net_address(struct weft_net *net, void *address)
 {
     memcpy(address, &net->token, WEFT_PEER_ADDRESS);
     return net->ops->address(net->transport, (unsigned char *)address + WEFT_PEER_ADDRESS);
 }
 
-weft_status weft_peer_connect(struct weft_net *net, int process, const void *address)
+weft_status weft_net_connect(struct weft_net *net, int process, const void *address)
 {
     memcpy(&net->peers[process].token, address, WEFT_PEER_ADDRESS);
     return net->ops->connect(net->transport, process,
                              (const unsigned char *)address + WEFT_PEER_ADDRESS);
 }
 
-weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
     uint64_t place[2] = {0};
     void *mr = NULL;
@@ -120,7 +125,7 @@ weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool o
     return status;
 }
 
-void weft_peer_dereg(struct weft_net *net, uint64_t key)
+void weft_net_dereg(struct weft_net *net, uint64_t key)
 {
     void *mr = weft_arrive_dereg(&net->arrive, weft_peer_region(net, key));
 
@@ -128,7 +133,7 @@ void weft_peer_dereg(struct weft_net *net, uint64_t key)
         net->ops->dereg(net->transport, mr);
 }
 
-void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2])
+void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2])
 {
     struct weft_exposure region = {0};
 
@@ -136,25 +141,25 @@ void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2])
     memcpy(place, region.place, sizeof(region.place));
 }
 
-struct weft_transport *weft_peer_transport(struct weft_net *net)
+struct weft_transport *weft_net_transport(struct weft_net *net)
 {
     return net->transport;
 }
 
-void *weft_peer_registration(struct weft_net *net, const void *memory, size_t bytes)
+void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes)
 {
     struct weft_exposure around;
 
     return weft_arrive_around(&net->arrive, memory, bytes, &around) ? around.mr : NULL;
 }
 
-weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     return side == WEFT_NET_SEND ? weft_peer_progress_send(net, did)
                                  : weft_peer_progress_receive(net, did);
 }
 
-struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side)
 {
-    return net->ops->bell(net->transport, side);
+    return net->ops->bell != NULL ? net->ops->bell(net->transport, side) : NULL;
 }

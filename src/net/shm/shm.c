@@ -370,7 +370,7 @@ static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
     return &t->inbox->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_shm = {
     .name = "shm",
     .open = open_shm,
     .close = close_shm,
@@ -384,10 +384,3 @@ static const struct weft_transport_ops transport = {
     .release = release,
     .staged = staged,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_shm = {.name = "shm", .open = open_net, WEFT_NET_OVER_PEER};

@@ -237,13 +237,6 @@ static weft_status verbs_connect(struct weft_transport *t, int process, const vo
     return WEFT_OK;
 }
 
-/* Nothing rings when something arrives. */
-static struct weft_bell *verbs_bell(struct weft_transport *t, enum weft_net_side side)
-{
-    (void)t, (void)side;
-    return NULL;
-}
-
 static weft_status verbs_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                              void **mr)
 {
@@ -267,14 +260,14 @@ static int verbs_poll(struct weft_transport *t, enum weft_net_side side,
                                  : weft_verbs_poll_receive(t, events, most);
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_verbs = {
     .name = "verbs",
+    .here = weft_verbs_here,
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,
     .address = verbs_address,
     .connect = verbs_connect,
-    .bell = verbs_bell,
     .reg = verbs_reg,
     .dereg = verbs_dereg,
     .begin = weft_verbs_begin,
@@ -283,11 +276,3 @@ static const struct weft_transport_ops transport = {
     .poll = verbs_poll,
     .release = weft_verbs_give_back,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_verbs = {
-    .name = "verbs", .here = weft_verbs_here, .open = open_net, WEFT_NET_OVER_PEER};

@@ -125,7 +125,7 @@ static void leave_behind(struct weft_job *job)
     weft_say(WEFT_SAY_WARN,
              "network %s: messages were left unfinished, so this job's memory stays until the "
              "process ends; memory that the program registered, or put from, must not be unmapped",
-             job->proxy.net_ops->name);
+             weft_net_name(job->proxy.net));
     weft_lock(&left_lock);
     job->next_left = left;
     left = job;
@@ -147,10 +147,7 @@ static bool close_network(struct weft_job *job)
     if (job->proxy.net == NULL)
         return true;
     __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
-    job->proxy.net_ops->close(job->proxy.net);
-    if (job->proxy.net_puts != 0)
-        weft_say(WEFT_SAY_INFO, "network %s carried %llu puts of this process",
-                 job->proxy.net_ops->name, (unsigned long long)job->proxy.net_puts);
+    weft_net_close(job->proxy.net);
     return !__atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
 }
 

@@ -283,8 +283,8 @@ weft_status weft_asks_expose(struct weft_job *job, uint64_t *key)
     *key = 0;
     if (asks->posts == NULL)
         return WEFT_OK;
-    const weft_status status = job->proxy.net_ops->reg(job->proxy.net, asks->posts,
-                                                       weft_asks_bytes(job), true, &asks->key);
+    const weft_status status =
+        weft_net_reg(job->proxy.net, asks->posts, weft_asks_bytes(job), true, &asks->key);
     *key = asks->key;
     return status;
 }

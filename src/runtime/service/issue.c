@@ -121,7 +121,7 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
 
     ++*unsent; /* before: the network may report it from within put */
     ++*unlanded;
-    const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
+    const weft_status status = weft_net_put(job->proxy.net, put);
     if (status != WEFT_OK) {
         --*unsent;
         --*unlanded;
@@ -129,9 +129,8 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_cannot(job, status, "put %zu bytes to process %d", bytes, put->process);
     if (status == WEFT_OK)
-        weft_store_relaxed_u64(&job->proxy.net_puts, job->proxy.net_puts + 1);
-    if (status == WEFT_OK && job->trace != NULL)
-        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
+        if (status == WEFT_OK && job->trace != NULL)
+            weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
     return status;
 }
 

@@ -159,7 +159,7 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
 
 void weft_flush_process(struct weft_job *job, int process)
 {
-    const weft_status status = job->proxy.net_ops->flush(job->proxy.net, process);
+    const weft_status status = weft_net_flush(job->proxy.net, process);
 
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "flush");

@@ -9,6 +9,7 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "net/transport.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/landing.h"
 
@@ -23,7 +24,7 @@ enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224, WHY_B
 
 static void close_net(struct weft_job *job)
 {
-    job->proxy.net_ops->close(job->proxy.net);
+    weft_net_close(job->proxy.net);
     job->proxy.net = NULL;
 }
 
@@ -65,6 +66,7 @@ static bool all_stopped(void *context)
 
 static weft_status open_named(struct weft_job *job, const char *name)
 {
+    const struct weft_transport_ops *const transport = weft_transport_find(name);
     struct weft_net_caps caps;
     const struct weft_net_open open = {
         .config = &job->config,
@@ -84,13 +86,12 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .device = weft_landing_device(job),
     };
 
-    job->proxy.net_ops = weft_net_find(name);
-    if (job->proxy.net_ops == NULL)
+    if (transport == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
-    weft_status status = job->proxy.net_ops->open(&job->proxy.net, &open);
+    weft_status status = weft_net_open(&job->proxy.net, transport, &open);
     if (status != WEFT_OK)
         return status;
-    job->proxy.net_ops->caps(job->proxy.net, &caps);
+    weft_net_caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
     job->proxy.net_rows_bytes = caps.rows_bytes;
     job->proxy.net_stage = caps.stage;
@@ -113,7 +114,7 @@ static struct trial try_here(struct weft_job *job, const char *name)
 {
     struct trial trial = {0};
 
-    if (weft_net_find(name) == NULL) {
+    if (weft_transport_find(name) == NULL) {
         snprintf(trial.why_not, sizeof(trial.why_not), NOT_BUILT);
         return trial;
     }
@@ -199,7 +200,7 @@ static weft_status choose_between(struct weft_job *job)
             return WEFT_OK;
         }
         append(tried, sizeof(tried), failed);
-        if (weft_net_find(between[i]) != NULL)
+        if (weft_transport_find(between[i]) != NULL)
             append(passed_over, sizeof(passed_over), failed);
     }
     return weft_err(WEFT_ERR_CONFIG, "%s, and no network between them works in every process: %s",
@@ -209,8 +210,8 @@ static weft_status choose_between(struct weft_job *job)
 /* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
 static void take_bells(struct weft_job *job)
 {
-    struct weft_bell *send = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_SEND);
-    struct weft_bell *receive = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_RECEIVE);
+    struct weft_bell *send = weft_net_bell(job->proxy.net, WEFT_NET_SEND);
+    struct weft_bell *receive = weft_net_bell(job->proxy.net, WEFT_NET_RECEIVE);
 
     weft_lock(&job->failure_lock); /* the monitor may be about to ring */
     if (send != NULL)

@@ -35,7 +35,7 @@ static bool drive_network(struct weft_job *job, enum weft_net_side side)
 
     if (weft_mutation == (side == WEFT_NET_SEND ? DRAIN_progress : DRAIN_receive))
         return false;
-    const weft_status status = job->proxy.net_ops->progress(job->proxy.net, side, &did);
+    const weft_status status = weft_net_progress(job->proxy.net, side, &did);
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "%s", side == WEFT_NET_SEND ? "send" : "receive");
     return did;
@@ -239,8 +239,8 @@ static void serve(struct weft_job *job, enum weft_net_side side)
 {
     const bool receives = side == WEFT_NET_RECEIVE;
     struct weft_bell *bell = receives ? job->proxy.receive_bell : job->proxy.command_bell;
-    const bool rung = (receives || job->ranks.image == NULL) &&
-                      job->proxy.net_ops->bell(job->proxy.net, side) != NULL;
+    const bool rung =
+        (receives || job->ranks.image == NULL) && weft_net_bell(job->proxy.net, side) != NULL;
     uint64_t idle_since = 0;
     uint32_t in_vain = 0;
     uint64_t helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);

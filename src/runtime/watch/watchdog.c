@@ -216,7 +216,8 @@ static void end_process(const struct weft_job *job)
     weft_say(WEFT_SAY_ERROR,
              "the job has failed, and a call into %s%s has not returned for %d s, so this process "
              "ends here",
-             job->proxy.net_ops->name, job->ranks.image != NULL ? " or the device" : "", STUCK_S);
+             weft_net_name(job->proxy.net), job->ranks.image != NULL ? " or the device" : "",
+             STUCK_S);
     fflush(NULL);
     _exit(EXIT_FAILURE); /* what exit would run may wait for that call */
 }
