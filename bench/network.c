@@ -7,8 +7,8 @@
  * notified put; dCUDA did over MPI.
  *
  * Bandwidth: as many puts under way as the network takes, from process 0 to process 1 (stream), or
- * both ways at once (exchange), until all have landed; 128 MiB of each size, four puts at least. As
- * in a job, a thread drives the side that sends and another the one that receives.
+ * both ways at once (exchange), until all are delivered; 128 MiB of each size, four puts at least.
+ * As in a job, a thread drives the side that sends and another the one that receives.
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
  */
@@ -47,7 +47,7 @@ struct side {
     uint64_t *window;         /* as large; the other one puts here */
     uint32_t arrived, caught; /* notices; of them, looked at */
     uint32_t puts, sent;      /* so far; of them, whose source is free */
-    uint32_t landed;
+    uint32_t delivered;
     pthread_t receiver; /* of streams: drives the receive side, until stop is set */
     bool receives;
     uint32_t stop;
@@ -71,12 +71,12 @@ static void must(weft_status status)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct side *side = context;
 
     __atomic_fetch_add(&side->arrived, 1, __ATOMIC_RELEASE); /* the data is read after it */
-    return arrival->process == 1 - side->me ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return delivery->process == 1 - side->me ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 static void sent(void *context, void *cookie)
@@ -87,12 +87,12 @@ static void sent(void *context, void *cookie)
     side->sent++;
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     struct side *side = context;
 
     (void)cookie;
-    side->landed++;
+    side->delivered++;
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -140,12 +140,13 @@ static void open_table(struct side *side, size_t most)
     const struct weft_transport_ops *const transport = weft_transport_find(names[side->config.net]);
     if (transport == NULL)
         die("this weft was built without that network");
-    const struct weft_net_open open = {.config = &side->config,
-                                       .process = side->me,
-                                       .processes = 2,
-                                       .polls = true, /* a processor for each of the two */
-                                       .events = {.context = side, .sent = sent, .landed = landed},
-                                       .kinds = &side->kinds};
+    const struct weft_net_open open = {
+        .config = &side->config,
+        .process = side->me,
+        .processes = 2,
+        .polls = true, /* a processor for each of the two */
+        .events = {.context = side, .sent = sent, .delivered = delivered},
+        .kinds = &side->kinds};
     uint64_t source_key;
     weft_notice_add(&side->kinds, WEFT_NOTICE_COUNT, arrived, side);
     side->source = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
@@ -264,11 +265,11 @@ static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t c
     return wrong;
 }
 
-/* Everything that this process put has landed. */
+/* Everything that this process put is delivered. */
 static void drain(struct side *side)
 {
     must(weft_net_flush(side->net, 1 - side->me));
-    while (side->landed < side->puts)
+    while (side->delivered < side->puts)
         turn(side);
 }
 
@@ -323,7 +324,7 @@ static void stop_receiver(struct side *side)
     side->receives = false;
 }
 
-/* `count` puts that carry this number, from process 0 or from both; until all have landed. */
+/* `count` puts that carry this number, from process 0 or from both; until all are delivered. */
 static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t count, bool both)
 {
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);

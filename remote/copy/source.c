@@ -56,13 +56,13 @@ static void give(const struct weft_piece *piece)
     sources->own -= piece->bytes;
 }
 
-static void landed(struct weft_parcel *parcel)
+static void delivered(struct weft_parcel *parcel)
 {
     struct weft_piece *piece = piece_of(parcel);
     struct weft_sending *sending = piece->sending;
 
-    sending->landed += piece->bytes;
-    piece->state = WEFT_PIECE_LANDED;
+    sending->delivered += piece->bytes;
+    piece->state = WEFT_PIECE_DELIVERED;
 }
 
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send)
@@ -79,7 +79,7 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
     sending->depth = weft_plan_depth(&send->plan, &sources->links->config);
     for (uint32_t i = 0; i < sending->depth; i++) {
         sending->pieces[i].sending = sending;
-        sending->pieces[i].parcel.landed = landed;
+        sending->pieces[i].parcel.delivered = delivered;
     }
     while (*last != NULL)
         last = &(*last)->next;
@@ -129,7 +129,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     }
     if (piece->state != WEFT_PIECE_READY)
         return WEFT_OK;
-    piece->state = WEFT_PIECE_PUT; /* it may land within the call */
+    piece->state = WEFT_PIECE_PUT; /* it may be delivered within the call */
     const struct weft_net_put put = {.process = send->process,
                                      .key = send->key,
                                      .offset = send->offset + piece->at,
@@ -150,7 +150,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
 /* Outside of the network's own calls. */
 static void settle(struct weft_piece *piece)
 {
-    if (piece->state != WEFT_PIECE_LANDED)
+    if (piece->state != WEFT_PIECE_DELIVERED)
         return;
     if (piece->sending->send.device >= 0)
         give(piece);
@@ -171,7 +171,7 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
             status = advance(sources, piece, did);
         flushes |= piece->state == WEFT_PIECE_PUT;
     }
-    if (status == WEFT_OK && flushes && sources->links->caps.lands_when_asked)
+    if (status == WEFT_OK && flushes && sources->links->caps.tells_when_asked)
         status = weft_net_flush(sources->links->net, sending->send.process);
     return status;
 }
@@ -182,7 +182,7 @@ static weft_status tell(struct weft_sources *sources, struct weft_sending *sendi
     const struct weft_send *send = &sending->send;
     const bool to_target = send->owner == send->process;
 
-    if (sending->told || (to_target ? sending->put : sending->landed) < send->bytes)
+    if (sending->told || (to_target ? sending->put : sending->delivered) < send->bytes)
         return WEFT_OK;
     sending->told = true;
     return weft_links_notify(sources->links, send->owner,
@@ -199,7 +199,7 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
         status = pump(sources, sending, did);
         if (status == WEFT_OK)
             status = tell(sources, sending);
-        if (status != WEFT_OK || sending->landed < sending->send.bytes) {
+        if (status != WEFT_OK || sending->delivered < sending->send.bytes) {
             at = &sending->next;
             continue;
         }

@@ -46,43 +46,44 @@ void link_sent(void *context, void *cookie)
         parcel->sent(parcel);
 }
 
-void link_landed(void *context, void *cookie)
+void link_delivered(void *context, void *cookie)
 {
     struct weft_parcel *parcel = cookie;
 
     (void)context;
-    if (parcel != NULL && parcel->landed != NULL)
-        parcel->landed(parcel);
+    if (parcel != NULL && parcel->delivered != NULL)
+        parcel->delivered(parcel);
 }
 
 /* Whose notice it is: the tag. A network that knows the sender has to agree. */
-static int sender_of(const struct weft_record_links *links, const struct weft_arrival *arrival)
+static int sender_of(const struct weft_record_links *links,
+                     const struct weft_net_delivery *delivery)
 {
-    const int process = (int)weft_notice_tag(arrival->notice);
+    const int process = (int)weft_notice_tag(delivery->notice);
 
-    if (process >= links->processes || (arrival->process >= 0 && arrival->process != process))
+    if (process >= links->processes || (delivery->process >= 0 && delivery->process != process))
         return -1;
     return process;
 }
 
-weft_status link_records(void *context, const struct weft_arrival *arrival)
+weft_status link_records(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_record_links *links = context;
-    const int process = sender_of(links, arrival);
-    const uint64_t bytes = (uint64_t)weft_notice_slot(arrival->notice) * WEFT_RECORD_UNIT;
+    const int process = sender_of(links, delivery);
+    const uint64_t bytes = (uint64_t)weft_notice_slot(delivery->notice) * WEFT_RECORD_UNIT;
 
-    if (process < 0 || !link_has_ring(links, process) || arrival->bytes != 0)
+    if (process < 0 || !link_has_ring(links, process) || delivery->bytes != 0)
         return WEFT_ERR_PROTOCOL;
     return weft_ring_in_came(&links->link[process].in, bytes) ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
-weft_status link_copy(void *context, const struct weft_arrival *arrival)
+weft_status link_copy(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_record_links *links = context;
-    const int process = sender_of(links, arrival);
-    const uint32_t slot = weft_notice_slot(arrival->notice), step = slot >> NUMBER_BITS;
+    const int process = sender_of(links, delivery);
+    const uint32_t slot = weft_notice_slot(delivery->notice), step = slot >> NUMBER_BITS;
 
-    if (process < 0 || step >= WEFT_COPY_STEPS || arrival->bytes != 0)
+    if (process < 0 || step >= WEFT_COPY_STEPS || delivery->bytes != 0)
         return WEFT_ERR_PROTOCOL;
     return links->copy(links->context, process, (enum weft_copy_step)step,
                        slot & ((1u << NUMBER_BITS) - 1));

@@ -9,8 +9,9 @@
 #ifndef WEFT_REMOTE_LINK_LINKS_H
 #define WEFT_REMOTE_LINK_LINKS_H
 
+#include "base/task.h"
 #include "boot/control.h"
-#include "net/arrive.h"
+#include "net/net.h"
 #include "remote/link/ring.h"
 
 enum {
@@ -31,8 +32,8 @@ enum weft_copy_step {
 
 /* A put that someone wants to hear of: begins what its cookie points to. */
 struct weft_parcel {
-    void (*sent)(struct weft_parcel *parcel);   /* its source may be used again; NULL: no matter */
-    void (*landed)(struct weft_parcel *parcel); /* it is there; NULL: no matter */
+    void (*sent)(struct weft_parcel *parcel); /* its source may be used again; NULL: no matter */
+    void (*delivered)(struct weft_parcel *parcel); /* it is there; NULL: no matter */
 };
 
 struct weft_record_link {
@@ -56,7 +57,7 @@ struct weft_record_links {
     struct weft_net *net;
     struct weft_net_caps caps;
     struct weft_notice_kinds kinds;
-    struct weft_arrive_device device;
+    struct weft_net_device device;
     int process, processes;
     bool one_address_space;
     bool shares_memory; /* all are one user's processes of one host, and not to be joined otherwise
@@ -74,11 +75,12 @@ struct weft_record_links {
 
 /*
  * Joins the job that config describes, which names process, processes, root and secret. device:
- * how pieces of copies land, its `own` is filled in; NULL: in host memory. Then `copy` is called
- * for each notice. Blocking, collective. Errors: those of weft_control_open and of the networks.
+ * how pieces of copies are delivered, its `own` is filled in; NULL: in host memory. Then `copy` is
+ * called for each notice. Blocking, collective. Errors: those of weft_control_open and of the
+ * networks.
  */
 weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
-                            const struct weft_arrive_device *device, size_t stage_bytes);
+                            const struct weft_net_device *device, size_t stage_bytes);
 /* orderly: the others are not told that this process was lost. */
 void weft_links_close(struct weft_record_links *links, bool orderly);
 

@@ -134,12 +134,12 @@ static weft_status open_net(struct weft_record_links *links, bool one_host, size
                                        .stage_bytes = stage_bytes,
                                        .events = {.context = links,
                                                   .sent = link_sent,
-                                                  .landed = link_landed,
+                                                  .delivered = link_delivered,
                                                   .all_there = all_there,
                                                   .all_stopped = all_there},
                                        .kinds = &links->kinds,
                                        .device =
-                                           links->device.land != NULL ? &links->device : NULL};
+                                           links->device.deliver != NULL ? &links->device : NULL};
 
     weft_notice_add(&links->kinds, WEFT_NOTICE_RECORDS, link_records, links);
     weft_notice_add(&links->kinds, WEFT_NOTICE_COPY, link_copy, links);
@@ -222,7 +222,7 @@ static void free_all(struct weft_record_links *links)
 }
 
 weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
-                            const struct weft_arrive_device *device, size_t stage_bytes)
+                            const struct weft_net_device *device, size_t stage_bytes)
 {
     void *const context = links->context;
     bool one_host = false;

@@ -335,12 +335,12 @@ weft_status weft_session_serve(const struct weft_config *config,
                                const struct weft_session_limits *limits)
 {
     struct weft_session *session = session_make(config, table, limits);
-    struct weft_arrive_device landing = {0};
+    struct weft_net_device device = {0};
 
     if (session == NULL)
         return WEFT_ERR_DEVICE;
-    session_landing(session, &landing);
-    weft_status status = weft_links_open(&session->links, config, &landing, config->stage_memory);
+    session_device(session, &device);
+    weft_status status = weft_links_open(&session->links, config, &device, config->stage_memory);
     if (status == WEFT_OK) {
         status = session_copies_open(session);
         if (status == WEFT_OK)

@@ -13,13 +13,13 @@
 #ifndef WEFT_NET_TRANSPORT_H
 #define WEFT_NET_TRANSPORT_H
 
-#include "net/arrive.h"
+#include "base/task.h"
 #include "net/net.h"
 
 struct weft_transport;
 
 struct weft_transport_caps {
-    struct weft_net_caps net; /* without rows_bytes and lands_when_asked, which are the peer's */
+    struct weft_net_caps net; /* without rows_bytes and tells_when_asked, which are the peer's */
     size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
     uint32_t depth;           /* packets on their way to a process up to which the next goes at
                                  once; beyond, puts gather in one. At least 1 */
@@ -73,9 +73,8 @@ struct weft_transport_ops {
      */
     bool (*here)(char *text, size_t bytes);
 
-    /* As in net.h. arrive: for its functions about the device, and nothing else. */
-    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open,
-                        const struct weft_arrive *arrive);
+    /* As in net.h. `open` stays until `close`. */
+    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open);
     void (*close)(struct weft_transport *t);
     void (*caps)(const struct weft_transport *t, struct weft_transport_caps *caps);
     weft_status (*address)(struct weft_transport *t, void *address);
@@ -137,8 +136,26 @@ const struct weft_transport_ops *weft_transport_at(int i);
 /* As `here` of the table. */
 bool weft_transport_is_here(const struct weft_transport_ops *transport, char *text, size_t bytes);
 
-/* A network's transport; its registration in which memory lies, NULL if in none: for who knows it.
+/* ---- what a transport needs of the device: device.c ------------------------------------------ */
+
+/* Whether data is there later than it is delivered, and nobody but the device writes windows. */
+static inline bool weft_net_is_later(const struct weft_net_open *open)
+{
+    return open->device != NULL && open->device->deliver != NULL;
+}
+/*
+ * Memory from which much will be delivered: the device can fetch it without the processor's help.
+ * Within open and close. False: it cannot be done, which is said, and all is only slower.
  */
+bool weft_net_pin(const struct weft_net_open *open, const char *name, void *memory, size_t bytes);
+void weft_net_unpin(const struct weft_net_open *open, void *memory); /* NULL: nothing */
+/* device.h: dmabuf, for a transport whose own device writes windows; -1: there is none. As reg. */
+bool weft_net_has_dmabuf(const struct weft_net_open *open);
+int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset);
+
+/* ---- for who knows the transport ------------------------------------------------------------- */
+
+/* A network's transport; its registration in which memory lies, NULL if in none. */
 struct weft_transport *weft_net_transport(struct weft_net *net);
 void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes);
 

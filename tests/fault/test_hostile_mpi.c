@@ -30,9 +30,9 @@ static void done(void *context, void *cookie)
     (void)context, (void)cookie;
 }
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
-    (void)context, (void)arrival;
+    (void)context, (void)delivery;
     return WEFT_OK;
 }
 
@@ -57,7 +57,7 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
     const struct weft_net_open open = {.config = &config,
                                        .processes = 2,
                                        .one_address_space = true,
-                                       .events = {.sent = done, .landed = done},
+                                       .events = {.sent = done, .delivered = done},
                                        .kinds = &kinds};
     if (weft_net_open(&net, &weft_transport_mpi, &open) != WEFT_OK ||
         weft_mpi_inside_open(&attacker, 1, 2) != WEFT_OK ||

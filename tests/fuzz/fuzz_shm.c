@@ -16,13 +16,13 @@
 enum { RING = 4096, CELL = RING / WEFT_SHM_CELLS, REGION = 512, GUARD = 512, STAGE = 4096 };
 enum { FILL = 0xa5 };
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     unsigned *count = context;
 
-    MUST(arrival->process == 0 && arrival->notice != 0);
+    MUST(delivery->process == 0 && delivery->notice != 0);
     (*count)++;
-    return arrival->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return delivery->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 /* Appends an entry, mostly a good one, where it fits. True: its length may be a lie. */

@@ -90,7 +90,7 @@ void suffer(struct end *end, int number)
     end_meet(end);
     if (end->me == all->count - 1 && end->put_count > good) {
         end_move(end);
-        CHECK(all, end->puts[good].landed == 0);
+        CHECK(all, end->puts[good].delivered == 0);
     }
     end_meet(end); /* nobody takes away, in the same space, what another still looks at */
 }

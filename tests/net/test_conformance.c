@@ -186,7 +186,7 @@ static const struct way {
     const char *table, *name;
     void (*configure)(struct weft_config *config, int me);
     bool threads, processes; /* several ends in one process, in several */
-    bool lands;              /* as where windows are a device's memory, */
+    bool later;              /* as where windows are a device's memory, */
     bool stages;             /* from where puts come through memory of the network's */
     const char *only; /* the argument that asks for this way, which needs a device; NULL: none */
 } ways[] = {
@@ -214,7 +214,7 @@ static bool test_way(const struct weft_transport_ops *ops, const struct way *way
     memset(&with, 0, sizeof(with));
     with.ops = ops;
     with.configure = way->configure;
-    with.lands = way->lands;
+    with.later = way->later;
     with.stages = way->stages;
     const bool others = reaches_others(&with, &launched);
     printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,

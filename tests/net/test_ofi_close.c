@@ -53,7 +53,7 @@ int main(void)
             CHECK(&ends, weft_net_connect(ends.end[i].net, p, ends.end[p].address) == WEFT_OK);
     put(&words[0]);
     const uint64_t until = weft_now_ns() + END_PATIENCE_NS;
-    while (ends.end[0].puts[0].landed == 0 && weft_now_ns() < until)
+    while (ends.end[0].puts[0].delivered == 0 && weft_now_ns() < until)
         for (int i = 0; i < 4; i++)
             turn(i / 2, i % 2 == 0 ? WEFT_NET_SEND : WEFT_NET_RECEIVE);
     CHECK(&ends, ends.end[1].notice_count[0] == 1);

@@ -238,9 +238,9 @@ struct way {
     bool later; /* windows are not memory that the host stores to */
 };
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
-    (void)context, (void)arrival;
+    (void)context, (void)delivery;
     return WEFT_OK;
 }
 
@@ -255,14 +255,14 @@ static weft_status try_way(const struct way *way)
     static unsigned char memory[MEMORY], address[WEFT_NET_ADDRESS_MAX];
     static struct weft_config config;
     const struct weft_notice_kinds kinds = all_notices(arrived, NULL);
-    const struct weft_arrive_device device = {0};
+    const struct weft_net_device device = {0};
     const struct weft_net_open open = {
         .config = &config,
         .processes = 1,
         .one_host = true,
         .polls = way->polls,
         .stage_bytes = MEMORY,
-        .events = {.sent = done, .landed = done},
+        .events = {.sent = done, .delivered = done},
         .kinds = &kinds,
         .device = way->later ? &device : NULL,
     };

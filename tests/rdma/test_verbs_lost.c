@@ -13,7 +13,7 @@ static void lose_connected(void)
 
     pair_open("rxe0,rxe1", NULL);
     pair_put(0, 0, &value, sizeof(value), weft_notice(WEFT_NOTICE_COUNT, 1, 1));
-    PAIR_UNTIL(pair[0].landed == 1, 20);
+    PAIR_UNTIL(pair[0].delivered == 1, 20);
     weft_net_close(pair[1].net);
     pair[1].net = NULL;
     pair_put(0, 0, &value, sizeof(value), weft_notice(WEFT_NOTICE_COUNT, 1, 1));
@@ -25,7 +25,7 @@ static void lose_connected(void)
     CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet of") != NULL);
     CHECK(strstr(weft_err_last(), "retry") != NULL);
     CHECK((double)(weft_now_ns() - from) < 10e9 * fault_scale());
-    CHECK(pair[0].landed == 1);
+    CHECK(pair[0].delivered == 1);
     pair_close();
 }
 
@@ -47,7 +47,7 @@ static void lose_unconnected(void)
         status = pair_turn();
     CHECK(status == WEFT_ERR_PEER_LOST);
     CHECK(strstr(weft_err_last(), "process 1 has not answered for 1.0 s") != NULL);
-    CHECK(pair[0].landed == 0);
+    CHECK(pair[0].delivered == 0);
     pair_close();
 }
 

@@ -40,21 +40,21 @@ struct pair_end {
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     unsigned char *memory;
     uint64_t key;
-    uint32_t arrived, sent, landed;
+    uint32_t arrived, sent, delivered;
     uint32_t last_notice;
 };
 static struct pair_end pair[2];
 
-/* How data lands; NULL: as it comes. */
-static const struct weft_arrive_device *pair_device;
+/* How data is delivered; NULL: as it comes. */
+static const struct weft_net_device *pair_device;
 
-static weft_status pair_arrived(void *context, const struct weft_arrival *arrival)
+static weft_status pair_arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct pair_end *end = context;
-    if (arrival->bytes != 0)
-        pair_device->land(NULL, arrival->target, arrival->source, arrival->bytes);
+    if (delivery->bytes != 0)
+        pair_device->deliver(NULL, delivery->target, delivery->source, delivery->bytes);
     end->arrived++;
-    end->last_notice = arrival->notice;
+    end->last_notice = delivery->notice;
     return WEFT_OK;
 }
 static void pair_sent(void *context, void *cookie)
@@ -62,10 +62,10 @@ static void pair_sent(void *context, void *cookie)
     (void)cookie;
     ((struct pair_end *)context)->sent++;
 }
-static void pair_landed(void *context, void *cookie)
+static void pair_delivered(void *context, void *cookie)
 {
     (void)cookie;
-    ((struct pair_end *)context)->landed++;
+    ((struct pair_end *)context)->delivered++;
 }
 
 /* A turn for everybody; the first error of any. */
@@ -99,7 +99,7 @@ static inline const struct weft_verbs_counts *pair_counts(int i)
 }
 
 /* Opens both, as processes 0 and 1 of several. */
-static inline void pair_open(const char *devices, const struct weft_arrive_device *device)
+static inline void pair_open(const char *devices, const struct weft_net_device *device)
 {
     char text[2048];
 
@@ -120,7 +120,7 @@ static inline void pair_open(const char *devices, const struct weft_arrive_devic
             .process = i,
             .processes = PAIR_PROCESSES,
             .one_address_space = true,
-            .events = {.context = end, .sent = pair_sent, .landed = pair_landed},
+            .events = {.context = end, .sent = pair_sent, .delivered = pair_delivered},
             .kinds = &end->kinds,
             .device = device};
         end->kinds = all_notices(pair_arrived, end);

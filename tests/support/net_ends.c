@@ -30,16 +30,16 @@ void end_count_notice(struct end *end, int process, uint32_t notice)
     __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
 }
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct end *end = context;
 
-    if (arrival->notice == end->refuse)
+    if (delivery->notice == end->refuse)
         return WEFT_ERR_PROTOCOL;
-    if (end->all->lands)
-        end_later_notice(end, arrival);
+    if (end->all->later)
+        end_later_notice(end, delivery);
     else
-        end_count_notice(end, arrival->process, arrival->notice);
+        end_count_notice(end, delivery->process, delivery->notice);
     return WEFT_OK;
 }
 
@@ -53,13 +53,13 @@ static void sent(void *context, void *cookie)
         memset((void *)(uintptr_t)put->put.source, 0xdd, put->put.bytes);
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     struct end *end = context;
     struct end_put *put = cookie;
     struct end *target = &end->all->end[put->put.process];
 
-    put->landed++;
+    put->delivered++;
     put->early |= put->sent == 0;
     put->early |= __atomic_load_n(&target->notice_count[end->me], __ATOMIC_ACQUIRE) < put->notices;
     put->early |= put->source == END_KEEP && put->put.bytes != 0 &&
@@ -85,12 +85,12 @@ void end_open(struct end *end)
         .one_address_space = all->one_space,
         .one_host = true,
         .stage_bytes = all->stages ? END_STAGE : 0,
-        .events = {.context = end, .sent = sent, .landed = landed},
+        .events = {.context = end, .sent = sent, .delivered = delivered},
         .kinds = &end->kinds,
-        .device = all->lands ? &end->device : NULL,
+        .device = all->later ? &end->device : NULL,
     };
     end->kinds = all_notices(arrived, end);
-    end_lands_later(end);
+    end_delivers_later(end);
     if (weft_net_open(&end->net, all->ops, &open) != WEFT_OK ||
         weft_net_reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK ||
         weft_net_address(end->net, end->address) != WEFT_OK) {
@@ -255,12 +255,12 @@ void end_settle(struct end *end)
     for (int p = 0; p < all->count; p++)
         CHECK(all, weft_net_flush(end->net, p) == WEFT_OK);
     for (int i = 0; i < end->put_count; i++)
-        while (end->puts[i].landed == 0 && end_move(end) == WEFT_OK && weft_now_ns() < deadline)
+        while (end->puts[i].delivered == 0 && end_move(end) == WEFT_OK && weft_now_ns() < deadline)
             ;
     end_meet(end); /* nothing is under way any more: what would come twice has come */
     uint32_t wrong = 0;
     for (int i = 0; i < end->put_count; i++)
-        wrong += end->puts[i].sent != 1 || end->puts[i].landed != 1 || end->puts[i].early;
+        wrong += end->puts[i].sent != 1 || end->puts[i].delivered != 1 || end->puts[i].early;
     CHECK(all, wrong == 0);
     for (int p = 0; p < all->count; p++)
         CHECK(all, end->told[p] ==

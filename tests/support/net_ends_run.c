@@ -121,7 +121,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     prepare(all, with->ops, count, with->one_space, with->counter_start);
     all->configure = with->configure;
     all->register_sources = with->register_sources;
-    all->lands = with->lands;
+    all->later = with->later;
     all->stages = with->stages;
     all->places = with->places;
     for (int i = 0; i < count; i++)

@@ -22,13 +22,13 @@ static void sent(void *context, void *cookie)
     ((struct stream *)context)->sent++;
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     (void)cookie;
-    ((struct stream *)context)->landed++;
+    ((struct stream *)context)->delivered++;
 }
 
-static bool land(void *context, void *target, const void *source, size_t bytes)
+static bool deliver(void *context, void *target, const void *source, size_t bytes)
 {
     const struct stream *s = context;
     return s->ops->copy(s->device, WEFT_STREAM_RECEIVE, target, source, bytes) == WEFT_OK;
@@ -76,24 +76,25 @@ static bool open_ends(struct stream *s)
     static const struct weft_notice_kinds none;
     unsigned char address[2][WEFT_NET_ADDRESS_MAX];
 
-    s->end = (struct weft_arrive_device){.context = s,
-                                         .land = land,
-                                         .settle = settle,
-                                         .mark = mark,
-                                         .settled = settled,
-                                         .ops = s->ops,
-                                         .device = s->device};
+    s->end = (struct weft_net_device){.context = s,
+                                      .deliver = deliver,
+                                      .settle = settle,
+                                      .mark = mark,
+                                      .settled = settled,
+                                      .ops = s->ops,
+                                      .device = s->device};
     for (int i = 0; i < 2; i++) {
-        const struct weft_net_open open = {.config = &s->config,
-                                           .process = i,
-                                           .processes = 2,
-                                           .one_address_space = true,
-                                           .one_host = true,
-                                           .polls = true,
-                                           .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
-                                           .events = {.context = s, .sent = sent, .landed = landed},
-                                           .kinds = &none,
-                                           .device = far ? &s->end : NULL};
+        const struct weft_net_open open = {
+            .config = &s->config,
+            .process = i,
+            .processes = 2,
+            .one_address_space = true,
+            .one_host = true,
+            .polls = true,
+            .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
+            .events = {.context = s, .sent = sent, .delivered = delivered},
+            .kinds = &none,
+            .device = far ? &s->end : NULL};
         if (weft_net_open(&s->net[i], &weft_transport_shm, &open) != WEFT_OK) {
             s->net[i] = NULL;
             return false;
@@ -238,8 +239,8 @@ static bool move(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
     struct run run = {.bytes = bytes, .piece = piece, .pieces = (bytes + piece - 1) / piece};
     weft_status status = WEFT_OK;
 
-    s->sent = s->landed = 0;
-    while (s->landed < run.pieces && status == WEFT_OK) {
+    s->sent = s->delivered = 0;
+    while (s->delivered < run.pieces && status == WEFT_OK) {
         bool did = false;
         while (run.begun < run.pieces && run.begun - s->sent < depth && status == WEFT_OK)
             status = begin(s, &run, depth);

@@ -9,7 +9,6 @@
 #include "net/peer/inside.h"
 
 #include "base/say.h"
-#include "net/receipt.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool 
         *did = true;
         if (put->source == WEFT_SOURCE_STAGED)
             events->sent(events->context, put->put.cookie);
-        events->landed(events->context, put->put.cookie);
+        events->delivered(events->context, put->put.cookie);
     }
 }
 

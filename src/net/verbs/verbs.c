@@ -121,11 +121,11 @@ static weft_status open_steps(struct weft_transport *t)
     fcntl(t->device.context->async_fd, F_SETFL,
           fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     t->memory.device = &t->device;
-    t->memory.arrive = t->arrive;
+    t->memory.open = &t->open;
     if (config->gda == WEFT_GDA_ON || config->gda == WEFT_GDA_ASSIST) /* runtime/gda/assist.c */
         t->memory.access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    t->memory.elsewhere = weft_arrive_is_later(&t->open);
-    t->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(t->arrive);
+    t->memory.elsewhere = weft_net_is_later(&t->open);
+    t->memory.dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));
     if (t->peers == NULL)
@@ -176,15 +176,13 @@ static void verbs_close(struct weft_transport *t)
     free(t);
 }
 
-static weft_status verbs_open(struct weft_transport **t, const struct weft_net_open *open,
-                              const struct weft_arrive *arrive)
+static weft_status verbs_open(struct weft_transport **t, const struct weft_net_open *open)
 {
     struct weft_transport *n = calloc(1, sizeof(*n));
 
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->arrive = arrive;
     const weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *t = n;

@@ -11,7 +11,7 @@
 #include "base/say.h"
 #include "net/transport.h"
 #include "runtime/job/exchange.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,10 +47,10 @@ static weft_status check_reach(const struct weft_job *job, const char *name,
     return WEFT_OK;
 }
 
-static void network_lingers(void *context)
+static void network_keeps_memory(void *context)
 {
     struct weft_job *job = context;
-    __atomic_store_n(&job->proxy.net_lingers, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.net_keeps_memory, true, __ATOMIC_RELAXED);
 }
 
 static bool nobody_lost(void *context)
@@ -78,12 +78,12 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .stage_bytes = weft_requests_stage_bytes(job),
         .events = {.context = job,
                    .sent = weft_request_sent,
-                   .landed = weft_request_landed,
-                   .lingers = network_lingers,
+                   .delivered = weft_request_delivered,
+                   .keeps_memory = network_keeps_memory,
                    .all_there = nobody_lost,
                    .all_stopped = all_stopped},
         .kinds = &job->proxy.kinds,
-        .device = weft_landing_device(job),
+        .device = weft_delivery_device(job),
     };
 
     if (transport == NULL)
@@ -95,7 +95,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
     job->proxy.net_rows_bytes = caps.rows_bytes;
     job->proxy.net_stage = caps.stage;
-    job->space.state.lands_when_asked = caps.lands_when_asked;
+    job->space.state.tells_when_asked = caps.tells_when_asked;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);

@@ -128,9 +128,9 @@ void weft_free(weft_job *job, void *memory)
                 break;
             self->segments[i].address = NULL;
             frame.index = i;
-            __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
+            __atomic_store_n(&job->proxy.net_keeps_memory, false, __ATOMIC_RELAXED);
             weft_net_dereg(job->proxy.net, found.key);
-            stays = __atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
+            stays = __atomic_load_n(&job->proxy.net_keeps_memory, __ATOMIC_RELAXED);
         }
     }
     weft_unlock(&job->space.tables);

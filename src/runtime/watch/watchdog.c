@@ -251,7 +251,7 @@ static bool has_members_of(const struct weft_job *job, weft_comm name, int proce
  * Whether the host program waits for what cannot come, as process *other is in another call that
  * waits for this one; *closed: how many processes are in weft_close.
  *
- * What a process in weft_close sent has landed (weft_settle_ranks), so that no notification is
+ * What a process in weft_close sent is delivered (weft_settle_ranks), so that no notification is
  * under way where all others are there. For a barrier one is enough that has entered fewer: it does
  * not come to this one before its call ends. What it brought to a collective came before its
  * exchange, on the same channel. Where a program has several threads another of them may still make
