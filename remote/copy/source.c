@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static struct weft_piece *piece_of(struct weft_parcel *parcel)
+static struct weft_piece *piece_of(struct weft_link_completion *completion)
 {
-    return (struct weft_piece *)(void *)parcel; /* its first member */
+    return (struct weft_piece *)(void *)completion; /* its first member */
 }
 
 /* Memory for this piece alone, which the network comes to know for it. */
@@ -56,9 +56,9 @@ static void give(const struct weft_piece *piece)
     sources->own -= piece->bytes;
 }
 
-static void delivered(struct weft_parcel *parcel)
+static void delivered(struct weft_link_completion *completion)
 {
-    struct weft_piece *piece = piece_of(parcel);
+    struct weft_piece *piece = piece_of(completion);
     struct weft_sending *sending = piece->sending;
 
     sending->delivered += piece->bytes;
@@ -79,7 +79,7 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
     sending->depth = weft_plan_depth(&send->plan, &sources->links->config);
     for (uint32_t i = 0; i < sending->depth; i++) {
         sending->pieces[i].sending = sending;
-        sending->pieces[i].parcel.delivered = delivered;
+        sending->pieces[i].completion.delivered = delivered;
     }
     while (*last != NULL)
         last = &(*last)->next;
@@ -135,7 +135,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
                                      .offset = send->offset + piece->at,
                                      .source = piece->memory,
                                      .bytes = piece->bytes,
-                                     .cookie = &piece->parcel};
+                                     .cookie = &piece->completion};
     const weft_status status = weft_net_put(sources->links->net, &put);
     if (status == WEFT_OK) {
         sources->sent += piece->bytes;

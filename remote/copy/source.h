@@ -26,7 +26,7 @@ struct weft_send {
 };
 
 struct weft_piece {
-    struct weft_parcel parcel;
+    struct weft_link_completion completion;
     struct weft_sending *sending;
     uint64_t at; /* in the copy */
     size_t bytes;

@@ -39,20 +39,20 @@ weft_status weft_links_fail(struct weft_record_links *links, weft_status status,
 
 void link_sent(void *context, void *cookie)
 {
-    struct weft_parcel *parcel = cookie;
+    struct weft_link_completion *completion = cookie;
 
     (void)context;
-    if (parcel != NULL && parcel->sent != NULL)
-        parcel->sent(parcel);
+    if (completion != NULL && completion->sent != NULL)
+        completion->sent(completion);
 }
 
 void link_delivered(void *context, void *cookie)
 {
-    struct weft_parcel *parcel = cookie;
+    struct weft_link_completion *completion = cookie;
 
     (void)context;
-    if (parcel != NULL && parcel->delivered != NULL)
-        parcel->delivered(parcel);
+    if (completion != NULL && completion->delivered != NULL)
+        completion->delivered(completion);
 }
 
 /* Whose notice it is: the tag. A network that knows the sender has to agree. */
@@ -93,7 +93,7 @@ weft_status link_copy(void *context, const struct weft_net_delivery *delivery)
 
 static weft_status put(struct weft_record_links *links, int process, uint64_t offset,
                        const void *source, size_t bytes, uint32_t notice,
-                       struct weft_parcel *parcel)
+                       struct weft_link_completion *completion)
 {
     const struct weft_net_put what = {.process = process,
                                       .key = links->link[process].key,
@@ -101,7 +101,7 @@ static weft_status put(struct weft_record_links *links, int process, uint64_t of
                                       .source = source,
                                       .bytes = bytes,
                                       .notice = notice,
-                                      .cookie = parcel};
+                                      .cookie = completion};
     return weft_net_put(links->net, &what);
 }
 

@@ -171,19 +171,19 @@ static weft_status connect_all(struct weft_record_links *links)
     return status;
 }
 
-static struct weft_record_link *link_of(struct weft_parcel *parcel, size_t offset)
+static struct weft_record_link *link_of(struct weft_link_completion *completion, size_t offset)
 {
-    return (struct weft_record_link *)(void *)((char *)parcel - offset);
+    return (struct weft_record_link *)(void *)((char *)completion - offset);
 }
 
-static void on_told(struct weft_parcel *parcel)
+static void on_told(struct weft_link_completion *completion)
 {
-    link_of(parcel, offsetof(struct weft_record_link, telling))->tells = false;
+    link_of(completion, offsetof(struct weft_record_link, telling))->tells = false;
 }
 
-static void on_stretch(struct weft_parcel *parcel)
+static void on_stretch(struct weft_link_completion *completion)
 {
-    link_of(parcel, offsetof(struct weft_record_link, stretch))->unsent--;
+    link_of(completion, offsetof(struct weft_record_link, stretch))->unsent--;
 }
 
 static weft_status make_rings(struct weft_record_links *links)

@@ -88,11 +88,11 @@ struct weft_peer {
     uint64_t behind_since;         /* since when it has not changed; 0: nothing is missing */
 
     /* from receive to send: labels ring_credit and ring_space */
-    uint32_t delivered; /* so many of its packets */
-    uint32_t heard;     /* so many of this process's, says the peer */
+    uint32_t delivered;    /* so many of its packets */
+    uint32_t acknowledged; /* so many of this process's, says the peer */
     /* from send to receive, for checks alone */
-    uint32_t made; /* = number */
-    uint32_t told; /* the last `delivered` that it was told */
+    uint32_t made;     /* = number */
+    uint32_t last_ack; /* the last `delivered` that a head has taken to it */
 };
 
 /* Memory that others may put into. A key is its place in the list and its generation. */
@@ -185,7 +185,7 @@ static inline void weft_peer_ask(struct weft_peer *peer)
 weft_status weft_peer_drive(struct weft_net *net, bool *did);
 /* A packet goes at once, with all that every head says; empty if none is being built. *went: there
  * was room. */
-weft_status weft_peer_tell(struct weft_net *net, int process, bool *went);
+weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went);
 weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
 
 /* ---- append.c: who has the send lock --------------------------------------------------------- */
@@ -269,8 +269,8 @@ bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
 void weft_peer_lose(struct weft_net *net, int process, const char *why);
 weft_status weft_peer_lost_long(const struct weft_net *net);
 /* Send lock held: says now and then how many packets were sent, if none is acknowledged. */
-weft_status weft_peer_tell_sent(struct weft_net *net);
+weft_status weft_peer_ask_again(struct weft_net *net);
 /* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
-weft_status weft_peer_told_sent(struct weft_net *net, int process, uint32_t packets);
+weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets);
 
 #endif

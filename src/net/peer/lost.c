@@ -58,7 +58,7 @@ weft_status weft_peer_lost_long(const struct weft_net *net)
     return WEFT_OK;
 }
 
-weft_status weft_peer_tell_sent(struct weft_net *net)
+weft_status weft_peer_ask_again(struct weft_net *net)
 {
     weft_status status = weft_peer_lost_long(net);
 
@@ -80,7 +80,7 @@ weft_status weft_peer_tell_sent(struct weft_net *net)
     return status;
 }
 
-weft_status weft_peer_told_sent(struct weft_net *net, int process, uint32_t packets)
+weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets)
 {
     struct weft_peer *peer = &net->peers[process];
     const uint32_t delivered = weft_load_relaxed_u32(&peer->delivered);

@@ -21,8 +21,8 @@ static weft_status open_peers(struct weft_net *net)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %zu peers", net->ops->name, processes);
     for (size_t p = 0; p < processes; p++) {
         struct weft_peer *peer = &net->peers[p];
-        peer->number = peer->acked = peer->made = peer->heard = peer->asked_at = start;
-        peer->expected = peer->delivered = peer->told = start;
+        peer->number = peer->acked = peer->made = peer->acknowledged = peer->asked_at = start;
+        peer->expected = peer->delivered = peer->last_ack = start;
         peer->puts = (struct weft_peer_puts){
             .delivered = start, .sent = start, .packed = start, .accepted = start};
     }

@@ -26,25 +26,26 @@ void weft_peer_owe(struct weft_net *net, struct weft_peer *peer)
 }
 
 /* What a head says of the packets that this process has sent. */
-static weft_status hear(struct weft_net *net, const struct weft_packet *packet)
+static weft_status take_acknowledgement(struct weft_net *net, const struct weft_packet *packet)
 {
     struct weft_peer *peer = &net->peers[packet->process];
 
     if (net->caps.acknowledges)
         return WEFT_OK;
-    const uint32_t heard = weft_load_relaxed_u32(&peer->heard), news = packet->delivered - heard;
+    const uint32_t known = weft_load_relaxed_u32(&peer->acknowledged),
+                   news = packet->delivered - known;
     if ((int32_t)news > 0) { /* one that was overtaken may come late */
-        if (news > weft_load_relaxed_u32(&peer->made) - heard)
+        if (news > weft_load_relaxed_u32(&peer->made) - known)
             return weft_peer_malformed(net, packet->process,
                                        "an acknowledgement of more than was sent");
-        weft_store_release_u32(&peer->heard, packet->delivered, ORDER_ring_credit);
+        weft_store_release_u32(&peer->acknowledged, packet->delivered, ORDER_ring_credit);
         weft_peer_ring(net, WEFT_NET_SEND);
     }
     peer->asked |= (packet->flags & WEFT_PACKET_ASKS) != 0;
     if (peer->asked) /* also where nothing is new: what it was told may be lost */
         weft_peer_owe(net, peer);
     return packet->kind == WEFT_PACKET_ACK && peer->asked
-               ? weft_peer_told_sent(net, packet->process, packet->number)
+               ? weft_peer_check_missing(net, packet->process, packet->number)
                : WEFT_OK;
 }
 
@@ -57,7 +58,7 @@ static weft_status acknowledge(struct weft_net *net)
     for (int p = 0; p < net->open.processes && net->owing > 0 && status == WEFT_OK; p++) {
         struct weft_peer *peer = &net->peers[p];
         const uint32_t owed =
-            weft_load_relaxed_u32(&peer->delivered) - weft_load_relaxed_u32(&peer->told);
+            weft_load_relaxed_u32(&peer->delivered) - weft_load_relaxed_u32(&peer->last_ack);
         bool went = owed == 0 && !peer->asked; /* with a packet that went anyway */
 
         if (peer->owed_since == 0)
@@ -65,7 +66,7 @@ static weft_status acknowledge(struct weft_net *net)
         if (!went && (all || peer->asked || owed >= WEFT_PEER_ACK_EVERY ||
                       now - peer->owed_since >= WEFT_PEER_ACK_NS)) {
             weft_peer_lock(net);
-            status = weft_peer_tell(net, p, &went);
+            status = weft_peer_send_head(net, p, &went);
             weft_peer_unlock(net);
         }
         if (!went)
@@ -166,7 +167,7 @@ static weft_status take_packet(struct weft_net *net, const struct weft_transport
                  net->ops->name);
     net->warned |= stranger;
     if (status == WEFT_OK && !stranger)
-        status = hear(net, &packet);
+        status = take_acknowledgement(net, &packet);
     if (status != WEFT_OK)
         return status;
     if (stranger || packet.kind == WEFT_PACKET_ACK) {

@@ -119,7 +119,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
         return WEFT_OK;
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
-        status = weft_peer_tell(net, process, &(bool){false});
+        status = weft_peer_send_head(net, process, &(bool){false});
     if (status == WEFT_OK && weft_peer_is_full(net, peer))
         status = WEFT_NET_FULL;
     if (status == WEFT_OK) {
