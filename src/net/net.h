@@ -4,8 +4,8 @@
  *
  * One protocol (net/peer) does this over one of several transports (net/transport.h). Threads:
  * put, flush and progress(WEFT_NET_SEND) are called by the progress thread only, and
- * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg and place,
- * whenever they like. The rest is called while neither thread runs.
+ * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg, place and
+ * memory, whenever they like. The rest is called while neither thread runs.
  *
  * ORDER: puts to one process take effect there in the order in which they were accepted, each
  * notice after its own data and after all data before it.
@@ -166,6 +166,10 @@ weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool ow
 void weft_net_dereg(struct weft_net *net, uint64_t key);
 /* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
 void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
+
+/* This process's memory with that key; NULL: none, or it is the host's own. Not while a notice with
+ * data is applied. */
+unsigned char *weft_net_memory(struct weft_net *net, uint64_t key, size_t *bytes);
 
 /* Non-blocking. OK: accepted, sent and delivered will be called; FULL, STAGE: not accepted. */
 weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put);

@@ -189,6 +189,20 @@ void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2])
     weft_unlock(&net->regions.lock);
 }
 
+unsigned char *weft_net_memory(struct weft_net *net, uint64_t key, size_t *bytes)
+{
+    unsigned char *base = NULL;
+
+    weft_lock(&net->regions.lock);
+    const struct weft_peer_region *region = weft_peer_find(net, key, 0, 0);
+    if (region != NULL && !region->own) {
+        base = region->base;
+        *bytes = region->bytes;
+    }
+    weft_unlock(&net->regions.lock);
+    return base;
+}
+
 void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes)
 {
     const uintptr_t at = (uintptr_t)memory;

@@ -14,11 +14,12 @@
  */
 static unsigned char *find_exposed(struct weft_job *job, const struct weft_ask *ask)
 {
-    weft_lock(&job->space.tables);
-    unsigned char *memory =
-        weft_memory_at(job, ask->key, ask->offset, ask->pitch, ask->width, ask->height);
-    weft_unlock(&job->space.tables);
-    return memory;
+    size_t bytes = 0;
+    unsigned char *const base = weft_net_memory(job->proxy.net, ask->key, &bytes);
+    const bool inside =
+        base != NULL && weft_inside(ask->offset, ask->pitch, ask->width, ask->height, bytes);
+
+    return inside ? base + ask->offset : NULL;
 }
 
 static bool is_update(const struct weft_ask *ask)
@@ -111,7 +112,8 @@ weft_status weft_answer_take(void *context, const struct weft_net_delivery *deli
     const uint32_t place = weft_notice_slot(delivery->notice), process = place / WEFT_ASKS;
     const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
 
-    if (place >= places || process == (uint32_t)job->numbers.process ||
+    if (delivery->bytes != 0 || /* it is in the mailbox already */
+        place >= places || process == (uint32_t)job->numbers.process ||
         (delivery->process >= 0 && delivery->process != (int)process) ||
         asks->come - __atomic_load_n(&asks->taken, __ATOMIC_ACQUIRE) == places)
         return WEFT_ERR_PROTOCOL;

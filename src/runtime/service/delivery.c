@@ -33,21 +33,25 @@ static bool deliver(void *context, void *target, const void *source, size_t byte
            WEFT_OK;
 }
 
-static bool settle(void *context)
+bool weft_delivery_settle(void *context)
 {
     struct weft_job *job = context;
 
+    if (job->proxy.deliveries == NULL)
+        return true;
     if (job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
         return false;
     job->proxy.deliveries->unmarked = job->proxy.deliveries->busy = false;
     return true;
 }
 
-static bool mark(void *context, uint64_t *mark)
+bool weft_delivery_mark(void *context, uint64_t *mark)
 {
     struct weft_job *job = context;
     struct weft_deliveries *deliveries = job->proxy.deliveries;
 
+    if (deliveries == NULL)
+        return true;
     if (deliveries->unmarked) {
         if (job->device_ops->mark(job->device, WEFT_STREAM_RECEIVE, &deliveries->mark) != WEFT_OK)
             return false;
@@ -58,12 +62,12 @@ static bool mark(void *context, uint64_t *mark)
     return true;
 }
 
-static bool settled(void *context, uint64_t mark, bool *there)
+bool weft_delivery_reached(void *context, uint64_t mark, bool *there)
 {
     struct weft_job *job = context;
     struct weft_deliveries *deliveries = job->proxy.deliveries;
 
-    *there = !deliveries->busy;
+    *there = deliveries == NULL || !deliveries->busy;
     if (*there)
         return true;
     if (job->device_ops->passed(job->device, WEFT_STREAM_RECEIVE, mark, there) != WEFT_OK)
@@ -92,7 +96,7 @@ static bool count(struct weft_job *job, uint32_t index, bool host,
         weft_image_count(job, index);
         return true;
     }
-    if (deliveries != NULL && !settle(job))
+    if (!weft_delivery_settle(job))
         return false;
     weft_count_add_host(job->space.state.exposed, index);
     return true;
@@ -139,9 +143,9 @@ const struct weft_net_device *weft_delivery_device(struct weft_job *job)
         return NULL;
     deliveries->device = (struct weft_net_device){.context = job,
                                                   .deliver = deliver,
-                                                  .settle = settle,
-                                                  .mark = mark,
-                                                  .settled = settled,
+                                                  .settle = weft_delivery_settle,
+                                                  .mark = weft_delivery_mark,
+                                                  .settled = weft_delivery_reached,
                                                   .ops = job->device_ops,
                                                   .device = job->device};
     return &deliveries->device;
@@ -175,20 +179,4 @@ bool weft_delivery_count(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
     const struct weft_net_delivery nothing = {.notice = weft_notice(WEFT_NOTICE_COUNT, tag, slot)};
     return count(job, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
-}
-
-bool weft_delivery_settle(struct weft_job *job)
-{
-    return job->proxy.deliveries == NULL || settle(job);
-}
-
-bool weft_delivery_mark(struct weft_job *job, uint64_t *at)
-{
-    return job->proxy.deliveries == NULL || mark(job, at);
-}
-
-bool weft_delivery_reached(struct weft_job *job, uint64_t at, bool *there)
-{
-    *there = true;
-    return job->proxy.deliveries == NULL || settled(job, at, there);
 }

@@ -14,7 +14,7 @@
 weft_status weft_delivery_open(struct weft_job *job);
 void weft_delivery_close(struct weft_job *job);
 
-/* What the network's arrive.h asks of the device. NULL: nothing, the host stores to windows. */
+/* What the network asks of the device. NULL: nothing, the host stores to windows. */
 const struct weft_net_device *weft_delivery_device(struct weft_job *job);
 
 /*
@@ -27,8 +27,8 @@ bool weft_delivery_copy(struct weft_job *job, uint32_t slot, void *target, const
                         size_t bytes);
 bool weft_delivery_store(struct weft_job *job, uint32_t *word, uint32_t value);
 bool weft_delivery_count(struct weft_job *job, uint32_t slot, uint32_t tag);
-bool weft_delivery_settle(struct weft_job *job); /* waits for all that has come so far */
-bool weft_delivery_mark(struct weft_job *job, uint64_t *mark);
-bool weft_delivery_reached(struct weft_job *job, uint64_t mark, bool *there);
+bool weft_delivery_settle(void *job); /* waits for all that has come so far */
+bool weft_delivery_mark(void *job, uint64_t *mark);
+bool weft_delivery_reached(void *job, uint64_t mark, bool *there);
 
 #endif
