@@ -102,9 +102,9 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
 /*
  * Puts, and adds one to the target's count of the tag, as one message. Who consumes it sees the
  * data, and all that this rank put to that target before. This rank is then done with all that it
- * loaded before. A small one (WEFT_EAGER) to a pair that often has them may land only while the
- * target waits, tests, polls by weft_wait_until, or has left its kernel. Other stores of this rank,
- * and what it was told by others, are ordered by weft_notify and weft_fence only.
+ * loaded before. A small one (WEFT_EAGER) to a pair that often has them may be delivered only while
+ * the target waits, tests, polls by weft_wait_until, or has left its kernel. Other stores of this
+ * rank, and what it was told by others, are ordered by weft_notify and weft_fence only.
  */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);

@@ -215,7 +215,7 @@ void client_nap(uint64_t longest)
 
     weft_lock(&client.lock);
     if (!client.left)
-        bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+        bell = weft_net_bell(client.links.net, WEFT_NET_RECEIVE);
     if (bell != NULL) {
         ticket = weft_bell_prepare(bell);
         client.napping++;

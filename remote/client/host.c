@@ -25,8 +25,7 @@ struct weft_client_region *client_region_add(struct weft_client_region region)
 
     weft_lock(&client.lock);
     if (r != NULL && client.open &&
-        client.links.ops->reg(client.links.net, region.base, region.bytes, true, &region.key) ==
-            WEFT_OK) {
+        weft_net_reg(client.links.net, region.base, region.bytes, true, &region.key) == WEFT_OK) {
         *r = region;
         r->next = client.regions;
         client.regions = r;
@@ -45,7 +44,7 @@ void client_region_drop(struct weft_client_region *region)
     while (*at != region)
         at = &(*at)->next;
     *at = region->next;
-    client.links.ops->dereg(client.links.net, region->key);
+    weft_net_dereg(client.links.net, region->key);
     if (region->ours)
         munmap(region->base, region->bytes);
     free(region);

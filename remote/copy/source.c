@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static struct weft_piece *piece_of(struct weft_parcel *parcel)
+static struct weft_piece *piece_of(struct weft_link_completion *completion)
 {
-    return (struct weft_piece *)(void *)parcel; /* its first member */
+    return (struct weft_piece *)(void *)completion; /* its first member */
 }
 
 /* Memory for this piece alone, which the network comes to know for it. */
@@ -21,7 +21,7 @@ static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    if (links->ops->reg(links->net, memory, bytes, true, &piece->key) != WEFT_OK) {
+    if (weft_net_reg(links->net, memory, bytes, true, &piece->key) != WEFT_OK) {
         munmap(memory, bytes);
         return NULL;
     }
@@ -51,18 +51,18 @@ static void give(const struct weft_piece *piece)
         weft_stage_give(sources->stage, send->process, piece->memory, piece->bytes);
         return;
     }
-    sources->links->ops->dereg(sources->links->net, piece->key);
+    weft_net_dereg(sources->links->net, piece->key);
     munmap(piece->memory, piece->bytes);
     sources->own -= piece->bytes;
 }
 
-static void landed(struct weft_parcel *parcel)
+static void delivered(struct weft_link_completion *completion)
 {
-    struct weft_piece *piece = piece_of(parcel);
+    struct weft_piece *piece = piece_of(completion);
     struct weft_sending *sending = piece->sending;
 
-    sending->landed += piece->bytes;
-    piece->state = WEFT_PIECE_LANDED;
+    sending->delivered += piece->bytes;
+    piece->state = WEFT_PIECE_DELIVERED;
 }
 
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send)
@@ -79,7 +79,7 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
     sending->depth = weft_plan_depth(&send->plan, &sources->links->config);
     for (uint32_t i = 0; i < sending->depth; i++) {
         sending->pieces[i].sending = sending;
-        sending->pieces[i].parcel.landed = landed;
+        sending->pieces[i].completion.delivered = delivered;
     }
     while (*last != NULL)
         last = &(*last)->next;
@@ -138,14 +138,14 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     }
     if (piece->state != WEFT_PIECE_READY)
         return WEFT_OK;
-    piece->state = WEFT_PIECE_PUT; /* it may land within the call */
+    piece->state = WEFT_PIECE_PUT; /* it may be delivered within the call */
     const struct weft_net_put put = {.process = send->process,
                                      .key = send->key,
                                      .offset = send->offset + piece->at,
                                      .source = piece->memory,
                                      .bytes = piece->bytes,
-                                     .cookie = &piece->parcel};
-    const weft_status status = sources->links->ops->put(sources->links->net, &put);
+                                     .cookie = &piece->completion};
+    const weft_status status = weft_net_put(sources->links->net, &put);
     if (status == WEFT_OK) {
         sources->sent += piece->bytes;
         sending->put += piece->bytes;
@@ -159,7 +159,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
 /* Outside of the network's own calls. */
 static void settle(struct weft_piece *piece)
 {
-    if (piece->state != WEFT_PIECE_LANDED)
+    if (piece->state != WEFT_PIECE_DELIVERED)
         return;
     if (piece->sending->send.device >= 0)
         give(piece);
@@ -180,8 +180,8 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
             status = advance(sources, piece, did);
         flushes |= piece->state == WEFT_PIECE_PUT;
     }
-    if (status == WEFT_OK && flushes && sources->links->caps.lands_when_asked)
-        status = sources->links->ops->flush(sources->links->net, sending->send.process);
+    if (status == WEFT_OK && flushes && sources->links->caps.tells_when_asked)
+        status = weft_net_flush(sources->links->net, sending->send.process);
     return status;
 }
 
@@ -191,7 +191,7 @@ static weft_status tell(struct weft_sources *sources, struct weft_sending *sendi
     const struct weft_send *send = &sending->send;
     const bool to_target = send->owner == send->process;
 
-    if (sending->told || (to_target ? sending->put : sending->landed) < send->bytes)
+    if (sending->told || (to_target ? sending->put : sending->delivered) < send->bytes)
         return WEFT_OK;
     sending->told = true;
     return weft_links_notify(sources->links, send->owner,
@@ -208,7 +208,7 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
         status = pump(sources, sending, did);
         if (status == WEFT_OK)
             status = tell(sources, sending);
-        if (status != WEFT_OK || sending->landed < sending->send.bytes) {
+        if (status != WEFT_OK || sending->delivered < sending->send.bytes) {
             at = &sending->next;
             continue;
         }

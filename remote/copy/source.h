@@ -1,6 +1,6 @@
 /*
  * remote/copy/source.h - the sending side of a copy between processes: memory cut into pieces, each
- * put straight into the target's region; the copy's owner hears when all have landed.
+ * put straight into the target's region; the copy's owner hears when all are delivered.
  *
  * A program sends its host memory as it lies. A session fetches pieces of device memory into the
  * network's staging memory (net/staging.h) first, several at once, so that fetching, the network
@@ -26,7 +26,7 @@ struct weft_send {
 };
 
 struct weft_piece {
-    struct weft_parcel parcel;
+    struct weft_link_completion completion;
     struct weft_sending *sending;
     uint64_t at; /* in the copy */
     size_t bytes;
@@ -38,7 +38,7 @@ struct weft_piece {
         WEFT_PIECE_FETCHED,
         WEFT_PIECE_READY,
         WEFT_PIECE_PUT,
-        WEFT_PIECE_LANDED
+        WEFT_PIECE_DELIVERED
     } state;
 };
 
@@ -46,11 +46,11 @@ struct weft_sending {
     struct weft_sources *sources;
     struct weft_sending *next;
     struct weft_send send;
-    uint64_t begun, put, landed;   /* bytes */
-    size_t piece;                  /* bytes of one */
-    uint32_t depth;                /* how many at once */
-    bool told;                     /* its owner hears no more */
-    void (*over)(uint32_t number); /* to be called at its end; NULL: nobody waits */
+    uint64_t begun, put, delivered; /* bytes */
+    size_t piece;                   /* bytes of one */
+    uint32_t depth;                 /* how many at once */
+    bool told;                      /* its owner hears no more */
+    void (*over)(uint32_t number);  /* to be called at its end; NULL: nobody waits */
     struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
@@ -71,7 +71,7 @@ struct weft_sources {
 };
 
 /*
- * Begins. Its owner is told when all has landed; where that is the target, when all was put: what
+ * Begins. Its owner is told when all is delivered; where that is the target, when all was put: what
  * is put later arrives later. Errors: MEMORY.
  */
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);

@@ -15,8 +15,8 @@ static inline bool link_has_ring(const struct weft_record_links *links, int peer
 
 /* What the network's events and notices do. */
 void link_sent(void *context, void *cookie);
-void link_landed(void *context, void *cookie);
-weft_status link_records(void *context, const struct weft_arrival *arrival);
-weft_status link_copy(void *context, const struct weft_arrival *arrival);
+void link_delivered(void *context, void *cookie);
+weft_status link_records(void *context, const struct weft_net_delivery *delivery);
+weft_status link_copy(void *context, const struct weft_net_delivery *delivery);
 
 #endif

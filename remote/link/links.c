@@ -39,50 +39,51 @@ weft_status weft_links_fail(struct weft_record_links *links, weft_status status,
 
 void link_sent(void *context, void *cookie)
 {
-    struct weft_parcel *parcel = cookie;
+    struct weft_link_completion *completion = cookie;
 
     (void)context;
-    if (parcel != NULL && parcel->sent != NULL)
-        parcel->sent(parcel);
+    if (completion != NULL && completion->sent != NULL)
+        completion->sent(completion);
 }
 
-void link_landed(void *context, void *cookie)
+void link_delivered(void *context, void *cookie)
 {
-    struct weft_parcel *parcel = cookie;
+    struct weft_link_completion *completion = cookie;
 
     (void)context;
-    if (parcel != NULL && parcel->landed != NULL)
-        parcel->landed(parcel);
+    if (completion != NULL && completion->delivered != NULL)
+        completion->delivered(completion);
 }
 
 /* Whose notice it is: the tag. A network that knows the sender has to agree. */
-static int sender_of(const struct weft_record_links *links, const struct weft_arrival *arrival)
+static int sender_of(const struct weft_record_links *links,
+                     const struct weft_net_delivery *delivery)
 {
-    const int process = (int)weft_notice_tag(arrival->notice);
+    const int process = (int)weft_notice_tag(delivery->notice);
 
-    if (process >= links->processes || (arrival->process >= 0 && arrival->process != process))
+    if (process >= links->processes || (delivery->process >= 0 && delivery->process != process))
         return -1;
     return process;
 }
 
-weft_status link_records(void *context, const struct weft_arrival *arrival)
+weft_status link_records(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_record_links *links = context;
-    const int process = sender_of(links, arrival);
-    const uint64_t bytes = (uint64_t)weft_notice_slot(arrival->notice) * WEFT_RECORD_UNIT;
+    const int process = sender_of(links, delivery);
+    const uint64_t bytes = (uint64_t)weft_notice_slot(delivery->notice) * WEFT_RECORD_UNIT;
 
-    if (process < 0 || !link_has_ring(links, process) || arrival->bytes != 0)
+    if (process < 0 || !link_has_ring(links, process) || delivery->bytes != 0)
         return WEFT_ERR_PROTOCOL;
     return weft_ring_in_came(&links->link[process].in, bytes) ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
-weft_status link_copy(void *context, const struct weft_arrival *arrival)
+weft_status link_copy(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_record_links *links = context;
-    const int process = sender_of(links, arrival);
-    const uint32_t slot = weft_notice_slot(arrival->notice), step = slot >> NUMBER_BITS;
+    const int process = sender_of(links, delivery);
+    const uint32_t slot = weft_notice_slot(delivery->notice), step = slot >> NUMBER_BITS;
 
-    if (process < 0 || step >= WEFT_COPY_STEPS || arrival->bytes != 0)
+    if (process < 0 || step >= WEFT_COPY_STEPS || delivery->bytes != 0)
         return WEFT_ERR_PROTOCOL;
     return links->copy(links->context, process, (enum weft_copy_step)step,
                        slot & ((1u << NUMBER_BITS) - 1));
@@ -92,7 +93,7 @@ weft_status link_copy(void *context, const struct weft_arrival *arrival)
 
 static weft_status put(struct weft_record_links *links, int process, uint64_t offset,
                        const void *source, size_t bytes, uint32_t notice,
-                       struct weft_parcel *parcel)
+                       struct weft_link_completion *completion)
 {
     const struct weft_net_put what = {.process = process,
                                       .key = links->link[process].key,
@@ -100,8 +101,8 @@ static weft_status put(struct weft_record_links *links, int process, uint64_t of
                                       .source = source,
                                       .bytes = bytes,
                                       .notice = notice,
-                                      .cookie = parcel};
-    return links->ops->put(links->net, &what);
+                                      .cookie = completion};
+    return weft_net_put(links->net, &what);
 }
 
 /* Notices that found no room, in order. */
@@ -215,9 +216,9 @@ weft_status weft_links_progress(struct weft_record_links *links, bool *did)
 {
     if (links->status != WEFT_OK)
         return links->status;
-    weft_status status = links->ops->progress(links->net, WEFT_NET_RECEIVE, did);
+    weft_status status = weft_net_progress(links->net, WEFT_NET_RECEIVE, did);
     if (status == WEFT_OK)
-        status = links->ops->progress(links->net, WEFT_NET_SEND, did);
+        status = weft_net_progress(links->net, WEFT_NET_SEND, did);
     for (int p = 0; p < links->processes && status == WEFT_OK; p++) {
         if (p == links->process)
             continue;

@@ -9,8 +9,9 @@
 #ifndef WEFT_REMOTE_LINK_LINKS_H
 #define WEFT_REMOTE_LINK_LINKS_H
 
+#include "base/task.h"
 #include "boot/control.h"
-#include "net/arrive.h"
+#include "net/net.h"
 #include "remote/link/ring.h"
 
 enum {
@@ -30,9 +31,10 @@ enum weft_copy_step {
 };
 
 /* A put that someone wants to hear of: begins what its cookie points to. */
-struct weft_parcel {
-    void (*sent)(struct weft_parcel *parcel);   /* its source may be used again; NULL: no matter */
-    void (*landed)(struct weft_parcel *parcel); /* it is there; NULL: no matter */
+struct weft_link_completion {
+    void (*sent)(struct weft_link_completion
+                     *completion); /* its source may be used again; NULL: no matter */
+    void (*delivered)(struct weft_link_completion *completion); /* it is there; NULL: no matter */
 };
 
 struct weft_record_link {
@@ -41,22 +43,22 @@ struct weft_record_link {
     uint64_t key;   /* of the peer's inbox */
     uint64_t inbox; /* where in it this process's part begins */
     uint64_t told;  /* source of the put that tells how far `in` was used */
-    struct weft_parcel telling;
+    struct weft_link_completion telling;
     bool tells;        /* that put is under way */
     uint32_t *notices; /* that found no room; a growing list */
     uint32_t first, count, capacity;
     uint32_t unsent; /* stretches of the mirror that the network still reads */
-    struct weft_parcel stretch;
+    struct weft_link_completion stretch;
 };
 
 struct weft_record_links {
     struct weft_config config;
     struct weft_control *control;
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *transport;
     struct weft_net *net;
     struct weft_net_caps caps;
     struct weft_notice_kinds kinds;
-    struct weft_arrive_device device;
+    struct weft_net_device device;
     int process, processes;
     bool one_address_space;
     bool shares_memory; /* all are one user's processes of one host, and not to be joined otherwise
@@ -74,11 +76,12 @@ struct weft_record_links {
 
 /*
  * Joins the job that config describes, which names process, processes, root and secret. device:
- * how pieces of copies land, its `own` is filled in; NULL: in host memory. Then `copy` is called
- * for each notice. Blocking, collective. Errors: those of weft_control_open and of the networks.
+ * how pieces of copies are delivered, its `own` is filled in; NULL: in host memory. Then `copy` is
+ * called for each notice. Blocking, collective. Errors: those of weft_control_open and of the
+ * networks.
  */
 weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
-                            const struct weft_arrive_device *device, size_t stage_bytes);
+                            const struct weft_net_device *device, size_t stage_bytes);
 /* orderly: the others are not told that this process was lost. */
 void weft_links_close(struct weft_record_links *links, bool orderly);
 

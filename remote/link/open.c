@@ -1,6 +1,7 @@
 /* remote/link/open.c - a remote job's processes meet and connect. One thread at a time. */
 #include "abi/notice.h"
 #include "base/say.h"
+#include "net/transport.h"
 #include "remote/link/inside.h"
 
 #include <stddef.h>
@@ -107,8 +108,8 @@ static weft_status choose_net(struct weft_record_links *links, bool *one_host)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s here, but the program and its servers use %s",
                         weft_config_word(WEFT_CONFIG_AT_NET, mine.net).text, name.text);
     links->shares_memory = *one_host && chosen == WEFT_NET_SHM;
-    links->ops = weft_net_find(name.text);
-    if (links->ops == NULL)
+    links->transport = weft_transport_find(name.text);
+    if (links->transport == NULL)
         return weft_err(WEFT_ERR_CONFIG, "this weft was built without the network %s", name.text);
     weft_say(WEFT_SAY_INFO, "program and servers are joined by %s", name.text);
     return WEFT_OK;
@@ -133,18 +134,18 @@ static weft_status open_net(struct weft_record_links *links, bool one_host, size
                                        .stage_bytes = stage_bytes,
                                        .events = {.context = links,
                                                   .sent = link_sent,
-                                                  .landed = link_landed,
+                                                  .delivered = link_delivered,
                                                   .all_there = all_there,
                                                   .all_stopped = all_there},
                                        .kinds = &links->kinds,
                                        .device =
-                                           links->device.land != NULL ? &links->device : NULL};
+                                           links->device.deliver != NULL ? &links->device : NULL};
 
     weft_notice_add(&links->kinds, WEFT_NOTICE_RECORDS, link_records, links);
     weft_notice_add(&links->kinds, WEFT_NOTICE_COPY, link_copy, links);
-    weft_status status = links->ops->open(&links->net, &open);
+    weft_status status = weft_net_open(&links->net, links->transport, &open);
     if (status == WEFT_OK)
-        links->ops->caps(links->net, &links->caps);
+        weft_net_caps(links->net, &links->caps);
     return status;
 }
 
@@ -154,13 +155,13 @@ static weft_status connect_all(struct weft_record_links *links)
     weft_status status = all != NULL ? WEFT_OK : weft_err(WEFT_ERR_MEMORY, "no memory for cards");
 
     if (status == WEFT_OK)
-        status = links->ops->reg(links->net, links->inbox, links->inbox_bytes, true, &mine.key);
+        status = weft_net_reg(links->net, links->inbox, links->inbox_bytes, true, &mine.key);
     if (status == WEFT_OK)
-        status = links->ops->address(links->net, mine.address);
+        status = weft_net_address(links->net, mine.address);
     if (status == WEFT_OK)
         status = exchange(links, FRAME_CARD, &mine, all, sizeof(mine));
     for (int p = 0; p < links->processes && status == WEFT_OK; p++) {
-        status = links->ops->connect(links->net, p, all[p].address);
+        status = weft_net_connect(links->net, p, all[p].address);
         links->link[p].key = all[p].key;
         links->link[p].inbox = part_of(p, links->process);
     }
@@ -170,19 +171,19 @@ static weft_status connect_all(struct weft_record_links *links)
     return status;
 }
 
-static struct weft_record_link *link_of(struct weft_parcel *parcel, size_t offset)
+static struct weft_record_link *link_of(struct weft_link_completion *completion, size_t offset)
 {
-    return (struct weft_record_link *)(void *)((char *)parcel - offset);
+    return (struct weft_record_link *)(void *)((char *)completion - offset);
 }
 
-static void on_told(struct weft_parcel *parcel)
+static void on_told(struct weft_link_completion *completion)
 {
-    link_of(parcel, offsetof(struct weft_record_link, telling))->tells = false;
+    link_of(completion, offsetof(struct weft_record_link, telling))->tells = false;
 }
 
-static void on_stretch(struct weft_parcel *parcel)
+static void on_stretch(struct weft_link_completion *completion)
 {
-    link_of(parcel, offsetof(struct weft_record_link, stretch))->unsent--;
+    link_of(completion, offsetof(struct weft_record_link, stretch))->unsent--;
 }
 
 static weft_status make_rings(struct weft_record_links *links)
@@ -211,7 +212,7 @@ static weft_status make_rings(struct weft_record_links *links)
 static void free_all(struct weft_record_links *links)
 {
     if (links->net != NULL)
-        links->ops->close(links->net);
+        weft_net_close(links->net);
     for (int p = 0; p < links->processes; p++) {
         free(links->link[p].out.mirror);
         free(links->link[p].notices);
@@ -221,7 +222,7 @@ static void free_all(struct weft_record_links *links)
 }
 
 weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
-                            const struct weft_arrive_device *device, size_t stage_bytes)
+                            const struct weft_net_device *device, size_t stage_bytes)
 {
     void *const context = links->context;
     bool one_host = false;

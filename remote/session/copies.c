@@ -164,7 +164,7 @@ weft_status session_copy_notice(void *context, int process, enum weft_copy_step 
         if (step == WEFT_COPY_PUT &&
             weft_mutation != COPY_done) { /* it is there when what arrives until the next mark is */
             gate->mark = session->mark + 1;
-            session->landing[session->last_landing++ % WEFT_COPIES] = (uint16_t)number;
+            session->delivering[session->last_delivering++ % WEFT_COPIES] = (uint16_t)number;
             return WEFT_OK;
         }
         gate->done = true;
@@ -198,9 +198,9 @@ static bool fetched(void *context, int device, void *ticket, bool *there)
     return *there || result == CUDA_ERROR_NOT_READY;
 }
 
-/* ---- landing: pieces that arrive for device memory ------------------------------------------- */
+/* ---- delivery: pieces that arrive for device memory ------------------------------------------ */
 
-static bool land(void *context, void *target, const void *source, size_t bytes)
+static bool deliver(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_session *session = context;
     const int device = session_device_of(session, (uint64_t)(uintptr_t)target, bytes);
@@ -230,16 +230,16 @@ static bool mark(void *context, uint64_t *number)
 }
 
 /* The copies that are there with a mark. */
-static bool open_landed(struct weft_session *session, uint64_t mark)
+static bool open_delivered(struct weft_session *session, uint64_t mark)
 {
     weft_status status = WEFT_OK;
 
-    while (session->first_landing != session->last_landing && status == WEFT_OK) {
-        const uint16_t number = session->landing[session->first_landing % WEFT_COPIES];
+    while (session->first_delivering != session->last_delivering && status == WEFT_OK) {
+        const uint16_t number = session->delivering[session->first_delivering % WEFT_COPIES];
         struct session_gate *gate = &session->gates[number];
         if (gate->mark > mark + 1)
             break;
-        session->first_landing++;
+        session->first_delivering++;
         gate->mark = 0;
         gate->done = true;
         status = open_gate(session, number);
@@ -263,7 +263,7 @@ static bool settled(void *context, uint64_t number, bool *there)
         if (*there)
             events[d] = NULL;
     }
-    return !*there || open_landed(session, number);
+    return !*there || open_delivered(session, number);
 }
 
 /* Waits: when the network is closed. */
@@ -278,7 +278,8 @@ static bool settle(void *context)
     return true;
 }
 
-/* The network's memory, from which pieces land: the driver fetches it without a processor. */
+/* The network's memory, from which pieces are delivered: the driver fetches it without a processor.
+ */
 static const char *pin(struct weft_device *device, void *memory, size_t bytes)
 {
     const CUresult result = session_pin((struct weft_session *)(void *)device, memory, bytes);
@@ -294,18 +295,18 @@ static void unpin(struct weft_device *device, void *memory)
         session->table->host_unregister(memory);
 }
 
-void session_landing(struct weft_session *session, struct weft_arrive_device *device)
+void session_device(struct weft_session *session, struct weft_net_device *device)
 {
     static const struct weft_device_ops ops = {.pin = pin,
                                                .unpin = unpin}; /* all that networks call */
 
-    *device = (struct weft_arrive_device){.context = session,
-                                          .land = land,
-                                          .settle = settle,
-                                          .mark = mark,
-                                          .settled = settled,
-                                          .ops = &ops,
-                                          .device = (struct weft_device *)(void *)session};
+    *device = (struct weft_net_device){.context = session,
+                                       .deliver = deliver,
+                                       .settle = settle,
+                                       .mark = mark,
+                                       .settled = settled,
+                                       .ops = &ops,
+                                       .device = (struct weft_device *)(void *)session};
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ enum {
     SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
     SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
     SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
-    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES
+    SESSION_MARKS = 128           /* the network has fewer under way */
 };
 
 /* How a record was taken, beside CUDA's errors. */
@@ -38,7 +38,7 @@ struct session_device {
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
     CUstream in, out;                /* of copies between processes */
-    bool unmarked;                   /* something landed since the last mark */
+    bool unmarked;                   /* something delivered since the last mark */
     CUevent events[SESSION_PENDING]; /* free ones */
     uint32_t event_count;
 };
@@ -117,9 +117,9 @@ struct weft_session {
     bool prints;        /* a kernel may have */
     uint64_t output[2]; /* bytes of limits->output that the program has been sent */
     /* copies between processes */
-    struct session_gate *gates;    /* by number */
-    uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
-    uint32_t first_landing, last_landing;
+    struct session_gate *gates;       /* by number */
+    uint16_t delivering[WEFT_COPIES]; /* gates with marks, a ring */
+    uint32_t first_delivering, last_delivering;
     struct weft_sources sources;
     struct {
         CUevent event[WEFT_LINK_DEVICES];
@@ -253,6 +253,6 @@ weft_status session_copies_poll(struct weft_session *session, bool *did);
 weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
                                 uint32_t number);
 /* What the network asks when pieces of copies arrive. */
-void session_landing(struct weft_session *session, struct weft_arrive_device *device);
+void session_device(struct weft_session *session, struct weft_net_device *device);
 
 #endif

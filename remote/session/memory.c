@@ -22,8 +22,8 @@ SESSION_DO(arena)
     if (result == CUDA_SUCCESS)
         result = weft_arena_open(&device->arena, session->table, device->ordinal, base, span,
                                  limit != 0 && limit < total ? limit : total);
-    if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
-                                                          false, &device->arena_key) != WEFT_OK)
+    if (result == CUDA_SUCCESS &&
+        weft_net_reg(session->links.net, (void *)base, span, false, &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     call->key = device->arena_key;
     return result;

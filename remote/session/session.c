@@ -167,7 +167,7 @@ static weft_status look_at_program(struct weft_session *session)
 
 static void rest(struct weft_session *session, uint64_t idle_since)
 {
-    struct weft_bell *bell = session->links.ops->bell(session->links.net, WEFT_NET_RECEIVE);
+    struct weft_bell *bell = weft_net_bell(session->links.net, WEFT_NET_RECEIVE);
     const bool busy = session->wait_count != 0 || session->sources.first != NULL;
 
     if (weft_now_ns() - idle_since < spin_ns || bell == NULL) {
@@ -367,12 +367,12 @@ weft_status weft_session_serve(const struct weft_config *config,
                                const struct weft_session_limits *limits)
 {
     struct weft_session *session = session_make(config, table, limits);
-    struct weft_arrive_device landing = {0};
+    struct weft_net_device device = {0};
 
     if (session == NULL)
         return WEFT_ERR_DEVICE;
-    session_landing(session, &landing);
-    weft_status status = weft_links_open(&session->links, config, &landing, config->stage_memory);
+    session_device(session, &device);
+    weft_status status = weft_links_open(&session->links, config, &device, config->stage_memory);
     if (status == WEFT_OK) {
         status = session_copies_open(session);
         if (status == WEFT_OK)

@@ -18,9 +18,9 @@ enum weft_errand_kind {
     WEFT_ERRAND_COPY,      /* to `address`: data[1] bytes from data[0], in memory of any kind that
                               ranks reach; nothing comes back */
     /* Lots (abi/lot.h). No answer comes back: data[4], the lot's number, says that all is there. */
-    WEFT_ERRAND_LAND, /* the lot at `address`: data[0] pieces, data[1] words */
-    WEFT_ERRAND_FEW   /* a lot that fits here: `bytes` (0, 4, 8 or 16) of data[0] to `address`; then
-                         `count` to data[2], if that is not 0 */
+    WEFT_ERRAND_DELIVER, /* the lot at `address`: data[0] pieces, data[1] words */
+    WEFT_ERRAND_FEW /* a lot that fits here: `bytes` (0, 4, 8 or 16) of data[0] to `address`; then
+                       `count` to data[2], if that is not 0 */
 };
 
 enum { WEFT_ERRAND_BYTES = 40 };

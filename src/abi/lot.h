@@ -7,7 +7,7 @@
  * behind all before it, as a stream would store them: who acquires a word sees every piece. A word
  * may lie within a piece of its lot that came before it, not of one that came after.
  *
- * Lots have numbers, from 1 on, and land in order.
+ * Lots have numbers, from 1 on, and are delivered in order.
  */
 #ifndef WEFT_ABI_LOT_H
 #define WEFT_ABI_LOT_H

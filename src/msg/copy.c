@@ -108,7 +108,7 @@ static bool fetch_by_block(struct weft_messages *m, void *stage, const void *dev
     return true;
 }
 
-static bool land_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
+static bool deliver_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
     struct weft_errand errand = copying(device, stage, bytes);
@@ -129,23 +129,23 @@ bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, si
            by_engine(m, stage, device, bytes);
 }
 
-bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes)
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
-    return (suits_block(m, device, bytes) && land_by_block(m, device, host, bytes)) ||
+    return (suits_block(m, device, bytes) && deliver_by_block(m, device, host, bytes)) ||
            by_engine(m, device, host, bytes);
 }
 
-bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
+bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
 {
     const struct weft_job *job = m->job;
 
-    return weft_msg_landed(m) && checked(m,
-                                         job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
-                                                               device, stage, bytes) == WEFT_OK,
-                                         "copy engine", bytes);
+    return weft_msg_delivered(m) && checked(m,
+                                            job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
+                                                                  device, stage, bytes) == WEFT_OK,
+                                            "copy engine", bytes);
 }
 
-bool weft_msg_landed(struct weft_messages *m)
+bool weft_msg_delivered(struct weft_messages *m)
 {
     const struct weft_job *job = m->job;
 
@@ -206,7 +206,8 @@ weft_status weft_msg_open_copiers(struct weft_messages *m)
 
 void weft_msg_close_copiers(struct weft_messages *m)
 {
-    if (m->stage != NULL) /* what was landing when the job failed, or was closed before its end */
+    if (m->stage !=
+        NULL) /* what was being delivered when the job failed, or was closed before its end */
         m->job->device_ops->wait(m->job->device, WEFT_STREAM_MESSAGES);
     weft_job_host_free(m->job, m->stage);
 }

@@ -44,11 +44,11 @@ weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_
  * stage: a part of it.
  */
 bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes);
-bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes);
-/* Begins to land bytes of a part of the stage; another part may be filled meanwhile. */
-bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
-/* Waits until all that was begun has landed. */
-bool weft_msg_landed(struct weft_messages *m);
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes);
+/* Begins to deliver bytes of a part of the stage; another part may be filled meanwhile. */
+bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
+/* Waits until all that was begun is delivered. */
+bool weft_msg_delivered(struct weft_messages *m);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes);

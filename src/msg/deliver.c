@@ -19,7 +19,7 @@ static void copy(struct weft_messages *m, const struct weft_transfer *transfer,
     if (bytes == 0)
         return;
     if (transfer->device)
-        weft_msg_land(m, transfer->buffer, met->payload, bytes);
+        weft_msg_deliver(m, transfer->buffer, met->payload, bytes);
     else if (met->in_ring)
         weft_read_shared(transfer->buffer, met->payload, bytes);
     else

@@ -215,9 +215,9 @@ bool weft_msg_round(struct weft_messages *m)
 /*
  * Frames that come by memory ring the bell on which the program sleeps. The receive task, which
  * looks while no thread of the program waits, sleeps on a bell that others do not reach. It stands
- * in box->watch as a sleeper then (armed), and who sends knocks: a notice, once for each time.
+ * in box->watch as a sleeper then (armed), and who sends wake-ups: a notice, once for each time.
  *
- * A program that waits often would be knocked at between its waits. So when the task sees that
+ * A program that waits often would be woken at between its waits. So when the task sees that
  * there were waits since it last looked, it does not arm but looks every now and then (active),
  * until it has seen none for a while.
  */
@@ -279,9 +279,9 @@ static bool rest(struct weft_messages *m)
     const uint64_t next = !m->active ? 0 : m->quiet == 0 || look == 0 ? LOOK_NS : look * 2;
     __atomic_store_n(&m->job->proxy.look_ns, next < LOOK_MOST_NS ? next : LOOK_MOST_NS,
                      __ATOMIC_RELAXED);
-    if (m->active || m->knocked) /* a knock stands for one time */
+    if (m->active || m->woken) /* a wake-up stands for one time */
         disarm(m);
-    m->knocked = false;
+    m->woken = false;
     return !m->active && arm(m);
 }
 
@@ -313,15 +313,15 @@ void weft_msg_unlock(struct weft_messages *m)
 }
 
 /* The receiver's task sleeps on a bell that others do not reach: a notice wakes it. */
-static void knock(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
+static void wake(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
 {
     const uint32_t rung = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED);
 
     if (!locked)
         weft_msg_lock(m);
-    if (!peer->knocks && peer->knocked != rung) {
-        peer->knocked = rung;
-        peer->knocks = m->posted = true;
+    if (!peer->wakes && peer->woken != rung) {
+        peer->woken = rung;
+        peer->wakes = m->posted = true;
     }
     if (!locked)
         weft_msg_unlock(m);
@@ -334,7 +334,7 @@ void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer, bool aft
     else
         weft_bell_ring(peer->bell);
     if (WEFT_UNLIKELY(weft_bell_has_sleeper(&peer->box->watch)))
-        knock(m, peer, !after_unlock);
+        wake(m, peer, !after_unlock);
 }
 
 const struct weft_service weft_msg_rounds = {.round = {weft_far_round, receive_round}};

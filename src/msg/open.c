@@ -136,7 +136,7 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
         return reason;
     peer->share = theirs->box;
     peer->bell = &exposed->bell;
-    peer->knocked = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED) - 1;
+    peer->woken = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED) - 1;
     weft_mail_produce(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
                       (uint32_t)m->job->config.counter_start);
     peer->eager = eager_of(m->job->config.msg_eager, weft_mail_most(size));
@@ -185,8 +185,7 @@ static weft_status expose(struct weft_messages *m)
 
     if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
         return WEFT_OK;
-    const weft_status status =
-        proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, true, &m->key);
+    const weft_status status = weft_net_reg(proxy->net, m->box, m->share.bytes, true, &m->key);
     m->exposed = status == WEFT_OK;
     return status;
 }

@@ -13,13 +13,13 @@
 #ifndef WEFT_NET_TRANSPORT_H
 #define WEFT_NET_TRANSPORT_H
 
-#include "net/arrive.h"
+#include "base/task.h"
 #include "net/net.h"
 
 struct weft_transport;
 
 struct weft_transport_caps {
-    struct weft_net_caps net; /* without rows_bytes and lands_when_asked, which are the peer's */
+    struct weft_net_caps net; /* without rows_bytes and tells_when_asked, which are the peer's */
     size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
     uint32_t depth;           /* packets on their way to a process up to which the next goes at
                                  once; beyond, puts gather in one. At least 1 */
@@ -67,14 +67,19 @@ struct weft_transport_event {
 struct weft_transport_ops {
     const char *name;
 
-    /* As in net.h. arrive: for its functions about the device, and nothing else. */
-    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open,
-                        const struct weft_arrive *arrive);
+    /*
+     * Whether this machine has what the transport needs; NULL: any has. text becomes lines about
+     * its devices, or about what is missing; it may be empty. Logs nothing.
+     */
+    bool (*here)(char *text, size_t bytes);
+
+    /* As in net.h. `open` stays until `close`. */
+    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open);
     void (*close)(struct weft_transport *t);
     void (*caps)(const struct weft_transport *t, struct weft_transport_caps *caps);
     weft_status (*address)(struct weft_transport *t, void *address);
     weft_status (*connect)(struct weft_transport *t, int process, const void *address);
-    struct weft_bell *(*bell)(struct weft_transport *t, enum weft_net_side side);
+    struct weft_bell *(*bell)(struct weft_transport *t, enum weft_net_side side); /* or NULL */
 
     /*
      * Memory that others may write, and sources of writes. place: what they need for it; zero: it
@@ -121,29 +126,37 @@ enum { WEFT_PEER_ADDRESS = 8 };
 /* With caps.place_is_key a region's key is its place, and this bit, which no other key has. */
 #define WEFT_PEER_PLACED (1ull << 63)
 
-/* The peer layer over a transport as a table of net.h: its `open`, and these. */
-weft_status weft_peer_open(struct weft_net **net, const struct weft_net_open *open,
-                           const struct weft_transport_ops *ops);
-void weft_peer_close(struct weft_net *net);
-void weft_peer_caps(const struct weft_net *net, struct weft_net_caps *caps);
-weft_status weft_peer_address(struct weft_net *net, void *address);
-weft_status weft_peer_connect(struct weft_net *net, int process, const void *address);
-weft_status weft_peer_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
-void weft_peer_dereg(struct weft_net *net, uint64_t key);
-void weft_peer_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
-weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put);
-weft_status weft_peer_flush(struct weft_net *net, int process);
-weft_status weft_peer_progress(struct weft_net *net, enum weft_net_side side, bool *did);
-struct weft_bell *weft_peer_bell(struct weft_net *net, enum weft_net_side side);
+/* The tables; registry.c lists those that were built. */
+extern const struct weft_transport_ops weft_transport_null, weft_transport_shm, weft_transport_ofi,
+    weft_transport_verbs, weft_transport_mpi;
 
-/* The transport; its registration in which memory lies, NULL if in none: for who knows it. */
-struct weft_transport *weft_peer_transport(struct weft_net *net);
-void *weft_peer_registration(struct weft_net *net, const void *memory, size_t bytes);
+/* That with this name, NULL if there is none; the i-th, NULL beyond the last. */
+const struct weft_transport_ops *weft_transport_find(const char *name);
+const struct weft_transport_ops *weft_transport_at(int i);
+/* As `here` of the table. */
+bool weft_transport_is_here(const struct weft_transport_ops *transport, char *text, size_t bytes);
 
-#define WEFT_NET_OVER_PEER                                                                         \
-    .close = weft_peer_close, .caps = weft_peer_caps, .address = weft_peer_address,                \
-    .connect = weft_peer_connect, .reg = weft_peer_reg, .dereg = weft_peer_dereg,                  \
-    .place = weft_peer_place, .put = weft_peer_put, .flush = weft_peer_flush,                      \
-    .progress = weft_peer_progress, .bell = weft_peer_bell
+/* ---- what a transport needs of the device: device.c ------------------------------------------ */
+
+/* Whether data is there later than it is delivered, and nobody but the device writes windows. */
+static inline bool weft_net_is_later(const struct weft_net_open *open)
+{
+    return open->device != NULL && open->device->deliver != NULL;
+}
+/*
+ * Memory from which much will be delivered: the device can fetch it without the processor's help.
+ * Within open and close. False: it cannot be done, which is said, and all is only slower.
+ */
+bool weft_net_pin(const struct weft_net_open *open, const char *name, void *memory, size_t bytes);
+void weft_net_unpin(const struct weft_net_open *open, void *memory); /* NULL: nothing */
+/* device.h: dmabuf, for a transport whose own device writes windows; -1: there is none. As reg. */
+bool weft_net_has_dmabuf(const struct weft_net_open *open);
+int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset);
+
+/* ---- for who knows the transport ------------------------------------------------------------- */
+
+/* A network's transport; its registration in which memory lies, NULL if in none. */
+struct weft_transport *weft_net_transport(struct weft_net *net);
+void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes);
 
 #endif

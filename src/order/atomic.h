@@ -292,11 +292,11 @@ WEFT_HOT void weft_put_small(void *target, const void *source, size_t bytes)
         weft_model->write(target, source, bytes, true);
 }
 
-/* Lets received data land: small values undivided and released, the rest as plain stores. */
-static inline void weft_land(void *target, const void *source, size_t bytes)
+/* Delivers received data: small values undivided and released, the rest as plain stores. */
+static inline void weft_deliver(void *target, const void *source, size_t bytes)
 {
     if (weft_is_small(target, bytes))
-        weft_store_small(target, source, bytes, ORDER_land_small);
+        weft_store_small(target, source, bytes, ORDER_deliver_small);
     else
         weft_write_shared(target, source, bytes);
 }

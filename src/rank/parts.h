@@ -12,7 +12,7 @@
 #include "rank/trace/trace.h"   /* recording */
 
 #include "rank/path/bell.h"     /* what a wait rings and serves, */
-#include "rank/wait/land.h"
+#include "rank/wait/deliver.h"
 #include "rank/wait/mailbox.h"
 #include "rank/wait/wait.h"     /* and waiting */
 #ifdef __CUDACC__

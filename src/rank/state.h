@@ -76,7 +76,7 @@ struct weft_signals {
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
     uint32_t inline_bytes;
-    uint32_t lands_when_asked; /* the network's cap: flushes send WEFT_COMMAND_FLUSH */
+    uint32_t tells_when_asked; /* the network's cap: flushes send WEFT_COMMAND_FLUSH */
     uint32_t eager_bytes;      /* largest payload that goes through a channel */
     uint32_t eager_after;      /* a pair gets one when it has talked so often */
     uint32_t channels;         /* in the pool of each process; 0: none */
@@ -123,15 +123,15 @@ struct weft_answer {
 struct weft_link {
     uint32_t credit;     /* of its command ring */
     uint32_t done_local; /* puts whose source may be reused */
-    uint32_t landed;     /* puts and notices landed, in all; only the host reads it */
+    uint32_t delivered;  /* puts and notices delivered, in all; only the host reads it */
     uint32_t reply;      /* collectives answered; stored after `answer` */
     struct weft_answer answer;
     uint32_t answers;   /* asks answered, in all; only the host reads it */
     uint32_t results;   /* asks answered by `result`; only the host reads it */
     uint64_t result[2]; /* the halves of an old value, each below the number of the answer */
     /*
-     * By target process: puts and notices landed. Behind them, by process: asks answered, and asks
-     * taken, which only the host reads.
+     * By target process: puts and notices delivered. Behind them, by process: asks answered, and
+     * asks taken, which only the host reads.
      */
     uint32_t done_remote[];
 };

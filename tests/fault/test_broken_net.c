@@ -75,7 +75,7 @@ static int to_new(const bool before[MOST_FILES], bool (*what)(int fd))
     return count;
 }
 
-/* One from the other process, and ours has landed. */
+/* One from the other process, and ours is delivered. */
 static weft_status await(weft_job *job, weft_win win)
 {
     weft_status status = weft_host_wait(job, TAG, 1);

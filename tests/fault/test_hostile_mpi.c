@@ -30,9 +30,9 @@ static void done(void *context, void *cookie)
     (void)context, (void)cookie;
 }
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
-    (void)context, (void)arrival;
+    (void)context, (void)delivery;
     return WEFT_OK;
 }
 
@@ -57,13 +57,12 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
     const struct weft_net_open open = {.config = &config,
                                        .processes = 2,
                                        .one_address_space = true,
-                                       .events = {.sent = done, .landed = done},
+                                       .events = {.sent = done, .delivered = done},
                                        .kinds = &kinds};
-    if (weft_net_mpi.open(&net, &open) != WEFT_OK ||
+    if (weft_net_open(&net, &weft_transport_mpi, &open) != WEFT_OK ||
         weft_mpi_inside_open(&attacker, 1, 2) != WEFT_OK ||
-        weft_net_mpi.reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK ||
-        weft_net_mpi.address(net, address) != WEFT_OK ||
-        weft_net_mpi.connect(net, 0, address) != WEFT_OK)
+        weft_net_reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK ||
+        weft_net_address(net, address) != WEFT_OK || weft_net_connect(net, 0, address) != WEFT_OK)
         abort();
     memcpy(&token, address, sizeof(token));
     packet.token += token;
@@ -72,7 +71,7 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
     own[0] = weft_mpi_inside_address(&attacker);
     own[1] = 1; /* its rank */
     memcpy(address + WEFT_PEER_ADDRESS, own, sizeof(own));
-    if (weft_net_mpi.connect(net, 1, address) != WEFT_OK)
+    if (weft_net_connect(net, 1, address) != WEFT_OK)
         abort();
     memset(message, 0xee, sizeof(message));
     const struct weft_entry_head head = weft_entry_pack(&entry);
@@ -82,12 +81,12 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
         abort();
     for (int i = 0; i < 100 && status == WEFT_OK; i++) {
         bool did = false;
-        status = weft_net_mpi.progress(net, WEFT_NET_RECEIVE, &did);
+        status = weft_net_progress(net, WEFT_NET_RECEIVE, &did);
         if (status == WEFT_OK)
-            status = weft_net_mpi.progress(net, WEFT_NET_SEND, &did);
+            status = weft_net_progress(net, WEFT_NET_SEND, &did);
     }
     weft_mpi_inside_close(&attacker);
-    weft_net_mpi.close(net);
+    weft_net_close(net);
     return status;
 }
 

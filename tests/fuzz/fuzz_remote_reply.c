@@ -14,7 +14,7 @@ static struct client_library library = {.image = "image", .bytes = 6};
 static struct client_kernel *kernel;
 static CUdeviceptr memory; /* of the device, as far as the program knows */
 
-static struct weft_parcel *put_last; /* which the network still reads */
+static struct weft_link_completion *put_last; /* which the network still reads */
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
@@ -47,7 +47,8 @@ static void answer(void)
     fuzz_remote_records += weft_ring_in_came(in, whole);
 }
 
-static weft_status progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     (void)net;
     if (side != WEFT_NET_RECEIVE)
@@ -67,7 +68,8 @@ static weft_status progress(struct weft_net *net, enum weft_net_side side, bool 
     return status;
 }
 
-static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what)
 {
     (void)net;
     if (what->cookie != NULL)
@@ -75,26 +77,28 @@ static weft_status put(struct weft_net *net, const struct weft_net_put *what)
     return WEFT_OK;
 }
 
-static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key);
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key)
 {
     (void)net, (void)base, (void)bytes, (void)own;
     *key = 1;
     return WEFT_OK;
 }
 
-static void dereg(struct weft_net *net, uint64_t key)
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key);
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key)
 {
     (void)net, (void)key;
 }
 
-static struct weft_bell *bell(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side);
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side)
 {
     (void)net, (void)side;
     return NULL;
 }
-
-static const struct weft_net_ops ops = {
-    .name = "nowhere", .progress = progress, .put = put, .reg = reg, .dereg = dereg, .bell = bell};
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
@@ -117,7 +121,7 @@ static void end_early(void)
     MUST(weft_sources_pump(&client.sources, &did) == WEFT_OK);
     MUST(client_copy_notice(NULL, 1, WEFT_COPY_FREE, number) == WEFT_OK);
     MUST(client.copies[number].used && client.readers == 1);
-    put_last->landed(put_last);
+    put_last->delivered(put_last);
     (void)weft_sources_pump(&client.sources, &did);
     MUST(!client.copies[number].used && client.readers == 0);
 }
@@ -138,8 +142,7 @@ static void begin(void)
         client.met = client.known.count = 1;
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
-    client.links = (struct weft_record_links){.ops = &ops,
-                                              .config.stage_memory = 16 << 20,
+    client.links = (struct weft_record_links){.config.stage_memory = 16 << 20,
                                               .processes = 2,
                                               .lost = -1,
                                               .control_next = UINT64_MAX,

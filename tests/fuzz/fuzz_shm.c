@@ -16,13 +16,13 @@
 enum { RING = 4096, CELL = RING / WEFT_SHM_CELLS, REGION = 512, GUARD = 512, STAGE = 4096 };
 enum { FILL = 0xa5 };
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     unsigned *count = context;
 
-    MUST(arrival->process == 0 && arrival->notice != 0);
+    MUST(delivery->process == 0 && delivery->notice != 0);
     (*count)++;
-    return arrival->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return delivery->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 /* Appends an entry, mostly a good one, where it fits. True: its length may be a lie. */
@@ -89,7 +89,6 @@ static bool put_packet(struct weft_shm_ring *ring, struct fuzz_bytes *in, uint64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct weft_net_ops *ops = weft_net_find("shm");
     const struct weft_config config = {.shm_ring = RING};
     unsigned notices = 0;
     const struct weft_notice_kinds kinds = all_notices(arrived, &notices);
@@ -109,10 +108,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t key, token;
     const char *reason;
 
-    MUST(ops != NULL && ops->open(&net, &open) == WEFT_OK);
-    MUST(ops->address(net, address) == WEFT_OK && ops->connect(net, 0, address) == WEFT_OK);
-    MUST(ops->reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
-    ops->caps(net, &caps);
+    MUST(weft_net_open(&net, &weft_transport_shm, &open) == WEFT_OK);
+    MUST(weft_net_address(net, address) == WEFT_OK && weft_net_connect(net, 0, address) == WEFT_OK);
+    MUST(weft_net_reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
+    weft_net_caps(net, &caps);
     MUST(caps.stage != NULL);
     memset(caps.stage, FILL, STAGE);
     memset(memory + GUARD, FILL, REGION);
@@ -125,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t number = 0; in.size > 0 && status == WEFT_OK; number++) {
         bool did = false;
         damaged |= put_packet(ring, &in, token, key, number);
-        status = ops->progress(net, WEFT_NET_RECEIVE, &did);
+        status = weft_net_progress(net, WEFT_NET_RECEIVE, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
     }
     MUST(memcmp(memory, untouched, GUARD) == 0);
@@ -133,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < REGION && !damaged; i++)
         MUST(memory[GUARD + i] == FILL);
     weft_share_unmap(inbox, &share, true);
-    ops->dereg(net, key);
-    ops->close(net);
+    weft_net_dereg(net, key);
+    weft_net_close(net);
     return 0;
 }

@@ -188,7 +188,7 @@ static void part_rows(struct end *end)
     enum { ROUNDS = 40, ROWS = 5, WIDTH = 250, PITCH = 300, FROM_PITCH = 270, AREA = ROWS * PITCH };
     struct weft_net_caps caps;
 
-    end->all->ops->caps(end->net, &caps);
+    weft_net_caps(end->net, &caps);
     if (caps.rows_bytes < ROWS * WIDTH)
         return;
     unsigned char *sources = end_sources(end, (size_t)ENDS_MOST * ROUNDS * 3 * AREA);

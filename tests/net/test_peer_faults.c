@@ -19,7 +19,7 @@ static bool run(struct faulty_net net, const char *name)
         net.seed = seed;
         faulty_net = net;
         with.counter_start = starts[seed % 2];
-        with.lands = seed % 2 == 0 && net.immediate == 0;
+        with.later = seed % 2 == 0 && net.immediate == 0;
         with.places = net.immediate != 0;
         with.register_sources = seed % 2 == 0;
         good &= ends_run(&with, suite, 0);
@@ -68,7 +68,7 @@ static bool run_lost(struct faulty_net net, const char *name)
 
     faulty_net = net;
     losing.configure = soon;
-    losing.lands = false;
+    losing.later = false;
     const bool good = ends_run(&losing, lose, 0);
     printf("%s: %s\n", name, good ? "good" : "FAILED");
     return good;

@@ -18,10 +18,10 @@ int main(void)
     weft_status status = weft_open(&job, NULL, NULL);
     bool wrong = false;
 
-    if (status != WEFT_OK || strcmp(job->proxy.net_ops->name, "verbs") != 0)
+    if (status != WEFT_OK || strcmp(weft_net_name(job->proxy.net), "verbs") != 0)
         return printf("needs a job over verbs\n"), SKIPPED;
     const int me = job->numbers.process;
-    const struct weft_verbs_counts *counts = &weft_peer_transport(job->proxy.net)->counts;
+    const struct weft_verbs_counts *counts = &weft_net_transport(job->proxy.net)->counts;
     for (int i = -1; i < MESSAGES && status == WEFT_OK && !wrong; i++) {
         static unsigned long long before; /* the first message makes the connection */
         memset(bytes, i, BYTES);

@@ -32,15 +32,15 @@ static void end_phase(const char *what)
 static void put_all(uint32_t notice, size_t bytes, bool one_by_one)
 {
     static uint64_t values[PUTS][64];
-    const uint32_t landed = pair[0].landed;
+    const uint32_t delivered = pair[0].delivered;
 
     for (int i = 0; i < PUTS; i++) {
         values[i][0] = (uint64_t)i + 1;
         pair_put(0, (size_t)(i % 1000) * 512, values[i], bytes, notice);
         if (one_by_one)
-            PAIR_UNTIL(pair[0].landed == landed + (uint32_t)i + 1, 20);
+            PAIR_UNTIL(pair[0].delivered == delivered + (uint32_t)i + 1, 20);
     }
-    PAIR_UNTIL(pair[0].landed == landed + PUTS, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + PUTS, 60);
 }
 
 /* Many puts at once share requests; one after the other each has its own. */
@@ -67,12 +67,12 @@ static void count(const char *what, size_t bytes, uint32_t notice, bool one_by_o
 static void count_long(void)
 {
     enum { LONG = 50, BYTES = 20000 };
-    const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 7, 12345), landed = pair[0].landed;
+    const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 7, 12345), delivered = pair[0].delivered;
 
     begin();
     for (int i = 0; i < LONG; i++) /* within registered memory */
         pair_put(0, (size_t)i * BYTES, pair[0].memory + (size_t)i * BYTES, BYTES, notice);
-    PAIR_UNTIL(pair[0].landed == landed + LONG, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + LONG, 60);
     end_phase("20000 B with a notice, 50 of them");
     CHECK_LESS(DELTA(0, requests), LONG + 8);
     CHECK(pair[1].last_notice == notice);

@@ -13,8 +13,8 @@ static void lose_connected(void)
 
     pair_open("rxe0,rxe1", NULL);
     pair_put(0, 0, &value, sizeof(value), weft_notice(WEFT_NOTICE_COUNT, 1, 1));
-    PAIR_UNTIL(pair[0].landed == 1, 20);
-    weft_net_verbs.close(pair[1].net);
+    PAIR_UNTIL(pair[0].delivered == 1, 20);
+    weft_net_close(pair[1].net);
     pair[1].net = NULL;
     pair_put(0, 0, &value, sizeof(value), weft_notice(WEFT_NOTICE_COUNT, 1, 1));
     const uint64_t from = weft_now_ns();
@@ -25,7 +25,7 @@ static void lose_connected(void)
     CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet of") != NULL);
     CHECK(strstr(weft_err_last(), "retry") != NULL);
     CHECK((double)(weft_now_ns() - from) < 10e9 * fault_scale());
-    CHECK(pair[0].landed == 1);
+    CHECK(pair[0].delivered == 1);
     pair_close();
 }
 
@@ -37,17 +37,17 @@ static void lose_unconnected(void)
 
     pair_open("rxe0,rxe1", NULL);
     pair[0].config.connect_s = 1;
-    weft_net_verbs.close(pair[1].net);
+    weft_net_close(pair[1].net);
     pair[1].net = NULL;
     const struct weft_net_put put = {
         .process = 1, .key = pair[1].key, .source = &value, .bytes = sizeof(value)};
     const uint64_t from = weft_now_ns();
-    CHECK(weft_net_verbs.put(pair[0].net, &put) == WEFT_OK); /* it waits */
+    CHECK(weft_net_put(pair[0].net, &put) == WEFT_OK); /* it waits */
     while (status == WEFT_OK && weft_now_ns() - from < 20000000000u)
         status = pair_turn();
     CHECK(status == WEFT_ERR_PEER_LOST);
     CHECK(strstr(weft_err_last(), "process 1 has not answered for 1.0 s") != NULL);
-    CHECK(pair[0].landed == 0);
+    CHECK(pair[0].delivered == 0);
     pair_close();
 }
 
@@ -68,10 +68,10 @@ static void choose_badly(void)
         if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
             exit(1);
         snprintf(config.verbs_device, sizeof(config.verbs_device), "%s", choices[i].device);
-        const weft_status status = weft_net_verbs.open(&net, &open);
+        const weft_status status = weft_net_open(&net, &weft_transport_verbs, &open);
         if (status == WEFT_OK) {
             CHECK(strchr(choices[i].device, ',') != NULL);
-            weft_net_verbs.close(net);
+            weft_net_close(net);
             continue;
         }
         CHECK(status == WEFT_ERR_CONFIG && strstr(weft_err_last(), choices[i].says) != NULL);

@@ -120,7 +120,7 @@ static void far_move(unsigned char *target, const unsigned char *source, size_t 
     for (size_t at = 0, count; at < bytes; at += count) {
         count = bytes - at < sizeof(some) ? bytes - at : sizeof(some);
         weft_read_shared(some, source + at, count);
-        weft_land(target + at, some, count);
+        weft_deliver(target + at, some, count);
     }
 }
 
@@ -137,7 +137,7 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
         if (errand->kind == WEFT_ERRAND_FETCH)
             weft_read_shared(now, memory, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_STORE)
-            weft_land(memory, errand->data, errand->bytes);
+            weft_deliver(memory, errand->data, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_COPY)
             far_move(memory, (const void *)(uintptr_t)errand->data[0], errand->data[1]);
         for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes;

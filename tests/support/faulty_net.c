@@ -47,10 +47,8 @@ static uint32_t draw(uint32_t below)
     return (faulty_net.seed >> 8) % below;
 }
 
-static weft_status open_faulty(struct weft_transport **t, const struct weft_net_open *open,
-                               const struct weft_arrive *arrive)
+static weft_status open_faulty(struct weft_transport **t, const struct weft_net_open *open)
 {
-    (void)arrive;
     *t = calloc(1, sizeof(**t));
     if (*t == NULL)
         return WEFT_ERR_MEMORY;
@@ -153,7 +151,7 @@ static weft_status commit(struct weft_transport *t, int process, size_t bytes)
 }
 
 /* Lock held. */
-static void land(struct flying *f)
+static void deliver(struct flying *f)
 {
     if (!f->there)
         memcpy(f->to, f->write.source, f->write.bytes);
@@ -189,7 +187,7 @@ static weft_status write_faulty(struct weft_transport *t, const struct weft_tran
         f->to = (unsigned char *)(uintptr_t)write->place[0] + write->offset;
         fly(t, way, f);
         if (draw(2) == 0 && !faulty_net.ordered)
-            land(f);
+            deliver(f);
         status = WEFT_OK;
     }
     const bool late = status == WEFT_OK && draw(16) == 0;
@@ -283,7 +281,7 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
         while (count < most && (f = arriving(&t->ways[p])) != NULL) {
             f->taken = true;
             if (f->to != NULL) {
-                land(f);
+                deliver(f);
                 f->gone = true;
                 events[count++] = (struct weft_transport_event){
                     .kind = WEFT_EVENT_WRITTEN, .process = p, .value = f->write.immediate};
@@ -329,7 +327,7 @@ static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
     return &t->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops faulty_net_ops = {
     .name = "faulty",
     .open = open_faulty,
     .close = close_faulty,
@@ -345,10 +343,3 @@ static const struct weft_transport_ops transport = {
     .poll = poll,
     .release = release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops faulty_net_ops = {.name = "faulty", .open = open_net, WEFT_NET_OVER_PEER};

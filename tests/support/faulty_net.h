@@ -20,6 +20,6 @@ struct faulty_net {
 
 /* What all ends opened from now on are. */
 extern struct faulty_net faulty_net;
-extern const struct weft_net_ops faulty_net_ops;
+extern const struct weft_transport_ops faulty_net_ops;
 
 #endif

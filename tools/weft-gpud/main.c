@@ -244,12 +244,12 @@ static void serve(void)
     struct pollfd polled[2 * (1 + STRANGERS)];
 
     while (!ending) {
-        door_watch(&gpud, polled);
+        listener_watch(&gpud, polled);
         const int ready = weft_poll_open(polled, 1 + STRANGERS, TICK_MS);
         child_reap(&gpud);
         child_warm(&gpud);
         if (ready >= 0)
-            door_serve(&gpud, polled);
+            listener_serve(&gpud, polled);
     }
 }
 
@@ -275,12 +275,12 @@ int main(int argc, char **argv)
     action.sa_handler = wake;
     sigaction(SIGCHLD, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    door_open(&gpud);
+    listener_open(&gpud);
     child_warm(&gpud);
     announce();
     serve();
     close(gpud.listener);
-    door_tell(&gpud, UINT64_MAX);
+    listener_tell(&gpud, UINT64_MAX);
     say("%u sessions ended", child_end_all(&gpud));
     return EXIT_SUCCESS;
 }

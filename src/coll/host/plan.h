@@ -35,7 +35,8 @@ enum {
     WEFT_TEAM_HISTORY = 64
 };
 
-/* What the teams of one job share. Locks that come before: duty (runtime/service/proxy.h). */
+/* What the teams of one job share. Locks that come before: progress_lock (runtime/service/proxy.h).
+ */
 struct weft_teams {
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */

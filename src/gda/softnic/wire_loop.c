@@ -8,7 +8,7 @@ static bool move(const struct weft_softnic *nic, void *to, const void *from, siz
     if (nic->far != NULL)
         return nic->far->copy(nic->far->context, to, from, bytes);
     weft_used_shared(from, bytes);
-    weft_land(to, from, bytes); /* small and aligned: undivided */
+    weft_deliver(to, from, bytes); /* small and aligned: undivided */
     return true;
 }
 

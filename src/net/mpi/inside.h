@@ -28,7 +28,6 @@ struct weft_mpi_peer {
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_arrive *arrive;
     const struct weft_mpi_ops *ops;
     struct weft_mpi_handle comm;
     bool single; /* one thread makes all calls */

@@ -50,7 +50,7 @@ static weft_status open_library(struct weft_transport *t)
                  "calls, as with WEFT_MPI_THREADS=single",
                  t->ops->name);
     t->single |= library->level < WEFT_MPI_LEVEL_MULTIPLE;
-    if (weft_arrive_is_later(&t->open) && library->ops->takes_gpu_memory() != 0)
+    if (weft_net_is_later(&t->open) && library->ops->takes_gpu_memory() != 0)
         weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
                  t->ops->name);
     const int error = t->ops->duplicate(&library->comm, &t->comm, &request);
@@ -72,8 +72,7 @@ static void free_transport(struct weft_transport *t)
     free(t);
 }
 
-static weft_status open_mpi(struct weft_transport **t, const struct weft_net_open *open,
-                            const struct weft_arrive *arrive)
+static weft_status open_mpi(struct weft_transport **t, const struct weft_net_open *open)
 {
     enum { PAGE = 4096, BYTES = WEFT_MPI_BUFFERS * WEFT_MPI_PACKET };
     const size_t processes = (size_t)open->processes;
@@ -82,7 +81,6 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "mpi: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->arrive = arrive;
     n->ops = &weft_mpi_inside;
     n->rank = open->process;
     n->single = open->config->mpi_threads == WEFT_MPI_THREADS_SINGLE;
@@ -106,7 +104,7 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
         n->process_of[p] = -1;
     for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
         n->out.free[n->out.free_count++] = (uint8_t)i;
-    weft_arrive_pin(arrive, n->in.buffers, BYTES);
+    weft_net_pin(open, "mpi", n->in.buffers, BYTES);
     *t = n;
     return WEFT_OK;
 }
@@ -147,13 +145,6 @@ static weft_status mpi_connect(struct weft_transport *t, int process, const void
         for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
             weft_mpi_post(t, i);
     return t->in.status;
-}
-
-/* MPI wakes nobody up. */
-static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
-{
-    (void)t, (void)side;
-    return NULL;
 }
 
 static void release(struct weft_transport *t, int process, uint64_t packet)
@@ -210,7 +201,7 @@ static bool part(struct weft_transport *t)
 
 static void close_mpi(struct weft_transport *t)
 {
-    weft_arrive_unpin(t->arrive, t->in.buffers);
+    weft_net_unpin(&t->open, t->in.buffers);
     if (t->ops == &weft_mpi_inside) {
         weft_mpi_inside_close(&t->comm);
     } else if (t->connected == t->open.processes && !part(t)) {
@@ -220,23 +211,15 @@ static void close_mpi(struct weft_transport *t)
     free_transport(t);
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_mpi = {
     .name = "mpi",
     .open = open_mpi,
     .close = close_mpi,
     .caps = caps,
     .address = mpi_address,
     .connect = mpi_connect,
-    .bell = bell,
     .begin = weft_mpi_begin,
     .commit = weft_mpi_commit,
     .poll = weft_mpi_poll,
     .release = release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_mpi = {.name = "mpi", .open = open_net, WEFT_NET_OVER_PEER};

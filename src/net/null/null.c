@@ -1,7 +1,7 @@
 /*
  * net/null/null.c - the network that reaches nobody but this process itself.
  *
- * It is the template for a transport (docs/adding-a-network.md): every duty of the table in its
+ * It is the template for a transport (docs/adding-a-network.md): every function of the table in its
  * smallest form. A packet waits in a short queue, where the receive side finds it; when that has
  * released it, the send side says so. So two threads meet as on a real network.
  */
@@ -22,10 +22,8 @@ struct weft_transport {
     _Alignas(8) unsigned char packets[PACKETS][BYTES];
 };
 
-static weft_status null_open(struct weft_transport **t, const struct weft_net_open *open,
-                             const struct weft_arrive *arrive)
+static weft_status null_open(struct weft_transport **t, const struct weft_net_open *open)
 {
-    (void)arrive; /* what it has is not worth pinning */
     *t = calloc(1, sizeof(**t));
     if (*t == NULL)
         return weft_err(WEFT_ERR_MEMORY, "null network: no %zu bytes for its state", sizeof(**t));
@@ -124,7 +122,7 @@ static struct weft_bell *null_bell(struct weft_transport *t, enum weft_net_side 
     return &t->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_null = {
     .name = "null",
     .open = null_open,
     .close = null_close,
@@ -137,10 +135,3 @@ static const struct weft_transport_ops transport = {
     .poll = null_poll,
     .release = null_release,
 };
-
-static weft_status open_null(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_null = {.name = "null", .open = open_null, WEFT_NET_OVER_PEER};

@@ -82,7 +82,6 @@ struct weft_ofi_watch;
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_arrive *arrive;
     const struct weft_ofi_library *fi;
     struct fi_info *info;
     struct weft_ofi_abilities can;

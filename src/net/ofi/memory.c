@@ -47,7 +47,7 @@ weft_status weft_ofi_reg(struct weft_transport *t, void *base, size_t bytes, uin
     uint64_t wanted;
     int error = 0;
 
-    if (bytes == 0 || weft_arrive_is_later(&t->open) || !secret_key(t, &wanted))
+    if (bytes == 0 || weft_net_is_later(&t->open) || !secret_key(t, &wanted))
         return WEFT_OK;
     weft_lock(&t->lock);
     error = register_with(t, base, bytes, FI_WRITE | FI_REMOTE_WRITE, wanted, &made);
@@ -81,7 +81,7 @@ static weft_status open_memory(struct weft_transport *t, struct weft_ofi_pool *p
     pool->memory = aligned_alloc(4096, bytes);
     if (pool->memory == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for packets", bytes);
-    weft_arrive_pin(t->arrive, pool->memory, bytes);
+    weft_net_pin(&t->open, "ofi", pool->memory, bytes);
     if (t->can.local_mr)
         error = register_with(t, pool->memory, bytes, FI_SEND | FI_RECV, 0, &pool->mr);
     return error == 0 ? WEFT_OK : weft_ofi_failed(t, "memory of packets", error);
@@ -119,7 +119,7 @@ void weft_ofi_pools_close(struct weft_transport *t)
     while (t->pools != NULL) {
         struct weft_ofi_pool *pool = t->pools;
         t->pools = pool->next;
-        weft_arrive_unpin(t->arrive, pool->memory);
+        weft_net_unpin(&t->open, pool->memory);
         free(pool->memory);
         free(pool);
     }

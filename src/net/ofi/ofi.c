@@ -103,9 +103,9 @@ static bool leave_behind(const struct weft_transport *t)
 
     if (!t->enabled || events->all_stopped == NULL || events->all_stopped(events->context))
         return false;
-    if (events->lingers != NULL &&
+    if (events->keeps_memory != NULL &&
         (t->outstanding > 0 || t->info->domain_attr->data_progress == FI_PROGRESS_AUTO))
-        events->lingers(events->context);
+        events->keeps_memory(events->context);
     return true;
 }
 
@@ -137,17 +137,16 @@ static void say_choice(const struct weft_transport *t)
     const char *writes = "packets only, no writes";
 
     if (t->can.data_bits != 0)
-        writes = weft_arrive_is_later(&t->open) ? "packets only for the device's memory"
-                 : t->can.ordered_writes        ? "ordered writes"
-                                                : "writes, their order kept by the sender";
+        writes = weft_net_is_later(&t->open) ? "packets only for the device's memory"
+                 : t->can.ordered_writes     ? "ordered writes"
+                                             : "writes, their order kept by the sender";
     weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s",
              t->info->fabric_attr->prov_name, t->info->domain_attr->name,
              t->info->fabric_attr->name, writes,
              t->watch != NULL ? "sleeps on its queues" : "polled");
 }
 
-static weft_status open_ofi(struct weft_transport **t, const struct weft_net_open *open,
-                            const struct weft_arrive *arrive)
+static weft_status open_ofi(struct weft_transport **t, const struct weft_net_open *open)
 {
     bool descriptors = !open->polls;
 
@@ -162,7 +161,6 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", open->processes);
     }
     n->open = *open;
-    n->arrive = arrive;
     n->peers = peers;
     weft_status status = weft_ofi_choose(n);
     if (status == WEFT_OK)
@@ -249,7 +247,7 @@ static weft_status weft_ofi_connect(struct weft_transport *t, int process, const
     return WEFT_OK;
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_ofi = {
     .name = "ofi",
     .open = open_ofi,
     .close = weft_ofi_close,
@@ -265,10 +263,3 @@ static const struct weft_transport_ops transport = {
     .poll = weft_ofi_poll,
     .release = weft_ofi_release,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_ofi = {.name = "ofi", .open = open_net, WEFT_NET_OVER_PEER};

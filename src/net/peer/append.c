@@ -34,8 +34,8 @@ static size_t cut(size_t left, size_t room, bool empty)
 static uint32_t whole_rows(const struct weft_net_put *put, size_t done, size_t room)
 {
     const size_t left = done % put->bytes == 0 ? put->rows - done / put->bytes : 0;
-    const size_t fit = room > sizeof(struct weft_net_rows)
-                           ? (room - sizeof(struct weft_net_rows)) / put->bytes
+    const size_t fit = room > sizeof(struct weft_entry_rows)
+                           ? (room - sizeof(struct weft_entry_rows)) / put->bytes
                            : 0;
     const size_t rows = left < fit ? left : fit;
 
@@ -45,7 +45,7 @@ static uint32_t whole_rows(const struct weft_net_put *put, size_t done, size_t r
 static void store_rows(const struct weft_net *net, unsigned char *to, const unsigned char *from,
                        const struct weft_net_put *put, uint32_t rows)
 {
-    const struct weft_net_rows head = {put->pitch, rows};
+    const struct weft_entry_rows head = {put->pitch, rows};
 
     weft_peer_store(net, to, &head, sizeof(head));
     for (uint32_t i = 0; i < rows; i++)

@@ -9,7 +9,6 @@
 #ifndef WEFT_NET_PEER_INSIDE_H
 #define WEFT_NET_PEER_INSIDE_H
 
-#include "base/task.h"
 #include "net/peer/packet.h"
 #include "net/transport.h"
 #include "order/atomic.h"
@@ -89,11 +88,27 @@ struct weft_peer {
     uint64_t behind_since;         /* since when it has not changed; 0: nothing is missing */
 
     /* from receive to send: labels ring_credit and ring_space */
-    uint32_t delivered; /* so many of its packets */
-    uint32_t heard;     /* so many of this process's, says the peer */
+    uint32_t delivered;    /* so many of its packets */
+    uint32_t acknowledged; /* so many of this process's, says the peer */
     /* from send to receive, for checks alone */
-    uint32_t made; /* = number */
-    uint32_t told; /* the last `delivered` that it was told */
+    uint32_t made;     /* = number */
+    uint32_t last_ack; /* the last `delivered` that a head has taken to it */
+};
+
+/* Memory that others may put into. A key is its place in the list and its generation. */
+struct weft_peer_region {
+    unsigned char *base;
+    size_t bytes;
+    uint32_t generation; /* 31 bits: keys of memory that is gone are recognised */
+    bool used, own;      /* own: the host stores there itself */
+    void *mr;            /* the transport's registration of it; NULL: none */
+    uint64_t place[2];   /* what the others need to write there */
+};
+
+/* Packets and writes, so many in all, whose data is on its way to a device. */
+struct weft_peer_batch {
+    uint64_t mark;
+    uint32_t count;
 };
 
 struct weft_net {
@@ -101,16 +116,21 @@ struct weft_net {
     const struct weft_transport_ops *ops;
     struct weft_transport *transport;
     struct weft_transport_caps caps;
-    struct weft_arrive arrive;
     uint64_t token;
     bool later; /* a device fetches what arrives */
     struct weft_peer *peers;
+    struct {
+        struct weft_lock lock;
+        struct weft_peer_region *list;
+        uint32_t count;
+        uint32_t found; /* the place in it that was found by a write's place last */
+    } regions;
 
     struct weft_lock send;
     int *busy; /* processes with puts that are not delivered */
     uint32_t busy_count;
     uint32_t on_way; /* of all processes */
-    unsigned long long puts, packets;
+    uint64_t puts, packets;
     uint32_t lost;        /* processes to which the connection broke */
     uint32_t idle_rounds; /* of the send side */
 
@@ -121,6 +141,11 @@ struct weft_net {
         bool written;             /* there is nothing to release */
     } taken[WEFT_PEER_DELIVERED]; /* delivered, not concluded: a ring */
     uint32_t taken_count, concluded;
+    struct {
+        struct weft_peer_batch of[WEFT_PEER_BATCHES]; /* a FIFO */
+        uint32_t first, waiting;
+    } batches;
+    bool unmarked;  /* something was delivered since the last mark */
     uint32_t owing; /* processes to which an acknowledgement is owed */
     bool warned;    /* of a stranger */
     struct weft_entry entries[WEFT_PACKET_ENTRIES];
@@ -160,7 +185,7 @@ static inline void weft_peer_ask(struct weft_peer *peer)
 weft_status weft_peer_drive(struct weft_net *net, bool *did);
 /* A packet goes at once, with all that every head says; empty if none is being built. *went: there
  * was room. */
-weft_status weft_peer_tell(struct weft_net *net, int process, bool *went);
+weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went);
 weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
 
 /* ---- append.c: who has the send lock --------------------------------------------------------- */
@@ -198,19 +223,41 @@ bool weft_peer_brings_notice(const struct weft_net *net);
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
-/* ---- peer.c: any thread ---------------------------------------------------------------------- */
+/* ---- deliver.c: the receive task, but for weft_peer_find ---------------------------------------
+ */
 
-/* The key by which arrive.h knows the region; one of none, if there is no such region. */
-static inline uint64_t weft_peer_region(struct weft_net *net, uint64_t key)
+/* The key's region, if so many bytes from offset on lie in it; else NULL. Regions' lock held. */
+struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint64_t offset,
+                                        size_t bytes);
+/*
+ * Data, then its notice; either may be missing (bytes 0, notice 0). The data has to stay until it
+ * is concluded. Errors: PROTOCOL: key, bounds or notice are wrong, nothing was written; DEVICE.
+ */
+weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, uint64_t offset,
+                              const void *data, size_t bytes, uint32_t notice);
+/* A packet, whose entries are in net->entries. If it fails it is not taken: its sender must not
+ * believe that it was delivered. */
+weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_packet *packet,
+                                     uint64_t handle);
+/* A write, whose data is there. */
+weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice);
+
+/* Whether another batch may wait. If not, nothing is to be delivered. */
+static inline bool weft_peer_has_batch(const struct weft_net *net)
 {
-    return (key & WEFT_PEER_PLACED) != 0 ? weft_arrive_placed(&net->arrive, key & ~WEFT_PEER_PLACED)
-                                         : key;
+    return net->batches.waiting < WEFT_PEER_BATCHES;
 }
+/* Ends a batch, which is concluded at once if nothing is on its way to a device. */
+weft_status weft_peer_batch_end(struct weft_net *net);
+/* Concludes the batches whose data is there. *did is set while any wait: nothing rings then. */
+weft_status weft_peer_settle(struct weft_net *net, bool *did);
 
 /* ---- receive.c: the receive task ------------------------------------------------------------- */
 
-weft_status weft_peer_conclude(struct weft_net *net, uint64_t count);
 weft_status weft_peer_progress_receive(struct weft_net *net, bool *did);
+/* An acknowledgement is owed to the process. */
+void weft_peer_owe(struct weft_net *net, struct weft_peer *peer);
+weft_status weft_peer_malformed(const struct weft_net *net, int process, const char *wrong);
 
 /* ---- lost.c ---------------------------------------------------------------------------------- */
 
@@ -222,8 +269,8 @@ bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
 void weft_peer_lose(struct weft_net *net, int process, const char *why);
 weft_status weft_peer_lost_long(const struct weft_net *net);
 /* Send lock held: says now and then how many packets were sent, if none is acknowledged. */
-weft_status weft_peer_tell_sent(struct weft_net *net);
+weft_status weft_peer_ask_again(struct weft_net *net);
 /* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
-weft_status weft_peer_told_sent(struct weft_net *net, int process, uint32_t packets);
+weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets);
 
 #endif

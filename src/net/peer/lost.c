@@ -23,7 +23,7 @@ static uint64_t patience(const struct weft_net *net)
 
 void weft_peer_ring(const struct weft_net *net, enum weft_net_side side)
 {
-    struct weft_bell *bell = net->ops->bell(net->transport, side);
+    struct weft_bell *bell = weft_net_bell(net, side);
 
     if (bell != NULL)
         weft_bell_ring(bell);
@@ -31,7 +31,7 @@ void weft_peer_ring(const struct weft_net *net, enum weft_net_side side)
 
 bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side)
 {
-    const struct weft_bell *bell = net->ops->bell(net->transport, side);
+    const struct weft_bell *bell = weft_net_bell(net, side);
 
     return bell != NULL && weft_bell_has_sleeper(bell);
 }
@@ -58,7 +58,7 @@ weft_status weft_peer_lost_long(const struct weft_net *net)
     return WEFT_OK;
 }
 
-weft_status weft_peer_tell_sent(struct weft_net *net)
+weft_status weft_peer_ask_again(struct weft_net *net)
 {
     weft_status status = weft_peer_lost_long(net);
 
@@ -80,7 +80,7 @@ weft_status weft_peer_tell_sent(struct weft_net *net)
     return status;
 }
 
-weft_status weft_peer_told_sent(struct weft_net *net, int process, uint32_t packets)
+weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets)
 {
     struct weft_peer *peer = &net->peers[process];
     const uint32_t delivered = weft_load_relaxed_u32(&peer->delivered);

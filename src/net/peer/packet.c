@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+/* NULL: so many bytes of data are these rows, from `offset` on; else what is wrong with them. */
+static const char *rows_wrong(const struct weft_entry_rows *r, uint64_t bytes, uint64_t offset)
+{
+    if (r->rows == 0 || r->rows > bytes || bytes % r->rows != 0)
+        return "rows that are not its data";
+    if (r->pitch < bytes / r->rows || r->pitch > UINT64_MAX / r->rows)
+        return "rows that overlap, or wrap";
+    return offset > UINT64_MAX - r->rows * r->pitch ? "an offset that wraps" : NULL;
+}
+
 /* What follows the head of 24 bytes: all of it is there. NULL: good. */
 static const char *parse_behind(const unsigned char *behind, struct weft_entry *entry)
 {
@@ -22,7 +32,7 @@ static const char *parse_behind(const unsigned char *behind, struct weft_entry *
     memcpy(&entry->rows, behind, sizeof(entry->rows));
     entry->data += sizeof(entry->rows);
     entry->bytes -= (uint32_t)sizeof(entry->rows);
-    return weft_net_rows_wrong(&entry->rows, entry->bytes, entry->offset);
+    return rows_wrong(&entry->rows, entry->bytes, entry->offset);
 }
 
 /* The entry at the start of `left` bytes; *room: what it takes of them. NULL: good. */

@@ -9,8 +9,6 @@
 #ifndef WEFT_NET_PEER_PACKET_H
 #define WEFT_NET_PEER_PACKET_H
 
-#include "net/rows.h"
-
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,18 +45,25 @@ static_assert(sizeof(struct weft_packet) == WEFT_PACKET_HEAD, "the same on both 
 
 enum weft_entry_kind {
     WEFT_ENTRY_DATA,  /* the data follows; with bytes 0: none, and neither key nor offset */
-    WEFT_ENTRY_ROWS,  /* weft_net_rows and the rows follow; `bytes` counts both */
+    WEFT_ENTRY_ROWS,  /* weft_entry_rows and the rows follow; `bytes` counts both */
     WEFT_ENTRY_STAGED /* the data lies in the sender's staging memory, at `staged` */
 };
+
+/* Several rows of a put, one after the other. */
+struct weft_entry_rows {
+    uint64_t pitch; /* from a row to the next in the region */
+    uint64_t rows;
+};
+static_assert(sizeof(struct weft_entry_rows) == 16, "the same on both sides");
 
 struct weft_entry {
     uint32_t notice; /* 0: none */
     uint32_t bytes;
     enum weft_entry_kind kind;
     uint64_t key, offset;
-    uint64_t staged;           /* of WEFT_ENTRY_STAGED */
-    struct weft_net_rows rows; /* of WEFT_ENTRY_ROWS, parsed: `data` and `bytes` are theirs */
-    const unsigned char *data; /* parsed: in the packet; NULL: none there */
+    uint64_t staged;             /* of WEFT_ENTRY_STAGED */
+    struct weft_entry_rows rows; /* of WEFT_ENTRY_ROWS, parsed: `data` and `bytes` are theirs */
+    const unsigned char *data;   /* parsed: in the packet; NULL: none there */
 };
 
 /* What an entry takes in a packet: a multiple of 8. */

@@ -5,12 +5,11 @@
 #include "net/peer/inside.h"
 
 #include "base/say.h"
-#include "net/receipt.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
 
-static weft_status malformed(const struct weft_net *net, int process, const char *wrong)
+weft_status weft_peer_malformed(const struct weft_net *net, int process, const char *wrong)
 {
     return weft_err(WEFT_ERR_PROTOCOL, "%s: process %d sent a malformed packet: %s", net->ops->name,
                     process, wrong);
@@ -18,7 +17,7 @@ static weft_status malformed(const struct weft_net *net, int process, const char
 
 /* ---- acknowledgements ------------------------------------------------------------------------ */
 
-static void owe(struct weft_net *net, struct weft_peer *peer)
+void weft_peer_owe(struct weft_net *net, struct weft_peer *peer)
 {
     if (peer->owed_since == 0) {
         peer->owed_since = weft_now_ns();
@@ -27,28 +26,26 @@ static void owe(struct weft_net *net, struct weft_peer *peer)
 }
 
 /* What a head says of the packets that this process has sent. */
-static weft_status hear(struct weft_net *net, const struct weft_packet *packet)
+static weft_status take_acknowledgement(struct weft_net *net, const struct weft_packet *packet)
 {
     struct weft_peer *peer = &net->peers[packet->process];
 
     if (net->caps.acknowledges)
         return WEFT_OK;
-    switch (weft_receipt_check(weft_load_relaxed_u32(&peer->heard),
-                               weft_load_relaxed_u32(&peer->made), packet->delivered)) {
-    case WEFT_RECEIPT_NEW:
-        weft_store_release_u32(&peer->heard, packet->delivered, ORDER_ring_credit);
+    const uint32_t known = weft_load_relaxed_u32(&peer->acknowledged),
+                   news = packet->delivered - known;
+    if ((int32_t)news > 0) { /* one that was overtaken may come late */
+        if (news > weft_load_relaxed_u32(&peer->made) - known)
+            return weft_peer_malformed(net, packet->process,
+                                       "an acknowledgement of more than was sent");
+        weft_store_release_u32(&peer->acknowledged, packet->delivered, ORDER_ring_credit);
         weft_peer_ring(net, WEFT_NET_SEND);
-        break;
-    case WEFT_RECEIPT_FALSE:
-        return malformed(net, packet->process, "an acknowledgement of more than was sent");
-    case WEFT_RECEIPT_OLD:
-        break;
     }
     peer->asked |= (packet->flags & WEFT_PACKET_ASKS) != 0;
     if (peer->asked) /* also where nothing is new: what it was told may be lost */
-        owe(net, peer);
+        weft_peer_owe(net, peer);
     return packet->kind == WEFT_PACKET_ACK && peer->asked
-               ? weft_peer_told_sent(net, packet->process, packet->number)
+               ? weft_peer_check_missing(net, packet->process, packet->number)
                : WEFT_OK;
 }
 
@@ -61,16 +58,15 @@ static weft_status acknowledge(struct weft_net *net)
     for (int p = 0; p < net->open.processes && net->owing > 0 && status == WEFT_OK; p++) {
         struct weft_peer *peer = &net->peers[p];
         const uint32_t owed =
-            weft_load_relaxed_u32(&peer->delivered) - weft_load_relaxed_u32(&peer->told);
+            weft_load_relaxed_u32(&peer->delivered) - weft_load_relaxed_u32(&peer->last_ack);
         bool went = owed == 0 && !peer->asked; /* with a packet that went anyway */
 
         if (peer->owed_since == 0)
             continue;
-        if (!went && (all || peer->asked ||
-                      weft_receipt_due(owed, WEFT_PEER_ACK_EVERY, now - peer->owed_since,
-                                       WEFT_PEER_ACK_NS))) {
+        if (!went && (all || peer->asked || owed >= WEFT_PEER_ACK_EVERY ||
+                      now - peer->owed_since >= WEFT_PEER_ACK_NS)) {
             weft_peer_lock(net);
-            status = weft_peer_tell(net, p, &went);
+            status = weft_peer_send_head(net, p, &went);
             weft_peer_unlock(net);
         }
         if (!went)
@@ -80,80 +76,6 @@ static weft_status acknowledge(struct weft_net *net)
         net->owing--;
     }
     return status;
-}
-
-/* ---- delivery -------------------------------------------------------------------------------- */
-
-static weft_status deliver_entry(struct weft_net *net, int process, const struct weft_entry *e)
-{
-    const uint64_t key = e->bytes != 0 ? weft_peer_region(net, e->key) : 0;
-    const unsigned char *data = e->data;
-
-    if (e->kind == WEFT_ENTRY_ROWS)
-        return weft_arrive_rows(&net->arrive, process, key, e->offset, &e->rows, data, e->bytes,
-                                e->notice);
-    if (e->kind == WEFT_ENTRY_STAGED) {
-        data = net->ops->staged != NULL
-                   ? net->ops->staged(net->transport, process, e->staged, e->bytes)
-                   : NULL;
-        if (data == NULL)
-            return malformed(net, process, "data that is not in its staging memory");
-    }
-    return weft_arrive_deliver(&net->arrive, process, key, e->offset, data, e->bytes, e->notice);
-}
-
-static weft_status end_batch(struct weft_net *net)
-{
-    return weft_arrive_batch_end(&net->arrive, net->taken_count);
-}
-
-/* The next of a process's packets and writes was delivered. */
-static weft_status delivered(struct weft_net *net, int process, uint64_t handle, bool written)
-{
-    const uint32_t place = net->taken_count++ % WEFT_PEER_DELIVERED;
-
-    net->taken[place].process = process;
-    net->taken[place].handle = handle;
-    net->taken[place].written = written;
-    net->peers[process].expected++;
-    return net->later ? WEFT_OK : end_batch(net);
-}
-
-/* If it fails the packet is not taken: its sender must not believe that it was delivered. */
-static weft_status deliver(struct weft_net *net, const struct weft_packet *packet, uint64_t handle)
-{
-    weft_status status = WEFT_OK;
-
-    for (uint32_t i = 0; i < packet->entries && status == WEFT_OK; i++)
-        status = deliver_entry(net, packet->process, &net->entries[i]);
-    return status == WEFT_OK ? delivered(net, packet->process, handle, false) : status;
-}
-
-/* Its data is there. */
-static weft_status deliver_written(struct weft_net *net, int process, uint32_t notice)
-{
-    weft_status status = net->later ? weft_arrive_reached(&net->arrive) : WEFT_OK;
-
-    if (status == WEFT_OK && notice != 0)
-        status = weft_arrive_notice(&net->arrive, process, notice);
-    return status == WEFT_OK ? delivered(net, process, 0, true) : status;
-}
-
-weft_status weft_peer_conclude(struct weft_net *net, uint64_t count)
-{
-    for (; net->concluded != (uint32_t)count; net->concluded++) {
-        const int process = net->taken[net->concluded % WEFT_PEER_DELIVERED].process;
-        struct weft_peer *peer = &net->peers[process];
-        if (!net->taken[net->concluded % WEFT_PEER_DELIVERED].written)
-            net->ops->release(net->transport, process,
-                              net->taken[net->concluded % WEFT_PEER_DELIVERED].handle);
-        if (net->caps.acknowledges)
-            continue;
-        weft_store_release_u32(&peer->delivered, weft_load_relaxed_u32(&peer->delivered) + 1,
-                               ORDER_ring_credit);
-        owe(net, peer);
-    }
-    return WEFT_OK;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -168,11 +90,11 @@ static weft_status parse(struct weft_net *net, int process, const unsigned char 
 
     *stranger = result == WEFT_PACKET_STRANGER && process < 0;
     if (result == WEFT_PACKET_MALFORMED)
-        return malformed(net, process, wrong);
+        return weft_peer_malformed(net, process, wrong);
     if (result == WEFT_PACKET_STRANGER && process >= 0)
-        return malformed(net, process, "it is not of this job");
+        return weft_peer_malformed(net, process, "it is not of this job");
     if (!*stranger && process >= 0 && packet->process != process)
-        return malformed(net, process, "it says that another sent it");
+        return weft_peer_malformed(net, process, "it says that another sent it");
     return WEFT_OK;
 }
 
@@ -209,12 +131,12 @@ static weft_status deliver_early(struct weft_net *net, int process)
             break;
         place->used = false;
         if (early.written) {
-            status = deliver_written(net, process, (uint32_t)early.handle);
+            status = weft_peer_deliver_written(net, process, (uint32_t)early.handle);
             continue;
         }
         status = parse(net, process, early.bytes, early.length, &packet, &stranger);
         if (status == WEFT_OK)
-            status = deliver(net, &packet, early.handle);
+            status = weft_peer_deliver_packet(net, &packet, early.handle);
     }
     return status;
 }
@@ -229,7 +151,7 @@ static weft_status take_written(struct weft_net *net, int process, uint64_t imme
         return keep_early(
             net, process, number,
             (struct weft_peer_early){.used = true, .written = true, .handle = notice});
-    const weft_status status = deliver_written(net, process, notice);
+    const weft_status status = weft_peer_deliver_written(net, process, notice);
     return status == WEFT_OK ? deliver_early(net, process) : status;
 }
 
@@ -245,7 +167,7 @@ static weft_status take_packet(struct weft_net *net, const struct weft_transport
                  net->ops->name);
     net->warned |= stranger;
     if (status == WEFT_OK && !stranger)
-        status = hear(net, &packet);
+        status = take_acknowledgement(net, &packet);
     if (status != WEFT_OK)
         return status;
     if (stranger || packet.kind == WEFT_PACKET_ACK) {
@@ -258,7 +180,7 @@ static weft_status take_packet(struct weft_net *net, const struct weft_transport
                                                    .bytes = event->bytes,
                                                    .length = event->length,
                                                    .handle = event->value});
-    status = deliver(net, &packet, event->value);
+    status = weft_peer_deliver_packet(net, &packet, event->value);
     return status == WEFT_OK && net->peers[packet.process].early != NULL
                ? deliver_early(net, packet.process)
                : status;
@@ -287,7 +209,7 @@ static weft_status take_events(struct weft_net *net, bool *did)
     const uint32_t before = net->taken_count;
     weft_status status = WEFT_OK;
 
-    if (!weft_arrive_has_room(&net->arrive) ||
+    if (!weft_peer_has_batch(net) ||
         before - net->concluded > WEFT_PEER_DELIVERED - WEFT_PEER_EVENTS - WEFT_PEER_WINDOW)
         return WEFT_OK;
     const int count = net->ops->poll(net->transport, WEFT_NET_RECEIVE, events, WEFT_PEER_EVENTS);
@@ -296,7 +218,8 @@ static weft_status take_events(struct weft_net *net, bool *did)
     for (int i = 0; i < count && status == WEFT_OK; i++)
         status = take_event(net, &events[i]);
     *did |= count > 0;
-    return status == WEFT_OK && net->later && net->taken_count != before ? end_batch(net) : status;
+    return status == WEFT_OK && net->later && net->taken_count != before ? weft_peer_batch_end(net)
+                                                                         : status;
 }
 
 /* The sending of a transport of which one thread makes all calls. */
@@ -314,7 +237,7 @@ static weft_status drive(struct weft_net *net)
 
 weft_status weft_peer_progress_receive(struct weft_net *net, bool *did)
 {
-    weft_status status = weft_arrive_settle(&net->arrive, did);
+    weft_status status = weft_peer_settle(net, did);
 
     if (status == WEFT_OK)
         status = take_events(net, did);

@@ -9,7 +9,6 @@
 #include "net/peer/inside.h"
 
 #include "base/say.h"
-#include "net/receipt.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
@@ -51,7 +50,7 @@ static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool 
         *did = true;
         if (put->source == WEFT_SOURCE_STAGED)
             events->sent(events->context, put->put.cookie);
-        events->landed(events->context, put->put.cookie);
+        events->delivered(events->context, put->put.cookie);
     }
 }
 
@@ -82,7 +81,7 @@ static weft_status commit(struct weft_net *net, int process)
 
     if (!net->caps.acknowledges) {
         head.delivered = weft_load_acquire_u32(&peer->delivered, ORDER_ring_space);
-        weft_tell_u32(&peer->told, head.delivered);
+        weft_tell_u32(&peer->last_ack, head.delivered);
     }
     peer->number += peer->open.entries > 0;
     if (peer->asks)
@@ -104,7 +103,7 @@ static void packed(struct weft_net *net, struct weft_peer *peer)
 {
     peer->done = 0;
     peer->puts.packed++;
-    net->puts++;
+    weft_store_relaxed_u64(&net->puts, net->puts + 1); /* tests look at it */
 }
 
 /* As much of the next put as fits; of one that was written, the notice. *full: the packet has to
@@ -180,7 +179,7 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
     return status;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- puts ------------------------------------------------------------------------------------ */
 
 /* Room for one more. */
 static bool grow(struct weft_peer_puts *puts)
@@ -227,7 +226,7 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
     return status;
 }
 
-weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put)
+weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put)
 {
     weft_peer_lock(net);
     const weft_status status = accept(net, put);
@@ -237,13 +236,13 @@ weft_status weft_peer_put(struct weft_net *net, const struct weft_net_put *put)
     return status;
 }
 
-weft_status weft_peer_tell(struct weft_net *net, int process, bool *went)
+weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went)
 {
     *went = net->peers[process].open.at != NULL || begin(net, process);
     return *went ? commit(net, process) : WEFT_OK;
 }
 
-weft_status weft_peer_flush(struct weft_net *net, int process)
+weft_status weft_net_flush(struct weft_net *net, int process)
 {
     struct weft_peer *peer = &net->peers[process];
 
@@ -305,11 +304,11 @@ weft_status weft_peer_drive(struct weft_net *net, bool *did)
     for (uint32_t i = 0; i < net->busy_count && status == WEFT_OK; i++) {
         struct weft_peer *peer = &net->peers[net->busy[i]];
         if (!net->caps.acknowledges)
-            peer->acked = weft_load_acquire_u32(&peer->heard, ORDER_ring_space);
+            peer->acked = weft_load_acquire_u32(&peer->acknowledged, ORDER_ring_space);
         if (peer->puts.packed != peer->puts.accepted || peer->open.at != NULL)
             status = pump(net, net->busy[i], did);
         if (status == WEFT_OK && peer->asks && peer->acked != peer->number)
-            status = weft_peer_tell(net, net->busy[i], &(bool){false});
+            status = weft_peer_send_head(net, net->busy[i], &(bool){false});
     }
     return status;
 }
@@ -338,7 +337,7 @@ weft_status weft_peer_progress_send(struct weft_net *net, bool *did)
         status = weft_peer_drive(net, did);
     report(net, did);
     if (status == WEFT_OK && !net->caps.acknowledges)
-        status = weft_peer_tell_sent(net);
+        status = weft_peer_ask_again(net);
     weft_peer_unlock(net);
     return status;
 }

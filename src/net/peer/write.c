@@ -79,10 +79,7 @@ static bool can_be_written(const struct weft_net *net, const struct weft_net_put
 
 bool weft_peer_reads(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct weft_exposure around;
-
-    return can_be_written(net, put) &&
-           weft_arrive_around(&net->arrive, put->source, put->bytes, &around);
+    return can_be_written(net, put) && weft_net_registration(net, put->source, put->bytes) != NULL;
 }
 
 /* The put's immediate and where all is; the result is the transport's. */
@@ -90,15 +87,13 @@ static weft_status issue(struct weft_net *net, int process, const struct weft_ne
 {
     const struct weft_peer *peer = &net->peers[process];
     const uint64_t low = net->caps.ordered ? 0 : peer->number & SPREAD;
-    struct weft_exposure around;
-    const bool registered = weft_arrive_around(&net->arrive, put->source, put->bytes, &around);
     const struct weft_transport_write write = {
         .process = process,
         .place = {place_of(put), put->place[1]},
         .offset = put->offset,
         .source = put->source,
         .bytes = put->bytes,
-        .mr = registered ? around.mr : NULL,
+        .mr = weft_net_registration(net, put->source, put->bytes),
         .immediate = weft_peer_brings_notice(net) ? low << NOTICE_BITS | put->notice : low,
         .cookie = (uint64_t)process << 32 | peer->puts.packed};
 
@@ -124,7 +119,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
         return WEFT_OK;
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
-        status = weft_peer_tell(net, process, &(bool){false});
+        status = weft_peer_send_head(net, process, &(bool){false});
     if (status == WEFT_OK && weft_peer_is_full(net, peer))
         status = WEFT_NET_FULL;
     if (status == WEFT_OK) {

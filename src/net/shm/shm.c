@@ -34,7 +34,6 @@ struct peer {
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_arrive *arrive;
     struct weft_shm_inbox *inbox; /* this process's own */
     unsigned char *stage;         /* its own staging memory, or NULL */
     struct weft_shm_address address;
@@ -65,7 +64,7 @@ static struct weft_shm_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t ring
 static uint32_t ring_size_for(const struct weft_net_open *open)
 {
     enum { SMALL = 256 << 10, LARGE = 4 << 20, ALL = 32 << 20 };
-    uint32_t size = weft_arrive_is_later(open) ? LARGE : SMALL;
+    uint32_t size = weft_net_is_later(open) ? LARGE : SMALL;
 
     if (open->config->shm_ring != 0)
         return (uint32_t)open->config->shm_ring;
@@ -87,8 +86,7 @@ static bool is_here(const struct weft_transport *t, int process)
     return t->open.one_address_space || process == t->open.process;
 }
 
-static weft_status open_shm(struct weft_transport **t, const struct weft_net_open *open,
-                            const struct weft_arrive *arrive)
+static weft_status open_shm(struct weft_transport **t, const struct weft_net_open *open)
 {
     const size_t processes = (size_t)open->processes;
     const uint32_t ring_size = ring_size_for(open);
@@ -110,7 +108,6 @@ static weft_status open_shm(struct weft_transport **t, const struct weft_net_ope
         status = weft_share_create(open->stage_bytes, (void **)&n->stage, &n->address.stage);
     if (status != WEFT_OK)
         goto free_inbox;
-    n->arrive = arrive;
     n->inbox = memory;
     n->address.ring_size = ring_size;
     n->cell = ring_size / WEFT_SHM_CELLS;
@@ -121,8 +118,8 @@ static weft_status open_shm(struct weft_transport **t, const struct weft_net_ope
         n->peers[p].in.ring = ring;
         n->peers[p].in.tail = n->peers[p].in.seen = n->peers[p].in.released = start;
     }
-    weft_arrive_pin(arrive, memory, n->address.inbox.bytes);
-    if (n->stage != NULL && !weft_arrive_pin(arrive, n->stage, n->address.stage.bytes))
+    weft_net_pin(open, "shm", memory, n->address.inbox.bytes);
+    if (n->stage != NULL && !weft_net_pin(open, "shm", n->stage, n->address.stage.bytes))
         drop_stage(n); /* whoever puts has other memory, or ends */
     *t = n;
     return WEFT_OK;
@@ -140,14 +137,14 @@ static void close_shm(struct weft_transport *t)
     for (int p = 0; p < t->open.processes; p++) {
         struct peer *peer = &t->peers[p];
         if (!is_here(t, p))
-            weft_arrive_unpin(t->arrive, peer->stage);
+            weft_net_unpin(&t->open, peer->stage);
         if (peer->stage != NULL)
             weft_share_unmap(peer->stage, &peer->address.stage, is_here(t, p));
         if (peer->inbox != NULL)
             weft_share_unmap(peer->inbox, &peer->address.inbox, is_here(t, p));
     }
-    weft_arrive_unpin(t->arrive, t->stage);
-    weft_arrive_unpin(t->arrive, t->inbox);
+    weft_net_unpin(&t->open, t->stage);
+    weft_net_unpin(&t->open, t->inbox);
     if (t->stage != NULL)
         drop_stage(t);
     weft_share_destroy(t->inbox, &t->address.inbox);
@@ -232,7 +229,7 @@ static weft_status weft_shm_connect(struct weft_transport *t, int process, const
         return status;
     peer->stage = memory;
     if (!is_here(t, process))
-        weft_arrive_pin(t->arrive, memory, there.stage.bytes);
+        weft_net_pin(&t->open, "shm", memory, there.stage.bytes);
     return WEFT_OK;
 }
 
@@ -370,7 +367,7 @@ static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
     return &t->inbox->bells[side];
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_shm = {
     .name = "shm",
     .open = open_shm,
     .close = close_shm,
@@ -384,10 +381,3 @@ static const struct weft_transport_ops transport = {
     .release = release,
     .staged = staged,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_shm = {.name = "shm", .open = open_net, WEFT_NET_OVER_PEER};

@@ -23,7 +23,7 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
                                  uint64_t address)
 {
     uint64_t offset = 0;
-    const int fd = memory->dmabuf ? weft_arrive_dmabuf(memory->arrive, base, bytes, &offset) : -1;
+    const int fd = memory->dmabuf ? weft_net_dmabuf(memory->open, base, bytes, &offset) : -1;
 
     if (fd < 0)
         return NULL;

@@ -15,7 +15,7 @@
 #ifndef WEFT_NET_VERBS_MEMORY_H
 #define WEFT_NET_VERBS_MEMORY_H
 
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <infiniband/verbs.h>
 
@@ -26,7 +26,7 @@ struct weft_verbs_device;
 
 struct weft_verbs_memory {
     const struct weft_verbs_device *device;
-    const struct weft_arrive *arrive;
+    const struct weft_net_open *open;
     struct ibv_pd *pd;
     bool dmabuf;    /* GPU memory is given to the device by dma-buf, if there is one */
     bool elsewhere; /* windows are memory that is not the host's */

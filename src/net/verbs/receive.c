@@ -77,7 +77,7 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
     if (t->buffers_mr == NULL || t->refills == NULL || t->refill_sges == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %u bytes",
                         t->receives, t->packet);
-    weft_arrive_pin(t->arrive, t->buffers, bytes);
+    weft_net_pin(&t->open, "verbs", t->buffers, bytes);
     for (uint64_t i = 0; i < t->receives; i++)
         consumed(t, i);
     return refill(t);
@@ -86,7 +86,7 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
 void weft_verbs_receive_close(struct weft_transport *t)
 {
     WEFT_VERBS_CLOSE(ibv_destroy_srq, t->srq);
-    weft_arrive_unpin(t->arrive, t->buffers);
+    weft_net_unpin(&t->open, t->buffers);
     weft_verbs_release(t->buffers_mr, t->buffers);
     free(t->refills);
     free(t->refill_sges);

@@ -77,7 +77,6 @@ struct weft_verbs_dc_ops;
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_arrive *arrive;
     struct weft_verbs_device device;
     struct ibv_pd *pd;
     struct weft_verbs_memory memory;

@@ -121,11 +121,11 @@ static weft_status open_steps(struct weft_transport *t)
     fcntl(t->device.context->async_fd, F_SETFL,
           fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     t->memory.device = &t->device;
-    t->memory.arrive = t->arrive;
+    t->memory.open = &t->open;
     if (config->gda == WEFT_GDA_ON || config->gda == WEFT_GDA_ASSIST) /* runtime/gda/assist.c */
         t->memory.access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    t->memory.elsewhere = weft_arrive_is_later(&t->open);
-    t->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(t->arrive);
+    t->memory.elsewhere = weft_net_is_later(&t->open);
+    t->memory.dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));
     if (t->peers == NULL)
@@ -176,15 +176,13 @@ static void verbs_close(struct weft_transport *t)
     free(t);
 }
 
-static weft_status verbs_open(struct weft_transport **t, const struct weft_net_open *open,
-                              const struct weft_arrive *arrive)
+static weft_status verbs_open(struct weft_transport **t, const struct weft_net_open *open)
 {
     struct weft_transport *n = calloc(1, sizeof(*n));
 
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->arrive = arrive;
     const weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *t = n;
@@ -237,13 +235,6 @@ static weft_status verbs_connect(struct weft_transport *t, int process, const vo
     return WEFT_OK;
 }
 
-/* Nothing rings when something arrives. */
-static struct weft_bell *verbs_bell(struct weft_transport *t, enum weft_net_side side)
-{
-    (void)t, (void)side;
-    return NULL;
-}
-
 static weft_status verbs_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                              void **mr)
 {
@@ -267,14 +258,14 @@ static int verbs_poll(struct weft_transport *t, enum weft_net_side side,
                                  : weft_verbs_poll_receive(t, events, most);
 }
 
-static const struct weft_transport_ops transport = {
+const struct weft_transport_ops weft_transport_verbs = {
     .name = "verbs",
+    .here = weft_verbs_here,
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,
     .address = verbs_address,
     .connect = verbs_connect,
-    .bell = verbs_bell,
     .reg = verbs_reg,
     .dereg = verbs_dereg,
     .begin = weft_verbs_begin,
@@ -283,11 +274,3 @@ static const struct weft_transport_ops transport = {
     .poll = verbs_poll,
     .release = weft_verbs_give_back,
 };
-
-static weft_status open_net(struct weft_net **net, const struct weft_net_open *open)
-{
-    return weft_peer_open(net, open, &transport);
-}
-
-const struct weft_net_ops weft_net_verbs = {
-    .name = "verbs", .here = weft_verbs_here, .open = open_net, WEFT_NET_OVER_PEER};

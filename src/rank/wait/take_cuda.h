@@ -47,9 +47,9 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, struct weft_ring_line *lin
             if (there) {
                 if (head.release)
                     weft_polled();
-                weft_land_line(&head, 0, line);
+                weft_deliver_line(&head, 0, line);
                 if (lines == 2)
-                    weft_land_line(&head, 1, &rest);
+                    weft_deliver_line(&head, 1, &rest);
                 weft_take_noted(self, in, &head);
                 *line = after;
                 there = weft_lap_there(after.word[0], after.word[1], weft_lap_flag(next));
@@ -113,7 +113,7 @@ WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_hea
                 weft_lap_there(line[k].word[0], line[k].word[1], weft_lap_flag(tail + at));
             all &= there || at >= lines;
             if (there && at < lines)
-                weft_land_line(head, at, &line[k]);
+                weft_deliver_line(head, at, &line[k]);
         }
     }
     return all;
@@ -152,7 +152,7 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
         const bool taken = mine && weft_team_all(all, team, number);
 
         if (taken)
-            weft_land_line(&own_head, 0, &line);
+            weft_deliver_line(&own_head, 0, &line);
         __syncwarp(); /* all have read where to begin, and stored what a credit covers */
         if (taken)
             weft_take_noted(self, own, &own_head);

@@ -29,11 +29,9 @@ struct weft_links {
 
 const char *weft_assist_missing(const struct weft_job *job)
 {
-    const struct weft_net_ops *verbs = weft_net_find("verbs");
-
-    if (job->proxy.net_ops != verbs) {
+    if (strcmp(weft_net_name(job->proxy.net), weft_transport_verbs.name) != 0) {
         char text[2048];
-        return verbs->here(text, sizeof(text))
+        return weft_verbs_here(text, sizeof(text))
                    ? "ranks drive RDMA devices with WEFT_NET=verbs"
                    : "no RDMA device of this host can be driven by ranks";
     }
@@ -42,7 +40,7 @@ const char *weft_assist_missing(const struct weft_job *job)
 
 static struct weft_transport *network(const struct weft_job *job)
 {
-    return weft_peer_transport(job->proxy.net);
+    return weft_net_transport(job->proxy.net);
 }
 
 const char *weft_assist_device(const struct weft_job *job)
@@ -151,7 +149,7 @@ static uint32_t translate(struct weft_job *job, int process, struct weft_softnic
     request->rkey = weft_verbs_place_rkey(region.key);
     if (request->inside != NULL)
         return 0;
-    const struct weft_verbs_region *here = weft_peer_registration(
+    const struct weft_verbs_region *here = weft_net_registration(
         job->proxy.net, (const void *)(uintptr_t)request->address, request->bytes);
     if (here == NULL)
         return WEFT_MLX5_LOCAL_PROTECTION;

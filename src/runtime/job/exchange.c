@@ -63,7 +63,7 @@ enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
     struct weft_net_caps caps = {0};
 
     if (job->proxy.net != NULL)
-        job->proxy.net_ops->caps(job->proxy.net, &caps);
+        weft_net_caps(job->proxy.net, &caps);
     return caps.closes_together ? WEFT_EXCHANGE_STOPPED : WEFT_EXCHANGE_CLOSE;
 }
 

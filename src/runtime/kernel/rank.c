@@ -53,7 +53,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
 {
     const struct rank_memory m = layout(job);
     const uint32_t start = (uint32_t)job->config.counter_start;
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     struct weft_said *said = &job->space.state.signals->said[slot];
 
     memset(self, 0, sizeof(*self));
@@ -72,7 +72,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
     self->exchange = job->ranks.exchange;
     self->exchange_bytes = job->ranks.exchange_bytes;
-    self->sent = self->local_done = self->link->done_local = self->link->landed = start;
+    self->sent = self->local_done = self->link->done_local = self->link->delivered = start;
     self->replies = self->link->reply = self->asks = self->link->answers = start;
     self->op_stamp = (uint8_t)(job->number * 37 + (uint32_t)job->numbers.first_rank + slot);
     for (int p = 0; p < job->numbers.processes; p++) {
@@ -82,11 +82,11 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     for (int p = 0; p < 3 * job->numbers.processes; p++)
         self->link->done_remote[p] = start;
 
-    *manager = (struct weft_manager){0};
+    *proxy = (struct weft_rank_proxy){0};
     make_ring((struct weft_line *)(void *)memory, (uint32_t)job->config.command_ring, start,
-              &self->link->credit, &self->commands, &manager->commands);
+              &self->link->credit, &self->commands, &proxy->commands);
     make_ring((struct weft_line *)(void *)(memory + m.logs), WEFT_LOG_LINES, start, &said->heard,
-              &self->logs, &manager->logs);
+              &self->logs, &proxy->logs);
     said->lines = start;
     job->ranks.selves[slot] = self;
     weft_queues_place(job, self);
@@ -133,7 +133,7 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
 
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
            weft_load_acquire_u32(self->logs.credit, ORDER_command_space) == self->logs.head &&
-           weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent &&
+           weft_load_acquire_u32(&self->link->delivered, ORDER_done_remote_seen) == self->sent &&
            weft_load_acquire_u32(&self->link->answers, ORDER_answer_seen) == self->asks;
 }
 

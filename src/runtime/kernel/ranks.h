@@ -44,8 +44,8 @@ struct weft_ranks {
 /* ---- run.c, prepare.c ---- */
 
 /*
- * Waits until all has landed, and all is answered, that the ranks and the host program asked of the
- * host, or until the job has failed. Caller only.
+ * Waits until all is delivered, and all is answered, that the ranks and the host program asked of
+ * the host, or until the job has failed. Caller only.
  */
 void weft_settle_ranks(struct weft_job *job);
 

@@ -50,7 +50,7 @@ void weft_settle_ranks(struct weft_job *job)
     struct weft_port *port = &job->ranks.selves[WEFT_HOST_SLOT]->port;
     struct weft_port_call call = {0};
 
-    __atomic_store_n(&job->proxy.landing, 1,
+    __atomic_store_n(&job->proxy.flush_all, 1,
                      __ATOMIC_RELAXED); /* soon is enough: it orders nothing */
     weft_bell_ring(job->proxy.command_bell);
     weft_port_enter(port, &call);

@@ -3,7 +3,7 @@
 #include "base/say.h"
 #include "net/staging.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 #include "runtime/space/tables.h"
 
 #include <string.h>
@@ -14,11 +14,12 @@
  */
 static unsigned char *find_exposed(struct weft_job *job, const struct weft_ask *ask)
 {
-    weft_lock(&job->space.tables);
-    unsigned char *memory =
-        weft_memory_at(job, ask->key, ask->offset, ask->pitch, ask->width, ask->height);
-    weft_unlock(&job->space.tables);
-    return memory;
+    size_t bytes = 0;
+    unsigned char *const base = weft_net_memory(job->proxy.net, ask->key, &bytes);
+    const bool inside =
+        base != NULL && weft_inside(ask->offset, ask->pitch, ask->width, ask->height, bytes);
+
+    return inside ? base + ask->offset : NULL;
 }
 
 static bool is_update(const struct weft_ask *ask)
@@ -92,7 +93,7 @@ static bool update(struct weft_job *job, unsigned char *memory, const struct wef
     unsigned char operands[WEFT_ASK_ROOM];
     uint64_t old = 0;
 
-    if (!weft_landing_settle(job))
+    if (!weft_delivery_settle(job))
         return false;
     weft_read_shared(operands, post->operands, ask->how == WEFT_COMPARE ? 16 : ask->width);
     if (job->device_ops->host_access)
@@ -104,15 +105,16 @@ static bool update(struct weft_job *job, unsigned char *memory, const struct wef
     return true;
 }
 
-weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
+weft_status weft_answer_take(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_job *job = context;
     struct weft_asks *asks = &job->proxy.asks;
-    const uint32_t place = weft_notice_slot(arrival->notice), process = place / WEFT_ASKS;
+    const uint32_t place = weft_notice_slot(delivery->notice), process = place / WEFT_ASKS;
     const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
 
-    if (place >= places || process == (uint32_t)job->numbers.process ||
-        (arrival->process >= 0 && arrival->process != (int)process) ||
+    if (delivery->bytes != 0 || /* it is in the mailbox already */
+        place >= places || process == (uint32_t)job->numbers.process ||
+        (delivery->process >= 0 && delivery->process != (int)process) ||
         asks->come - __atomic_load_n(&asks->taken, __ATOMIC_ACQUIRE) == places)
         return WEFT_ERR_PROTOCOL;
     struct weft_answering *next = &asks->waiting[asks->come % places];
@@ -124,7 +126,7 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
         return WEFT_OK;
     }
     if (is_update(&next->ask) ? !update(job, memory, &next->ask, &asks->posts[place])
-                              : !weft_landing_mark(job, &next->mark))
+                              : !weft_delivery_mark(job, &next->mark))
         return WEFT_ERR_DEVICE;
     asks->come++;
     return WEFT_OK;
@@ -160,7 +162,7 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     next->fetched = false;
     if (is_update(ask))
         return true;
-    if (!weft_landing_reached(job, next->mark, ready))
+    if (!weft_delivery_reached(job, next->mark, ready))
         return false;
     next->fetched = *ready && load_word(job, ask, job->proxy.asks.posts[next->place].operands);
     if (!*ready || next->fetched || !job->ranks.serves || ask->height != 1 ||

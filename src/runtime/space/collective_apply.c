@@ -107,7 +107,7 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
     weft_say(WEFT_SAY_INFO,
              "%s: a window of %llu bytes in memory that weft_malloc did not give: other processes "
              "reach it through the host over %s",
-             name, (unsigned long long)c->b, job->proxy.net_ops->name);
+             name, (unsigned long long)c->b, weft_net_name(job->proxy.net));
     return WEFT_OK;
 }
 

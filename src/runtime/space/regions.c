@@ -41,7 +41,7 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
     struct weft_region *region = new_region(job);
     if (region == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->space.regions_count);
-    weft_status status = job->proxy.net_ops->reg(job->proxy.net, base, bytes, false, &key);
+    weft_status status = weft_net_reg(job->proxy.net, base, bytes, false, &key);
     if (status == WEFT_OK)
         *region = (struct weft_region){
             .base = base, .bytes = bytes, .key = key, .claim = claim, .owner = WEFT_WIN_NONE};
@@ -50,7 +50,7 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
 
 static void drop_region(struct weft_job *job, struct weft_region *region)
 {
-    job->proxy.net_ops->dereg(job->proxy.net, region->key);
+    weft_net_dereg(job->proxy.net, region->key);
     *region = (struct weft_region){0};
 }
 

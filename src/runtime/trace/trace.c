@@ -271,15 +271,15 @@ static weft_status write_ranks(struct weft_job *job)
     return status;
 }
 
-/* The services go on meanwhile; what they hold is looked at under their duty. */
+/* The services go on meanwhile; what they hold is looked at under their progress locks. */
 static void write_services(struct weft_job *job)
 {
     for (int side = 0; side < 2; side++) {
         if (weft_model == NULL)
-            weft_lock(&job->proxy.duty[side]);
+            weft_lock(&job->proxy.progress_lock[side]);
         weft_trace_service(job, (enum weft_net_side)side);
         if (weft_model == NULL)
-            weft_unlock(&job->proxy.duty[side]);
+            weft_unlock(&job->proxy.progress_lock[side]);
     }
 }
 

@@ -66,7 +66,7 @@ static const struct shown {
     [WEFT_TRACE_COLLECTIVE] = {"collective", "collective", NULL, NULL},
     [WEFT_TRACE_ROOM] = {"no room in the ring", "stuck", "lines", NULL},
     [WEFT_TRACE_LEFT] = {"not sent yet", "stuck", NULL, NULL},
-    [WEFT_TRACE_LANDED] = {"not landed yet", "stuck", NULL, "process"},
+    [WEFT_TRACE_DELIVERED] = {"not delivered yet", "stuck", NULL, "process"},
     [WEFT_TRACE_TAKEN] = {"not taken yet", "stuck", NULL, "process"},
     [WEFT_TRACE_PROGRESS] = {"busy", "service", NULL, NULL},
     [WEFT_TRACE_RECEIVE] = {"busy", "service", NULL, NULL},

@@ -263,9 +263,9 @@ static uint32_t any_words(unsigned char *expected, uint32_t most)
     return words;
 }
 
-static void test_land(void **unused)
+static void test_deliver(void **unused)
 {
-    struct weft_errand errand = {.kind = WEFT_ERRAND_LAND, .address = (uint64_t)(uintptr_t)&lot};
+    struct weft_errand errand = {.kind = WEFT_ERRAND_DELIVER, .address = (uint64_t)(uintptr_t)&lot};
     static const uint32_t most[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, WEFT_LOT_PIECES};
     uint32_t credit;
     (void)unused;
@@ -282,7 +282,7 @@ static void test_land(void **unused)
         weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
         run_warp(lease_block);
         assert_memory_equal(large, large_model, sizeof(large));
-        assert_int_equal(control.turn.landed, number);
+        assert_int_equal(control.turn.delivered, number);
         next = errands.head;
     }
     warp.met = NULL;
@@ -295,14 +295,15 @@ enum { FEW = 2000 };
 
 static struct few {
     uint32_t place[2][4], count;
-} few, there[FEW + 1]; /* memory; what is there at least when a lot has landed */
+} few, there[FEW + 1]; /* memory; what is there at least when a lot is delivered */
 static uint64_t few_wrong, few_given;
 
-/* Who sees a count, or `landed`, sees that lot and all before; who sees data, all before its lot.
+/* Who sees a count, or `delivered`, sees that lot and all before; who sees data, all before its
+ * lot.
  */
 static void look_few(void)
 {
-    uint64_t seen = control.turn.landed > few.count ? control.turn.landed : few.count;
+    uint64_t seen = control.turn.delivered > few.count ? control.turn.delivered : few.count;
 
     for (int w = 0; w < 8; w++)
         if (few.place[w / 4][w % 4] > seen + 1)
@@ -336,7 +337,7 @@ static void give_few(void)
 static void few_host(void)
 {
     now++;
-    if (few_given != FEW && few_given - control.turn.landed < WEFT_BLOCK_DEPTH)
+    if (few_given != FEW && few_given - control.turn.delivered < WEFT_BLOCK_DEPTH)
         give_few();
     if (held_count != 0 && any_below(2) == 0)
         arrive_any();
@@ -350,18 +351,18 @@ static uint64_t run_few(enum weft_order label)
 
     weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, start, &credit);
     memset(&few, 0, sizeof(few));
-    control.turn.landed = few_given = few_wrong = 0;
+    control.turn.delivered = few_given = few_wrong = 0;
     errands.head = next = start;
     weakened = label;
     holds = true;
     arrived = look_few;
     open_warp();
     warp.met = few_host;
-    while (control.turn.landed != FEW) {
+    while (control.turn.delivered != FEW) {
         run_warp(lease_block);
         while (held_count != 0)
             arrive_any();
-        next = start + (uint32_t)control.turn.landed;
+        next = start + (uint32_t)control.turn.delivered;
     }
     warp.met = NULL;
     close_warp();
@@ -374,7 +375,7 @@ static void test_few(void **unused)
 {
     (void)unused;
     assert_int_equal(run_few(ORDER_none), 0);
-    assert_true(run_few(ORDER_land_small) > 0);
+    assert_true(run_few(ORDER_deliver_small) > 0);
     assert_true(run_few(ORDER_count_store_host) > 0);
     assert_true(run_few(ORDER_command_credit) > 0);
 }
@@ -434,7 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errands), cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_retract), cmocka_unit_test(test_land),
+        cmocka_unit_test(test_retract), cmocka_unit_test(test_deliver),
         cmocka_unit_test(test_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

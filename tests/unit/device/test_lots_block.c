@@ -1,7 +1,7 @@
 /*
  * The host's side of a GPU's service block (device/cuda/block/block.c) without a GPU: lots and
  * other errands at random, while kernels begin and end, and a block that leaves by its lease, which
- * the host sees late. Each is done once and in order; with a kernel's end all lots have landed. A
+ * the host sees late. Each is done once and in order; with a kernel's end all lots are delivered. A
  * lot that fits in an errand says the same there. The numbers of errands wrap meanwhile.
  */
 #define WEFT_BLOCK_IMAGE __FILE__ /* any file: nobody loads it */
@@ -71,14 +71,14 @@ static void serve_one(struct weft_errand *errand)
     struct weft_command_producer answer = {
         .lines = device.block.control->answer, .depth = WEFT_BLOCK_DEPTH, .head = gpu.next++};
 
-    if (errand->kind == WEFT_ERRAND_LAND || errand->kind == WEFT_ERRAND_FEW) {
+    if (errand->kind == WEFT_ERRAND_DELIVER || errand->kind == WEFT_ERRAND_FEW) {
         const uint64_t number = errand->data[4];
-        assert_int_equal(device.block.control->turn.landed + 1, number);
-        if (errand->kind == WEFT_ERRAND_LAND)
+        assert_int_equal(device.block.control->turn.delivered + 1, number);
+        if (errand->kind == WEFT_ERRAND_DELIVER)
             assert_ptr_equal(errand->address, device.block.lots[number % 2]);
         else
             take_few(errand, device.block.lots[number % 2], lot_words[number % 2]);
-        device.block.control->turn.landed = number;
+        device.block.control->turn.delivered = number;
         return;
     }
     assert_int_equal(errand->data[0], done);
@@ -204,7 +204,7 @@ static void give_lot(void)
     uint64_t there;
 
     do {
-        assert_int_equal(weft_cuda_block_landed(&device, &there), WEFT_OK);
+        assert_int_equal(weft_cuda_block_delivered(&device, &there), WEFT_OK);
         step();
     } while (there + 1 < device.block.lots_given);
     const uint64_t number = block->lots_given + 1;
@@ -239,7 +239,7 @@ static void other_kernel(void)
         return;
     }
     assert_int_equal(weft_cuda_block_leave(&device), WEFT_OK);
-    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_int_equal(delivered(&device.block), device.block.lots_given);
     assert_false(gpu.there);
 }
 
@@ -262,7 +262,7 @@ static void test_random(void **unused)
     }
     if (device.block.stays)
         other_kernel();
-    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_int_equal(delivered(&device.block), device.block.lots_given);
     assert_true(device.block.lots_given > STEPS / 10 && launches > STEPS / 20);
     assert_true(few > STEPS / 40 && device.block.errands.head < START);
 }

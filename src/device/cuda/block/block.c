@@ -86,19 +86,19 @@ static bool is_gone(const struct weft_block *block)
     return left == __atomic_load_n(&block->turn, __ATOMIC_RELAXED);
 }
 
-static uint64_t landed(const struct weft_block *block)
+static uint64_t delivered(const struct weft_block *block)
 {
-    return weft_load_acquire_u64(&block->control->turn.landed, ORDER_command_space);
+    return weft_load_acquire_u64(&block->control->turn.delivered, ORDER_command_space);
 }
 
-/* Has the block begin with errand `next`, or a lot before it that has not landed; no block is
+/* Has the block begin with errand `next`, or a lot before it that is not delivered; no block is
  * there. With the block's lock. */
 static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 {
     struct weft_block *block = &d->block;
     struct weft_block_control *control = block->control;
     uint64_t turn = block->turn + 1;
-    const uint64_t there = landed(block); /* the lot behind it is the first that is open */
+    const uint64_t there = delivered(block); /* the lot behind it is the first that is open */
     if (there != block->lots_given)
         next = block->lots_errand[(there + 1) % 2];
     void *arguments[] = {&control, &next, &lease, &turn};
@@ -114,7 +114,7 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     return weft_cuda_error(result, "launching the service block");
 }
 
-/* Has the block leave now, if it is there, when all lots have landed. With the block's lock. */
+/* Has the block leave now, if it is there, when all lots are delivered. With the block's lock. */
 static weft_status dismiss(struct weft_device *d)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
@@ -124,7 +124,7 @@ static weft_status dismiss(struct weft_device *d)
     d->driver->context_use(d->context);
     weft_status status =
         weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
-    if (status == WEFT_OK && landed(block) != block->lots_given) { /* it had left before them */
+    if (status == WEFT_OK && delivered(block) != block->lots_given) { /* it had left before them */
         status = launch(d, 0, LEASE);
         if (status == WEFT_OK)
             status = weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
@@ -180,13 +180,13 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
     if (now - *since > LATE_NS) {
         weft_say(WEFT_SAY_WARN,
                  "GPU %d: the host has waited %d s for the service block, which %s; it was given "
-                 "lots up to %llu, of which %llu have landed",
+                 "lots up to %llu, of which %llu are delivered",
                  d->index, (int)(LATE_NS / 1000000000),
                  weft_load_relaxed_u64(&block->control->turn.begun) ==
                          __atomic_load_n(&block->turn, __ATOMIC_RELAXED)
                      ? "is there"
                      : "has not begun: other kernels have the GPU",
-                 (unsigned long long)block->lots_given, (unsigned long long)landed(block));
+                 (unsigned long long)block->lots_given, (unsigned long long)delivered(block));
         *since = now;
     }
     return WEFT_OK;
@@ -319,7 +319,7 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     weft_status status = WEFT_OK;
 
     if (pieces != 0 || !fits(lot, words, &errand)) {
-        errand.kind = WEFT_ERRAND_LAND;
+        errand.kind = WEFT_ERRAND_DELIVER;
         errand.address = (uintptr_t)lot;
         errand.data[0] = pieces;
         errand.data[1] = words;
@@ -337,16 +337,16 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     return status;
 }
 
-weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *there)
+weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *there)
 {
     struct weft_block *block = &d->block;
     weft_status status = WEFT_OK;
 
-    *there = landed(block);
+    *there = delivered(block);
     if (*there == block->lots_given || !is_gone(block))
         return WEFT_OK;
     weft_lock(&block->lock);
-    *there = landed(block); /* it has left, or another has come meanwhile */
+    *there = delivered(block); /* it has left, or another has come meanwhile */
     if (*there != block->lots_given && is_gone(block))
         status = launch(d, block->errands.head, LONG_LEASE);
     weft_unlock(&block->lock);

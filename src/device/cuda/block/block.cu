@@ -44,10 +44,10 @@ WEFT_INLINE uint64_t do_errand(const struct weft_block_errand *errand, uint32_t 
 
 /*
  * Does an errand, of which the lanes have a field each. Answers in the line `answer`, or, if it is
- * a lot, in `landed`.
+ * a lot, in `delivered`.
  */
 WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap,
-                       uint64_t *landed)
+                       uint64_t *delivered)
 {
     const uint32_t lane = threadIdx.x;
     struct weft_block_errand errand;
@@ -62,10 +62,10 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     weft_polled(); /* what the host has seen done before is visible to the errand, */
     __syncwarp();
     const uint64_t done = do_errand(&errand, head & 0xff);
-    if ((head & 0xff) == WEFT_ERRAND_LAND || (head & 0xff) == WEFT_ERRAND_FEW) {
+    if ((head & 0xff) == WEFT_ERRAND_DELIVER || (head & 0xff) == WEFT_ERRAND_FEW) {
         const uint64_t number = __shfl_sync(WEFT_ALL_LANES, field, 6);
         if (lane == 0)
-            weft_store_release_u64(landed, number, ORDER_command_credit);
+            weft_store_release_u64(delivered, number, ORDER_command_credit);
         return;
     }
     const uint64_t content = cut_word(lane < 2 ? field : done, lane);
@@ -105,7 +105,7 @@ extern "C"
             const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
             if ((head & 0xff) == WEFT_ERRAND_LEAVE)
                 break;
-            serve(field, head, &control->answer[at], lap, &control->turn.landed);
+            serve(field, head, &control->answer[at], lap, &control->turn.delivered);
             next++;
             since = weft_port_ticks();
         } else if (__shfl_sync(WEFT_ALL_LANES, weft_port_ticks() - since, 0) > lease) {

@@ -12,7 +12,7 @@ enum { WEFT_ERRAND_LEAVE = 255 }; /* the block goes, without an answer */
 /* By the block. */
 struct weft_block_turn {
     uint64_t begun, left; /* its launch's number, when it begins, and when it leaves */
-    uint64_t landed;      /* the last lot that is there */
+    uint64_t delivered;   /* the last lot that is there */
     uint64_t unused[5];
 };
 

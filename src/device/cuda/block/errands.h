@@ -144,7 +144,7 @@ WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, ui
     }
 }
 
-WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
+WEFT_INLINE uint64_t weft_block_deliver(const struct weft_block_errand *errand)
 {
     const struct weft_lot *const lot = (const struct weft_lot *)errand->address;
     const uint32_t lane = errand->lane;
@@ -186,7 +186,7 @@ WEFT_INLINE uint64_t weft_block_few(const struct weft_block_errand *errand)
     const uint64_t counter = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
 
     if (errand->lane == 0 && errand->bytes != 0) {
-        weft_fence_release_device(ORDER_land_small);
+        weft_fence_release_device(ORDER_deliver_small);
         weft_block_put(errand->address, low, errand->bytes < 8 ? errand->bytes : 8);
         if (errand->bytes == 16)
             weft_block_put(errand->address + 8, high, 8);
@@ -204,7 +204,7 @@ WEFT_INLINE uint64_t weft_block_few(const struct weft_block_errand *errand)
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
     X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
     X(WEFT_ERRAND_COPY, weft_block_copy)                                                           \
-    X(WEFT_ERRAND_LAND, weft_block_land)                                                           \
+    X(WEFT_ERRAND_DELIVER, weft_block_deliver)                                                     \
     X(WEFT_ERRAND_FEW, weft_block_few)
 
 #endif

@@ -117,7 +117,6 @@ static struct fi_domain_attr domain_attr;
 static struct fi_info info = {
     .fabric_attr = &fabric_attr, .ep_attr = &ep_attr, .domain_attr = &domain_attr};
 static struct weft_config config;
-static const struct weft_arrive nowhere;
 static struct weft_transport_event events[EVENTS];
 
 static void no_info(struct fi_info *none)
@@ -135,7 +134,6 @@ static struct weft_transport *make(void)
     breaks = false;
     gone_count = posted = waiting_count = closed = 0;
     t->open = (struct weft_net_open){.config = &config, .processes = PROCESSES};
-    t->arrive = &nowhere;
     t->fi = &library;
     t->info = &info;
     t->can = (struct weft_ofi_abilities){.data_bits = 64, .inject = 64};
@@ -418,7 +416,7 @@ static bool all_stopped(void *context)
     return stopped;
 }
 
-static void lingers(void *context)
+static void keeps_memory(void *context)
 {
     (void)context;
     lingering++;
@@ -431,7 +429,7 @@ static void test_close(void **state)
         bool stopped;
         enum fi_progress data;
         uint32_t outstanding;
-        int lingers;
+        int keeps_memory;
     } ends[] = {{false, FI_PROGRESS_MANUAL, 0, 0},
                 {false, FI_PROGRESS_MANUAL, 1, 1},
                 {false, FI_PROGRESS_AUTO, 0, 1},
@@ -445,10 +443,10 @@ static void test_close(void **state)
         domain_attr.data_progress = ends[i].data;
         t->outstanding = ends[i].outstanding;
         t->open.events.all_stopped = all_stopped;
-        t->open.events.lingers = lingers;
+        t->open.events.keeps_memory = keeps_memory;
         weft_ofi_close(t);
         assert_int_equal(closed, stopped ? 3 : 0); /* the endpoint and two queues */
-        assert_int_equal(lingering, ends[i].lingers);
+        assert_int_equal(lingering, ends[i].keeps_memory);
         if (!stopped)
             destroy(t);
     }

@@ -168,7 +168,7 @@ static void spoil(size_t at, uint64_t value, size_t size, enum weft_packet_parse
 static void test_spoilt(void **state)
 {
     const struct weft_entry data = {.notice = 1, .bytes = 24, .key = 3, .offset = 5};
-    const struct weft_entry rows = {.bytes = sizeof(struct weft_net_rows) + 8,
+    const struct weft_entry rows = {.bytes = sizeof(struct weft_entry_rows) + 8,
                                     .kind = WEFT_ENTRY_ROWS,
                                     .rows = {.pitch = 9, .rows = 4}};
     const size_t entry = WEFT_PACKET_HEAD, second = entry + WEFT_ENTRY_HEAD + 24;

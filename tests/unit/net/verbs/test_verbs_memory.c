@@ -93,20 +93,19 @@ static int give_none(struct weft_device *context, void *base, size_t bytes, uint
 
 static const struct weft_verbs_device device = {.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
 static struct weft_device_ops gpu;
-static struct weft_arrive arrive;
 static struct weft_verbs_memory memory;
 
 static void begin(bool elsewhere)
 {
     memset(&memory, 0, sizeof(memory));
     memset(&asked, 0, sizeof(asked));
-    static const struct weft_arrive_device on_gpu = {.ops = &gpu};
+    static const struct weft_net_device on_gpu = {.ops = &gpu};
+    static const struct weft_net_open open = {.device = &on_gpu};
 
     gpu = (struct weft_device_ops){0};
-    weft_arrive_open(&arrive, "verbs", &(struct weft_net_open){.device = &on_gpu}, NULL, 1, NULL);
     memory.device = &device;
     memory.elsewhere = elsewhere;
-    memory.arrive = &arrive;
+    memory.open = &open;
 }
 
 /* The place alone tells where the device knows the memory, for any base, through all generations.
@@ -140,7 +139,6 @@ static void places(void **state)
         weft_verbs_memory_drop(region);
         assert_int_equal(asked.alive, 0);
     }
-    weft_arrive_close(&arrive);
 }
 
 /* What the device cannot map has no place; nor has nothing. */
@@ -157,7 +155,6 @@ static void without_place(void **state)
     asked.refuse = true;
     assert_int_equal(weft_verbs_memory_add(&memory, area, 32, place, &region), WEFT_OK);
     assert_true(place[0] == 0 && region == NULL);
-    weft_arrive_close(&arrive);
 }
 
 static void dmabufs(void **state)
@@ -186,7 +183,6 @@ static void dmabufs(void **state)
     gpu.dmabuf = give_none; /* by the driver */
     assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, place, &region), WEFT_OK);
     assert_true(place[0] == 0 && region == NULL);
-    weft_arrive_close(&arrive);
 }
 
 int main(void)

@@ -1,10 +1,10 @@
 /*
- * runtime/service/manager.c - the host's side of a rank: takes its commands in order, checks them,
+ * runtime/service/proxy.c - the host's side of a rank: takes its commands in order, checks them,
  * and makes requests of them (request.c), which go to the network.
  *
- * Nothing is dropped: while the network has no room, the command stays with the manager of its rank
+ * Nothing is dropped: while the network has no room, the command stays with the proxy of its rank
  * and the other ranks get their turn; so long as it has one, it takes no more from the ring. The
- * rank learns that a put's source may be reused, and that it landed, through its link.
+ * rank learns that a put's source may be reused, and that it delivered, through its link.
  */
 #include "runtime/job/job.h"
 
@@ -115,11 +115,11 @@ static void take_within(struct weft_request *request, const struct weft_command 
 static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
                                 const struct weft_command *command)
 {
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     const bool carried = is_carried(command), within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
     const uint32_t payload = carried && !within ? (uint32_t)command->width : 0;
 
-    if (manager->waiting == (job->proxy.stage != NULL ? AHEAD : 1))
+    if (proxy->waiting == (job->proxy.stage != NULL ? AHEAD : 1))
         return WEFT_TAKEN_NOT;
     if (carried &&
         (command->kind != WEFT_COMMAND_PUT || command->width > job->space.state.inline_bytes ||
@@ -133,7 +133,7 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
         weft_request_free(job, request);
         return WEFT_TAKEN_WRONG;
     }
-    if (!weft_command_payload(&manager->commands, request->payload, payload)) {
+    if (!weft_command_payload(&proxy->commands, request->payload, payload)) {
         weft_request_free(job, request);
         return WEFT_TAKEN_NOT;
     }
@@ -152,14 +152,14 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
         request->source = (const unsigned char *)request;
     else
         weft_request_from_memory(job, request);
-    weft_command_pop(&manager->commands, payload);
-    weft_requests_add(job, manager, request);
+    weft_command_pop(&proxy->commands, payload);
+    weft_requests_add(job, proxy, request);
     return WEFT_TAKEN;
 }
 
 void weft_flush_process(struct weft_job *job, int process)
 {
-    const weft_status status = job->proxy.net_ops->flush(job->proxy.net, process);
+    const weft_status status = weft_net_flush(job->proxy.net, process);
 
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "flush");
@@ -171,7 +171,7 @@ static enum weft_taken take_flush(struct weft_job *job, uint32_t slot,
     if (command->target >= (uint32_t)job->numbers.processes)
         return WEFT_TAKEN_WRONG;
     weft_flush_process(job, (int)command->target);
-    weft_command_pop(&job->proxy.managers[slot].commands, 0);
+    weft_command_pop(&job->proxy.of_ranks[slot].commands, 0);
     return WEFT_TAKEN;
 }
 
@@ -191,31 +191,31 @@ static bool take_command(struct weft_job *job, uint32_t slot, const struct weft_
     enum weft_taken taken = WEFT_TAKEN_WRONG;
 
     if (owner != NULL)
-        taken = owner->command(job, slot, command, job->proxy.managers[slot].waiting == 0);
+        taken = owner->command(job, slot, command, job->proxy.of_ranks[slot].waiting == 0);
     if (taken == WEFT_TAKEN_WRONG)
         weft_command_wrong(job, slot, command);
     return taken == WEFT_TAKEN;
 }
 
-bool weft_manager_serve(struct weft_job *job, uint32_t slot)
+bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
 {
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     struct weft_command command;
     bool did = false;
 
     if (weft_job_is_failing(job))
         return false;
-    if (manager->waiting != 0) {
-        did = weft_requests_fetch(job, manager);
-        did |= weft_requests_issue(job, manager);
+    if (proxy->waiting != 0) {
+        did = weft_requests_fetch(job, proxy);
+        did |= weft_requests_issue(job, proxy);
     }
     for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
-        if (!weft_command_peek(&manager->commands, &command) || !take_command(job, slot, &command))
+        if (!weft_command_peek(&proxy->commands, &command) || !take_command(job, slot, &command))
             break;
         did = true;
     }
     /* A copy under way rings no bell: the task looks again. */
-    return did || (job->proxy.stage != NULL && manager->waiting != 0);
+    return did || (job->proxy.stage != NULL && proxy->waiting != 0);
 }
 
 /* The progress task's: commands of all ranks, and the flush that the main thread waits for. */
@@ -225,9 +225,9 @@ static bool manager_round(struct weft_job *job)
 
     if (weft_mutation != DRAIN_commands)
         for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
-            did |= weft_manager_serve(job, slot);
-    if (__atomic_load_n(&job->proxy.landing, __ATOMIC_RELAXED) != 0) {
-        __atomic_store_n(&job->proxy.landing, 0, __ATOMIC_RELAXED);
+            did |= weft_proxy_serve(job, slot);
+    if (__atomic_load_n(&job->proxy.flush_all, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&job->proxy.flush_all, 0, __ATOMIC_RELAXED);
         for (int p = 0; p < job->numbers.processes; p++)
             weft_flush_process(job, p);
     }
@@ -245,11 +245,11 @@ static void manager_waits_for(const struct weft_job *job, const struct weft_wait
         snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", wait->have,
                  wait->need);
     else
-        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before",
+        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu delivered before",
                  wait->a, wait->need, wait->have);
 }
 
-const struct weft_service weft_manager_service = {
+const struct weft_service weft_proxy_service = {
     .round = {[WEFT_NET_SEND] = manager_round},
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
                                 WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),

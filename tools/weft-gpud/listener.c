@@ -1,4 +1,4 @@
-/* door.c - who connects: greeted, heard for at most five seconds, let in or told why not. */
+/* listener.c - who connects: greeted, heard for at most five seconds, let in or told why not. */
 #include "gpud.h"
 
 #include "base/task.h"
@@ -20,7 +20,7 @@ static void drop(struct stranger *stranger)
     stranger->fd = -1;
 }
 
-void door_tell(struct gpud *gpud, uint64_t now)
+void listener_tell(struct gpud *gpud, uint64_t now)
 {
     if (now - gpud->minute < minute)
         return;
@@ -103,13 +103,13 @@ static void greet(struct gpud *gpud, int fd)
         hear(gpud, stranger);
 }
 
-void door_open(struct gpud *gpud)
+void listener_open(struct gpud *gpud)
 {
     for (int i = 0; i < STRANGERS; i++)
         gpud->strangers[i].fd = -1;
 }
 
-void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS])
+void listener_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS])
 {
     const bool accepting = weft_now_ns() >= gpud->accept_from;
 
@@ -118,11 +118,11 @@ void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS])
         polled[1 + i] = (struct pollfd){.fd = gpud->strangers[i].fd, .events = POLLIN};
 }
 
-void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS])
+void listener_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS])
 {
     const uint64_t now = weft_now_ns();
 
-    door_tell(gpud, now);
+    listener_tell(gpud, now);
     for (int i = 0; i < STRANGERS; i++) {
         struct stranger *stranger = &gpud->strangers[i];
         if (stranger->fd >= 0 && stranger->fd == polled[1 + i].fd && polled[1 + i].revents != 0)

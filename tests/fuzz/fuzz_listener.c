@@ -1,14 +1,14 @@
 /*
- * fuzz_door.c - strangers at the door of a job: any number of connections that send any bytes in
- * any pieces, and end when they like. Only the right hello comes in, once for each process, and the
- * door keeps no descriptor.
+ * fuzz_listener.c - strangers at the listener of a job: any number of connections that send any
+ * bytes in any pieces, and end when they like. Only the right hello comes in, once for each
+ * process, and the listener keeps no descriptor.
  *
  * The bytes are a script: what is done by which connection, with how many of the bytes behind.
  */
 #include "fuzz.h"
 
 #include "base/say.h"
-#include "boot/door.h"
+#include "boot/listener.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ static int inside[2 * PROCESSES], inside_count;
 
 static enum weft_refusal enter(void *context, int process, int fd)
 {
-    struct weft_door *door = context;
+    struct weft_listener *listener = context;
 
     MUST(process >= 0 && process < PROCESSES);
     if (in[process])
@@ -31,7 +31,7 @@ static enum weft_refusal enter(void *context, int process, int fd)
     in[process] = true;
     inside[inside_count++] = fd;
     if (inside_count == PROCESSES)
-        weft_door_shut(door);
+        weft_listener_shut(listener);
     return WEFT_REFUSAL_NONE;
 }
 
@@ -48,13 +48,13 @@ static int listen_here(struct sockaddr_un *address, socklen_t *size)
     return fd;
 }
 
-static void serve(struct weft_door *door)
+static void serve(struct weft_listener *listener)
 {
-    struct pollfd polled[WEFT_DOOR_SOCKETS];
+    struct pollfd polled[WEFT_LISTENER_SOCKETS];
 
-    weft_door_watch(door, polled);
-    if (poll(polled, WEFT_DOOR_SOCKETS, 0) >= 0)
-        weft_door_serve(door, polled);
+    weft_listener_watch(listener, polled);
+    if (poll(polled, WEFT_LISTENER_SOCKETS, 0) >= 0)
+        weft_listener_serve(listener, polled);
 }
 
 static void hang_up(int *fd)
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes script = {data, size};
     struct weft_hello expected = {.processes = PROCESSES};
-    struct weft_door door;
+    struct weft_listener listener;
     struct sockaddr_un address;
     socklen_t address_size;
     int callers[CALLERS];
@@ -112,7 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(in, 0, sizeof(in));
     inside_count = 0;
     memset(callers, -1, sizeof(callers));
-    weft_door_open(&door, listen_here(&address, &address_size), &expected, 28, enter, &door);
+    weft_listener_open(&listener, listen_here(&address, &address_size), &expected, 28, enter,
+                       &listener);
     while (script.size > 0) {
         const unsigned op = fuzz_byte(&script);
         int *caller = &callers[op % CALLERS];
@@ -136,12 +137,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             hang_up(caller);
             break;
         default:
-            serve(&door);
+            serve(&listener);
         }
     }
-    serve(&door);
-    serve(&door);
-    weft_door_shut(&door);
+    serve(&listener);
+    serve(&listener);
+    weft_listener_shut(&listener);
     for (int i = 0; i < CALLERS; i++)
         hang_up(&callers[i]);
     for (int i = 0; i < inside_count; i++)
