@@ -209,15 +209,12 @@ static int open_fold(struct weftmpi_request *request, const struct weftmpi_given
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 /* Which of the other group a member sends to, or receives from. */
-struct who {
-    int first, count;
-};
-
-static int who_of(const struct weftmpi_request *request, int root, bool root_sends, struct who *to,
-                  struct who *from)
+static int who_of(const struct weftmpi_request *request, int root, bool root_sends,
+                  struct weftmpi_peers *to, struct weftmpi_peers *from)
 {
     const struct weftmpi_comm *comm = request->comm;
-    const struct who nobody = {0, 0}, all = {0, comm->peers}, one = {root, 1};
+    const struct weftmpi_peers nobody = {.count = 0}, all = *to;
+    const struct weftmpi_peers one = {.first = comm->base + root, .count = 1};
 
     *to = *from = nobody;
     if (root == MPI_PROC_NULL)
@@ -229,23 +226,6 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
         *(root_sends ? to : from) = all;
     else
         *(root_sends ? from : to) = one;
-    return MPI_SUCCESS;
-}
-
-/* Pieces of one side; alike: what is given is the same for all, or there is only one. */
-static int pieces_of(struct weftmpi_request *request, const struct weftmpi_side *side,
-                     struct who who, bool alike, enum weftmpi_row how, weft_piece *pieces)
-{
-    struct weftmpi_side same = *side;
-
-    same.same = alike;
-    for (int i = 0; i < who.count; i++) {
-        struct weftmpi_elements elements;
-        TRY(weftmpi_piece(request, &same, alike ? 0 : i, &elements));
-        pieces[i].member = request->comm->base + who.first + i;
-        pieces[i].bytes = elements.bytes;
-        TRY(weftmpi_row(request, &elements, how, &pieces[i].data));
-    }
     return MPI_SUCCESS;
 }
 
@@ -264,10 +244,10 @@ static int vector_of(struct weftmpi_request *request, const struct weftmpi_given
     if (given->kind != WEFT_TEAM_REDUCE_SCATTER)
         return MPI_SUCCESS;
     for (int i = 0; i < comm->size; i++) {
-        const int count = side->counts != NULL ? side->counts[i] : side->count;
+        const MPI_Count count = weftmpi_count_of(side, i);
         if (count < 0)
-            return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %d for rank %d",
-                                count, i);
+            return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT,
+                                "count %lld for rank %d", (long long)count, i);
         if (i == comm->rank) {
             *skip = all;
             *take = (size_t)count;
@@ -280,64 +260,72 @@ static int vector_of(struct weftmpi_request *request, const struct weftmpi_given
 }
 
 static int begin_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
-                           struct who to, struct who from, weft_piece *pieces)
+                           struct weftmpi_peers to, struct weftmpi_peers from)
 {
     struct weftmpi_elements elements;
     size_t skip, take;
     char *packed = NULL;
     void *row = NULL;
 
+    weft_piece *pieces =
+        weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
+    if (pieces == NULL)
+        return weftmpi_no_memory(request->comm, request->call);
     TRY(vector_of(request, given, &elements, &skip, &take));
     if (to.count != 0)
         TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
     for (int i = 0; i < to.count; i++)
-        pieces[i] = (weft_piece){row, elements.bytes, request->comm->base + to.first + i};
+        pieces[i] = (weft_piece){row, elements.bytes, to.first + i};
     if (from.count != 0)
         TRY(open_fold(request, given, &elements, skip, take, &packed));
     for (int i = 0; i < from.count; i++)
-        pieces[to.count + i] = (weft_piece){packed + (size_t)i * elements.bytes, elements.bytes,
-                                            request->comm->base + from.first + i};
+        pieces[to.count + i] =
+            (weft_piece){packed + (size_t)i * elements.bytes, elements.bytes, from.first + i};
     return TEAM(exchange, given->kind, pieces, (size_t)to.count, pieces + to.count,
                 (size_t)from.count);
 }
 
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    struct who to, from;
     const enum weft_team_kind kind = given->kind;
+    struct weftmpi_peers to = {.first = request->comm->base, .count = request->comm->peers};
+    struct weftmpi_peers from = to;
+    struct weftmpi_side send = given->send, receive = given->receive;
 
-    TRY(weftmpi_open(request, given->call, given->comm));
     request->finish = NULL;
-    to = from = (struct who){0, request->comm->peers};
-    if (kind == WEFT_TEAM_BARRIER)
-        return given->begin(request, given);
-    const bool rooted_out =
-        kind == WEFT_TEAM_BROADCAST || kind == WEFT_TEAM_SCATTER || kind == WEFT_TEAM_SCATTER_SIZES;
-    if (rooted_out || kind == WEFT_TEAM_GATHER || kind == WEFT_TEAM_GATHER_SIZES ||
-        kind == WEFT_TEAM_REDUCE)
-        TRY(who_of(request, given->root, rooted_out, &to, &from));
-    weft_piece *pieces = weftmpi_request_memory(
-        request, ((size_t)to.count + (size_t)from.count + 1) * sizeof(*pieces));
-    if (pieces == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
     switch (kind) {
+    case WEFT_TEAM_BARRIER:
+        return given->begin(request, given);
     case WEFT_TEAM_REDUCE:
+        TRY(who_of(request, given->root, false, &to, &from));
+        return begin_reduction(request, given, to, from);
     case WEFT_TEAM_ALLREDUCE:
     case WEFT_TEAM_REDUCE_SCATTER:
-        return begin_reduction(request, given, to, from, pieces);
-    case WEFT_TEAM_SCAN:
-    case WEFT_TEAM_SCAN_BEFORE:
-    case WEFT_TEAM_EXCHANGE:
+        return begin_reduction(request, given, to, from);
+    case WEFT_TEAM_BROADCAST:
+    case WEFT_TEAM_SCATTER:
+    case WEFT_TEAM_SCATTER_SIZES:
+        TRY(who_of(request, given->root, true, &to, &from));
+        if (kind == WEFT_TEAM_BROADCAST)
+            send = receive;
+        send.same = kind == WEFT_TEAM_BROADCAST;
+        receive.same = true;
+        break;
+    case WEFT_TEAM_GATHER:
+    case WEFT_TEAM_GATHER_SIZES:
+        TRY(who_of(request, given->root, false, &to, &from));
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLGATHER:
+    case WEFT_TEAM_ALLGATHER_SIZES:
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLTOALL:
+    case WEFT_TEAM_ALLTOALL_SIZES:
+        break;
+    default:
         return weftmpi_fail(request->comm, request->call, MPI_ERR_COMM,
                             "%s is an intercommunicator", request->comm->name);
-    default:
-        break;
     }
-    const bool to_each = kind == WEFT_TEAM_SCATTER || kind == WEFT_TEAM_SCATTER_SIZES ||
-                         kind == WEFT_TEAM_ALLTOALL || kind == WEFT_TEAM_ALLTOALL_SIZES;
-    const bool from_one = rooted_out;
-    TRY(pieces_of(request, kind == WEFT_TEAM_BROADCAST ? &given->receive : &given->send, to,
-                  !to_each, WEFTMPI_TAKE, pieces));
-    TRY(pieces_of(request, &given->receive, from, from_one, WEFTMPI_FILL, pieces + to.count));
-    return TEAM(exchange, kind, pieces, (size_t)to.count, pieces + to.count, (size_t)from.count);
+    return weftmpi_exchange(request, kind, &send, to, &receive, from);
 }
