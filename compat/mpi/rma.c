@@ -71,7 +71,7 @@ static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *
 }
 
 int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
-                     MPI_Aint offset, int count, MPI_Datatype type)
+                     MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
     struct weftmpi_win *win;
     MPI_Aint low, high;
@@ -82,8 +82,7 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win hand
     TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (to < 0 || to >= win->comm->size)
-        return weftmpi_fail(win, call, MPI_ERR_RANK, "rank %d of %d", to, win->comm->size);
+    TRY(weftmpi_win_rank(win, call, to));
     struct weftmpi_target *target = &win->targets[to];
     if (!is_open(win, target))
         return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
@@ -209,7 +208,7 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds)
 }
 
 int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
-                       const void *user, int count, MPI_Datatype type,
+                       const void *user, MPI_Count count, MPI_Datatype type,
                        struct weftmpi_elements *elements)
 {
     weftmpi_request_open(request, WEFTMPI_RMA, reach->call, reach->win->comm);
@@ -224,35 +223,32 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
 /* ---- put and get -------------------------------------------------------------------------------
  */
 
-static int put_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
-                       size_t bytes)
+/* state: whether it is put. */
+static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
 {
-    (void)state;
-    reach->stretches++;
-    return weftmpi_reach_failed(reach, weft_host_put_begin(weftmpi.job, reach->exposure, 0, offset,
-                                                           row, bytes, &reach->last));
-}
+    const bool *puts = state;
 
-static int get_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
-                       size_t bytes)
-{
-    (void)state;
     reach->stretches++;
-    return weftmpi_reach_failed(reach, weft_host_get_begin(weftmpi.job, reach->exposure, 0, offset,
-                                                           row, bytes, &reach->last));
+    return weftmpi_reach_failed(reach, *puts
+                                           ? weft_host_put_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last)
+                                           : weft_host_get_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last));
 }
 
 /* Many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
     TRY(weftmpi_reach_failed(reach, weft_host_batch_begin(weftmpi.job)));
-    const int error = weftmpi_reach_each(reach, row, puts ? put_stretch : get_stretch, NULL);
+    const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
     const int end = weftmpi_reach_failed(reach, weft_host_batch_end(weftmpi.job));
     return error != MPI_SUCCESS ? error : end;
 }
 
 static int put_or_get(struct weftmpi_request *request, const char *call, bool requested, bool puts,
-                      const void *user, int count, MPI_Datatype type, MPI_Win win, TO)
+                      const void *user, MPI_Count count, MPI_Datatype type, MPI_Win win,
+                      TO(MPI_Count))
 {
     struct weftmpi_elements elements;
     struct weftmpi_reach reach;
@@ -267,6 +263,7 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool re
     return weftmpi_reach_leave(request, &reach, requested);
 }
 
-RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), FROM, TO)
-RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), void *into,
-    int count, MPI_Datatype type, TO)
+#define PUT(N) FROM(N), TO(N)
+#define GET(N) void *into, N count, MPI_Datatype type, TO(N)
+RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), GET)
