@@ -2,7 +2,7 @@
  * compat/mpi/attribute.c - attributes of communicators: values under keys, with callbacks. The lock
  * guards keys and lists of values; it is free while a callback of the program runs.
  */
-#include "internal.h"
+#include "win.h"
 
 #include <stdlib.h>
 
@@ -57,15 +57,14 @@ static int no_key(struct weftmpi_object *object, const char *call, int keyval)
                         "keyval %d is none, or was freed, or is for other objects", keyval);
 }
 
-int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
-                        void (*erase)(void), int *keyval, void *extra)
+static int keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
+                       void (*erase)(void), int *keyval, void *extra)
 {
     TRY(weftmpi_is_open(call));
     TRY(weftmpi_place_in(call, keyval));
     LOCKED;
     struct key *more = realloc(keys, ((size_t)keys_count + 1) * sizeof(*keys));
-    if (more == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, more));
     keys = more;
     *keyval = FIRST_KEY + keys_count;
     keys[keys_count++] = (struct key){.copy = (MPI_Comm_copy_attr_function *)copy,
@@ -78,7 +77,7 @@ int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(v
 }
 
 /* It may be freed again while there are values. */
-int weftmpi_keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
+static int keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
 {
     TRY(weftmpi_is_open(call));
     LOCKED;
@@ -142,7 +141,7 @@ static int call_erase(struct weftmpi_object *object, const char *call, int keyva
 }
 
 /* With no error from its delete function the value is gone. */
-int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, int keyval)
+static int erase_one(const char *call, struct weftmpi_object *object, int keyval)
 {
     TRY(call_erase(object, call, keyval));
     LOCKED;
@@ -154,7 +153,7 @@ int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, in
 }
 
 /* A new one before the others, so that the last one is deleted first. */
-int weftmpi_attribute_set(const char *call, struct weftmpi_object *object, int keyval, void *value)
+static int set(const char *call, struct weftmpi_object *object, int keyval, void *value)
 {
     TRY(call_erase(object, call, keyval));
     LOCKED;
@@ -192,8 +191,7 @@ static const int *standard(int keyval)
     }
 }
 
-int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int keyval, void *value,
-                          int *flag)
+static int get(const char *call, struct weftmpi_object *object, int keyval, void *value, int *flag)
 {
     TRY(weftmpi_place_in(call, value));
     TRY(weftmpi_place_in(call, flag));
@@ -252,12 +250,24 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
 {
     while (object->attributes != NULL)
-        TRY(weftmpi_attribute_delete(call, object, object->attributes->key.keyval));
+        TRY(erase_one(call, object, object->attributes->key.keyval));
     return MPI_SUCCESS;
 }
 
+#define ATTRIBUTES(name, KIND, IN, type)                                                           \
+    CALL(name##_create_keyval,                                                                     \
+         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
+          int *keyval, void *extra),                                                               \
+         keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))  \
+    CALL(name##_free_keyval, (int *keyval), keyval_free(__func__, KIND, keyval))                   \
+    ON(name##_set_attr, IN, (type handle, int keyval, void *value),                                \
+       set(__func__, &of->object, keyval, value))                                                  \
+    ON(name##_get_attr, IN, (type handle, int keyval, void *value, int *flag),                     \
+       get(__func__, &of->object, keyval, value, flag))                                            \
+    ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(__func__, &of->object, keyval))
 ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
+ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
 CALL(Keyval_create,
      (MPI_Copy_function * copy, MPI_Delete_function *erase, int *keyval, void *extra),

@@ -83,8 +83,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     if (type->dense && !side->unlike)
         return MPI_SUCCESS;
     row->sizes = weftmpi_request_memory(request, 2 * (size_t)n * sizeof(size_t));
-    if (row->sizes == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
+    TRY(weftmpi_memory_in(request->comm, request->call, row->sizes));
     row->offsets = row->sizes + n;
     for (int i = 0; i < n; i++) {
         TRY(weftmpi_piece(request, side, i, &piece));
@@ -272,8 +271,7 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, given->call,
                          weftmpi_find(WEFTMPI_COMM, own));
     request.given = malloc(sizeof(*given));
-    if (request.given == NULL)
-        return weftmpi_no_memory(comm, given->call);
+    TRY(weftmpi_memory_in(comm, given->call, request.given));
     *request.given = *given;
     request.given->comm = own;
     request.given->parent = weftmpi_hold(comm);

@@ -119,9 +119,9 @@ void weftmpi_comm_end(void *object)
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
-ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
-ASK(Comm_test_inter, COMM_IN, MPI_Comm, of->remote != NULL)
+ASK(Comm_size, COMM_IN, MPI_Comm, int, of->size)
+ASK(Comm_rank, COMM_IN, MPI_Comm, int, of->rank)
+ASK(Comm_test_inter, COMM_IN, MPI_Comm, int, of->remote != NULL)
 
 NAMES(Comm, COMM_IN, MPI_Comm)
 
@@ -140,18 +140,6 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
     return MPI_SUCCESS;
-}
-
-API(Comm_set_info, (MPI_Comm handle, MPI_Info info))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_info_set(__func__, &comm->object, false, info);
-}
-
-API(Comm_get_info, (MPI_Comm handle, MPI_Info *info))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_info_get(__func__, &comm->object, info);
 }
 
 /* ---- made and freed -------------------------------------------------------------------------- */
@@ -233,8 +221,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
     struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
     struct weftmpi_making making = {.group = NULL};
 
-    if (all == NULL)
-        return weftmpi_no_memory(comm, call);
+    TRY(weftmpi_memory_in(comm, call, all));
     int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
     if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
         making.group = gather_claims(comm, all, color, false);

@@ -161,9 +161,9 @@ bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
 int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
                       MPI_Datatype *handle)
 {
-    if (!complete || handle == NULL) {
+    if (!complete) {
         weftmpi_leave(type);
-        return complete ? weftmpi_place_in(call, handle) : weftmpi_no_memory(NULL, call);
+        return weftmpi_no_memory(NULL, call);
     }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -175,8 +175,7 @@ int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete
     }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    *handle = type->object.handle;
-    return MPI_SUCCESS;
+    return weftmpi_give(call, type, handle);
 }
 
 int weftmpi_type_old(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)

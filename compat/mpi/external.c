@@ -97,8 +97,7 @@ static int external(const char *call, const char *datarep, const void *user, int
         return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
                             all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
     char *native = malloc(e.bytes + 1);
-    if (native == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, native));
     struct place at = {native, (char *)buffer + *position};
     if (packs)
         weftmpi_pack(e.type, e.count, user, native);

@@ -40,8 +40,7 @@ API(Graph_create,
     if (comm->rank < nodes) {
         const int first = first_edge(index, comm->rank), degree = index[comm->rank] - first;
         graph = weftmpi_topology_make(MPI_GRAPH, 0, degree, degree, nodes, index[nodes - 1]);
-        if (graph == NULL)
-            return weftmpi_no_memory(comm, __func__);
+        TRY(weftmpi_memory_in(comm, __func__, graph));
         memcpy(graph->index, index, (size_t)nodes * sizeof(int));
         memcpy(graph->edges, edges, (size_t)index[nodes - 1] * sizeof(int));
         memcpy(graph->sources, edges + first, (size_t)degree * sizeof(int));
@@ -136,8 +135,7 @@ API(Dist_graph_create_adjacent,
     }
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
-    if (made == NULL)
-        return weftmpi_no_memory(comm, __func__);
+    TRY(weftmpi_memory_in(comm, __func__, made));
     made->weighted = source_weights != MPI_UNWEIGHTED;
     copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
     copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
@@ -179,8 +177,7 @@ static int share_edges(const char *call, struct weftmpi_comm *comm, const struct
     size_t *sizes = malloc(2 * n * sizeof(*sizes)), *offsets = sizes + n, at = 0;
 
     *edges = NULL;
-    if (sizes == NULL)
-        return weftmpi_no_memory(comm, call);
+    TRY(weftmpi_memory_in(comm, call, sizes));
     int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), sizes);
     for (size_t i = 0; i < n && error == MPI_SUCCESS; at += sizes[i++])
         offsets[i] = at;
@@ -209,8 +206,7 @@ static int list_edges(const char *call, struct weftmpi_comm *comm, int n, const 
         all += (size_t)degrees[i];
     }
     *edges = malloc((all + 1) * sizeof(**edges));
-    if (*edges == NULL)
-        return weftmpi_no_memory(comm, call);
+    TRY(weftmpi_memory_in(comm, call, *edges));
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, at++) {
             (*edges)[at] =

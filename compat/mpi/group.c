@@ -1,5 +1,5 @@
 /* compat/mpi/group.c - groups: lists of processes. */
-#include "internal.h"
+#include "win.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +33,16 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
-    if (group == NULL || handle == NULL) {
+    TRY(weftmpi_give(call, group, handle));
+    if (group->size == 0) {
+        *handle = MPI_GROUP_EMPTY;
         weftmpi_leave(group);
-        return group == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
     }
-    *handle = group->size == 0 ? MPI_GROUP_EMPTY : group->object.handle;
-    if (group->size == 0)
-        weftmpi_leave(group);
     return MPI_SUCCESS;
 }
 
 /* One of an object's, which the program frees by itself. */
-int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_Group *handle)
+static int give_copy(const char *call, const struct weftmpi_group *group, MPI_Group *handle)
 {
     struct weftmpi_group *copy = weftmpi_group_make(group->size);
 
@@ -53,14 +51,15 @@ int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_
     return give(call, copy, handle);
 }
 
-API(Comm_group, (MPI_Comm handle, MPI_Group *group))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_group_give(__func__, comm->group, group);
-}
+ON(Comm_group, COMM_IN, (MPI_Comm handle, MPI_Group *group), give_copy(__func__, of->group, group))
+ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *group),
+   give_copy(__func__, of->remote, group))
+ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *group),
+   give_copy(__func__, of->comm->group, group))
 
-ASK(Group_size, GROUP_IN, MPI_Group, of->size)
-ASK(Group_rank, GROUP_IN, MPI_Group, weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
+ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
+ASK(Group_rank, GROUP_IN, MPI_Group, int,
+    weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
 
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
@@ -110,8 +109,7 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
 {
     GROUP_OF(group, call, handle);
     int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
-    if (ranks == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, ranks));
     for (int i = 0; i < n; i++) {
         const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
         const bool none = step > 0 ? first > last : first < last;

@@ -149,6 +149,16 @@ void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
     return index == 0 ? NULL : object;
 }
 
+int weftmpi_give(const char *call, void *object, void *handle)
+{
+    if (object == NULL || handle == NULL) {
+        weftmpi_leave(object);
+        return object == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
+    }
+    memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
+    return MPI_SUCCESS;
+}
+
 void weftmpi_drop(void *handle)
 {
     LOCKED;

@@ -95,25 +95,15 @@ API(Intercomm_create,
         first ? comm->number : theirs.number, tag, made);
 }
 
-/* The intercommunicator of a handle, in a function of MPI: declares it. */
-static int inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+int weftmpi_inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
 {
     TRY(weftmpi_comm_in(call, handle, comm));
     return (*comm)->remote != NULL ? MPI_SUCCESS
                                    : weftmpi_fail(*comm, call, MPI_ERR_COMM,
                                                   "%s is no intercommunicator", (*comm)->name);
 }
-#define INTER_IN(comm, handle)                                                                     \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(inter_in(__func__, handle, &(comm)))
 
-ASK(Comm_remote_size, INTER_IN, MPI_Comm, of->peers)
-
-API(Comm_remote_group, (MPI_Comm handle, MPI_Group *group))
-{
-    INTER_IN(comm, handle);
-    return weftmpi_group_give(__func__, comm->remote, group);
-}
+ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
 
 /* The group that says "high" comes behind; of two that say the same the one that comes first. */
 API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
@@ -269,8 +259,7 @@ static int begin_reduction(struct weftmpi_request *request, const struct weftmpi
 
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
-    if (pieces == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
+    TRY(weftmpi_memory_in(request->comm, request->call, pieces));
     TRY(vector_of(request, given, &elements, &skip, &take));
     if (to.count != 0)
         TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));

@@ -23,9 +23,16 @@
     {                                                                                              \
         return expression;                                                                         \
     }
-/* One that asks an object, which IN finds and calls `of`, for a number. */
-#define ASK(name, IN, type, answer)                                                                \
-    API(name, (type handle, int *told))                                                            \
+/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
+#define ON(name, IN, parameters, expression)                                                       \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return expression;                                                                         \
+    }
+/* One that asks it for a number. */
+#define ASK(name, IN, type, number, answer)                                                        \
+    API(name, (type handle, number * told))                                                        \
     {                                                                                              \
         OUT(told);                                                                                 \
         IN(of, handle);                                                                            \
@@ -83,6 +90,8 @@ struct weftmpi_object {
 
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* The handle of a new object, whose reference it takes; NULL: no memory. */
+int weftmpi_give(const char *call, void *object, void *handle);
 /* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
 void *weftmpi_hold(void *object);
 void weftmpi_leave(void *object);
@@ -230,20 +239,18 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-/* What the calls of communicators and windows do, once the object is found. */
-int weftmpi_errhandler_set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
-                           MPI_Errhandler handle);
-int weftmpi_errhandler_call(const char *call, struct weftmpi_object *object, int code);
-int weftmpi_errhandler_make(const char *call, enum weftmpi_kind kind, void (*function)(void),
-                            MPI_Errhandler *handle);
-
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
 /* The library is open; *comm is the communicator. */
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
+int weftmpi_inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
 int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
+static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
+{
+    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+}
 /* There is a place for a result. */
 static inline int weftmpi_place_in(const char *call, const void *place)
 {
@@ -255,6 +262,10 @@ static inline int weftmpi_place_in(const char *call, const void *place)
 #define COMM_IN(comm, handle)                                                                      \
     struct weftmpi_comm *comm;                                                                     \
     TRY(weftmpi_comm_in(__func__, handle, &(comm)))
+/* An intercommunicator. */
+#define INTER_IN(comm, handle)                                                                     \
+    struct weftmpi_comm *comm;                                                                     \
+    TRY(weftmpi_inter_in(__func__, handle, &(comm)))
 
 /* The same with any datatype, also one that is not committed. */
 #define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
@@ -340,8 +351,6 @@ struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no m
 extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
 extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
 void weftmpi_info_end(void *info);
-/* A copy, with a handle of its own. */
-int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_Group *handle);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
@@ -349,43 +358,10 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
 int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
                      MPI_Info handle);
-int weftmpi_info_get(const char *call, struct weftmpi_object *object, MPI_Info *handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
 int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
                             struct weftmpi_attribute **to);
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
-/* What the calls of a kind of object do. */
-int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
-                        void (*erase)(void), int *keyval, void *extra);
-int weftmpi_keyval_free(const char *call, enum weftmpi_kind kind, int *keyval);
-int weftmpi_attribute_set(const char *call, struct weftmpi_object *object, int keyval, void *value);
-int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int keyval, void *value,
-                          int *flag);
-int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, int keyval);
-/* All of them for a kind; IN finds its object. */
-#define ATTRIBUTES(name, KIND, IN, type)                                                           \
-    CALL(name##_create_keyval,                                                                     \
-         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
-          int *keyval, void *extra),                                                               \
-         weftmpi_keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval,  \
-                             extra))                                                               \
-    CALL(name##_free_keyval, (int *keyval), weftmpi_keyval_free(__func__, KIND, keyval))           \
-    API(name##_set_attr, (type handle, int keyval, void *value))                                   \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_set(__func__, &of->object, keyval, value);                        \
-    }                                                                                              \
-    API(name##_get_attr, (type handle, int keyval, void *value, int *flag))                        \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_get(__func__, &of->object, keyval, value, flag);                  \
-    }                                                                                              \
-    API(name##_delete_attr, (type handle, int keyval))                                             \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_delete(__func__, &of->object, keyval);                            \
-    }
-
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */

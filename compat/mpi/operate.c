@@ -161,16 +161,14 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 API(Op_create, (MPI_User_function * function, int commute, MPI_Op *handle))
 {
     TRY(weftmpi_is_open(__func__));
-    OUT(handle);
     if (function == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
-    if (op == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    op->function = function;
-    op->commutes = commute != 0;
-    *handle = op->object.handle;
-    return MPI_SUCCESS;
+    if (op != NULL) {
+        op->function = function;
+        op->commutes = commute != 0;
+    }
+    return weftmpi_give(__func__, op, handle);
 }
 
 API(Op_free, (MPI_Op * handle))
@@ -184,7 +182,7 @@ API(Op_free, (MPI_Op * handle))
     return MPI_SUCCESS;
 }
 
-ASK(Op_commutative, OP_IN, MPI_Op, of->commutes)
+ASK(Op_commutative, OP_IN, MPI_Op, int, of->commutes)
 
 API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, MPI_Op op_handle))
 {

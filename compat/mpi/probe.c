@@ -65,8 +65,7 @@ static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
-    if (matched == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, matched));
     const int error = probe(call, from, tag, comm, there, matched, status);
     if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
         weftmpi_leave(matched);

@@ -135,8 +135,7 @@ static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_
 
     TRY(open_reduction(request, given, &combination));
     size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
-    if (each == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
+    TRY(weftmpi_memory_in(request->comm, request->call, each));
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
         if (count < 0)

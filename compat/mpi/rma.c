@@ -44,8 +44,7 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
     struct weftmpi_table *table = malloc(sizeof(*table));
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
 
-    if (table == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, table));
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],

@@ -60,8 +60,7 @@ static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle,
         return weftmpi_no_object(win, call, WEFTMPI_GROUP);
     *count = group->size;
     *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
-    if (*ranks == NULL)
-        return weftmpi_no_memory(win, call);
+    TRY(weftmpi_memory_in(win, call, *ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
         if ((*ranks)[i] < 0) {

@@ -52,7 +52,7 @@ int weftmpi_topology_base(const char *call, MPI_Comm handle, struct weftmpi_comm
 
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
 
-ASK(Topo_test, COMM_IN, MPI_Comm, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
+ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
@@ -241,7 +241,7 @@ API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[]
     return MPI_SUCCESS;
 }
 
-ASK(Cartdim_get, GRID_IN, MPI_Comm, of->ndims)
+ASK(Cartdim_get, GRID_IN, MPI_Comm, int, of->ndims)
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
@@ -293,8 +293,7 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
     int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
     int ndims = 0, own = 0; /* of the part, and this member's rank there */
     struct weftmpi_group *group = weftmpi_group_make(comm->size);
-    if (group == NULL)
-        return weftmpi_no_memory(comm, __func__);
+    TRY(weftmpi_memory_in(comm, __func__, group));
     for (int i = 0; i < grid->ndims; i++) {
         if (!remain[i])
             continue;

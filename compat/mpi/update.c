@@ -127,8 +127,7 @@ static int update_words(struct weftmpi_reach *reach, const struct update *update
     struct words words = {.list = calloc(count, sizeof(*words.list)), .size = size};
     size_t left = count;
 
-    if (words.list == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, words.list));
     int error = weftmpi_reach_each(reach, row, list_stretch, &words);
     if (error == MPI_SUCCESS)
         error = swap_words(reach, &words, &left);
@@ -176,8 +175,7 @@ static int combine(const struct weftmpi_reach *reach, const struct update *updat
         return MPI_SUCCESS;
     }
     char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
-    if (a == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, a));
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
@@ -208,8 +206,7 @@ static int update_locked(struct weftmpi_reach *reach, const struct update *updat
 {
     char *now = malloc(reach->elements.bytes);
 
-    if (now == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, now));
     int error = weftmpi_update_lock(reach->win, reach->call, reach->target);
     if (error == MPI_SUCCESS) {
         error = get_and_put(reach, update, row, now);

@@ -17,7 +17,7 @@ struct weftmpi_target {
     weft_win win;   /* NONE: no bytes */
     size_t at;      /* where the part begins there */
     MPI_Aint bytes; /* of the part; dynamic: any address is meant */
-    int unit;
+    MPI_Aint unit;
     uintptr_t home;    /* its address, at the member */
     weft_win locks;    /* the member's words */
     size_t lock_words; /* where this window's words begin among them */
@@ -34,10 +34,10 @@ struct weftmpi_win {
     int flavor, model, unit;
     void *base;
     MPI_Aint bytes;
-    void *memory; /* that was allocated for it; NULL: the program's, or another's */
-    bool exposed; /* under `number` */
-    uint32_t number;
-    int slot; /* of its locks; -1: none */
+    void *memory;    /* that was allocated for it; NULL: the program's, or another's */
+    bool mapped;     /* of a shared one */
+    uint32_t number; /* that it is exposed under; 0: it is not */
+    int slot;        /* of its locks; -1: none */
     enum weftmpi_epoch epoch;
     int locks;                   /* targets that are locked one by one */
     int posted;                  /* origins of the exposure epoch; -1: there is none */
