@@ -215,14 +215,16 @@ int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
     return weftmpi_failed(comm, call, weft_team_barrier(comm->team, NULL));
 }
 
-static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part)
 {
     const struct claim mine = {color, key, comm->own};
+    struct weftmpi_making making = {.topology = topology};
     struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
-    struct weftmpi_making making = {.group = NULL};
 
-    TRY(weftmpi_memory_in(comm, call, all));
-    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
+    int error = weftmpi_memory_in(comm, call, all);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
     if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
         making.group = gather_claims(comm, all, color, false);
         making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
@@ -238,6 +240,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
         return weftmpi_agree_now(call, comm, making, part);
     weftmpi_leave(making.group);
     weftmpi_leave(making.remote);
+    weftmpi_leave(topology);
     return error;
 }
 
@@ -247,7 +250,7 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
     COMM_IN(comm, handle);
     if (color < 0 && color != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
-    return split(__func__, comm, color, key, part);
+    return weftmpi_split(__func__, comm, color, key, NULL, part);
 }
 
 /* What the info asserts of memory holds for the communicator from now on. Collective. */
@@ -276,7 +279,7 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
     const bool nodes =
         type == MPI_COMM_TYPE_SHARED || (type == MPI_COMM_TYPE_HW_UNGUIDED && numbers->nodes > 1);
-    TRY(split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, part));
+    TRY(weftmpi_split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
     return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
@@ -300,12 +303,10 @@ API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
     OUT(part);
     COMM_IN(comm, handle);
     TRY(subgroup_in(__func__, comm, group_handle, &group));
+    /* Groups of one call have no member in common; members do not know the remote one. */
     const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
-    if (comm->remote != NULL) /* all learn of the others' group */
-        return split(__func__, comm, own >= 0 ? 0 : MPI_UNDEFINED, own, part);
-    return weftmpi_agree_now(
-        __func__, comm, (struct weftmpi_making){.group = own >= 0 ? weftmpi_hold(group) : NULL},
-        part);
+    const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
+    return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
 API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))

@@ -146,27 +146,24 @@ struct edge {
     int from, to, weight;
 };
 
-/* The edges that begin and end at a rank, in or counted (NULL). */
+/* The edges that begin and end at a rank: the graph, in which there is room for all. */
 static void pick_edges(const struct edge *edges, size_t count, int rank,
-                       struct weftmpi_topology *graph, int *in, int *out)
+                       struct weftmpi_topology *graph)
 {
-    *in = *out = 0;
+    int in = 0, out = 0;
+
     for (size_t i = 0; i < count; i++) {
         if (edges[i].to == rank) {
-            if (graph != NULL) {
-                graph->sources[*in] = edges[i].from;
-                graph->source_weights[*in] = edges[i].weight;
-            }
-            ++*in;
+            graph->sources[in] = edges[i].from;
+            graph->source_weights[in++] = edges[i].weight;
         }
         if (edges[i].from == rank) {
-            if (graph != NULL) {
-                graph->targets[*out] = edges[i].to;
-                graph->target_weights[*out] = edges[i].weight;
-            }
-            ++*out;
+            graph->targets[out] = edges[i].to;
+            graph->target_weights[out++] = edges[i].weight;
         }
     }
+    graph->indegree = in;
+    graph->outdegree = out;
 }
 
 /* All edges of all members, one after the other; blocking. */
@@ -228,7 +225,6 @@ API(Dist_graph_create,
 {
     struct edge *mine = NULL, *all = NULL;
     size_t count = 0, all_count = 0;
-    int in, out;
     (void)info;
     (void)reorder;
     OUT(made);
@@ -237,13 +233,11 @@ API(Dist_graph_create,
     const int error = share_edges(__func__, comm, mine, count, &all, &all_count);
     free(mine);
     struct weftmpi_topology *graph = NULL;
-    if (error == MPI_SUCCESS) {
-        pick_edges(all, all_count, comm->rank, NULL, &in, &out);
-        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, in, out, 0, 0);
-    }
+    if (error == MPI_SUCCESS)
+        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
     if (graph != NULL) {
         graph->weighted = weights != MPI_UNWEIGHTED;
-        pick_edges(all, all_count, comm->rank, graph, &in, &out);
+        pick_edges(all, all_count, comm->rank, graph);
     }
     free(all);
     return error == MPI_SUCCESS ? weftmpi_topology_give(__func__, comm, comm->size, graph, made)

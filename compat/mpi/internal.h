@@ -404,6 +404,9 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
 int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
                         int context, int tag, MPI_Comm *made);
+/* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part);
 weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);

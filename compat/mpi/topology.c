@@ -205,16 +205,10 @@ static int cells_of(const char *call, struct weftmpi_comm *comm, int ndims, cons
 int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
                           struct weftmpi_topology *topology, MPI_Comm *made)
 {
-    struct weftmpi_group *group = topology != NULL ? weftmpi_group_make(count) : NULL;
-
-    if (group != NULL)
-        memcpy(group->processes, comm->group->processes, (size_t)count * sizeof(int));
-    else if (comm->rank < count) {
-        weftmpi_leave(topology);
-        return weftmpi_no_memory(comm, call);
-    }
-    return weftmpi_agree_now(call, comm,
-                             (struct weftmpi_making){.group = group, .topology = topology}, made);
+    if (comm->rank < count)
+        TRY(weftmpi_memory_in(comm, call, topology));
+    return weftmpi_split(call, comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology,
+                         made);
 }
 
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
@@ -290,32 +284,18 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
     GRID_IN(grid, handle);
-    int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
-    int ndims = 0, own = 0; /* of the part, and this member's rank there */
-    struct weftmpi_group *group = weftmpi_group_make(comm->size);
-    TRY(weftmpi_memory_in(comm, __func__, group));
+    int dims[grid->ndims + 1], periods[grid->ndims + 1];
+    int ndims = 0, own = 0, others = 0; /* of the part; and the other coordinates' place */
     for (int i = 0; i < grid->ndims; i++) {
-        if (!remain[i])
+        if (!remain[i]) {
+            others = others * grid->dims[i] + grid->coords[i];
             continue;
+        }
         dims[ndims] = grid->dims[i];
         periods[ndims++] = grid->periods[i];
         own = own * grid->dims[i] + grid->coords[i];
     }
-    /* Those whose other coordinates are this one's, in the order of the grid. */
-    group->size = 0;
-    for (int rank = 0; rank < comm->size; rank++) {
-        bool same = true;
-        coords_of(grid, rank, coords);
-        for (int i = 0; i < grid->ndims; i++)
-            same = same && (remain[i] || coords[i] == grid->coords[i]);
-        if (same)
-            group->processes[group->size++] = comm->group->processes[rank];
-    }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    if (sub == NULL) {
-        weftmpi_leave(group);
-        return weftmpi_no_memory(comm, __func__);
-    }
-    return weftmpi_agree_now(__func__, comm,
-                             (struct weftmpi_making){.group = group, .topology = sub}, part);
+    TRY(weftmpi_memory_in(comm, __func__, sub));
+    return weftmpi_split(__func__, comm, others, own, sub, part);
 }
