@@ -51,8 +51,8 @@ int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *si
                             (long long)count, i);
     TRY(weftmpi_elements_in(request->comm, request->call, side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
-    if (side->displs != NULL)
-        at = weftmpi_number(side->displs, side->wide_displs, i);
+    if (side->displs.at != NULL)
+        at = weftmpi_number(side->displs, i);
     if (!side->in_bytes)
         at *= weftmpi_extent(piece->type);
     piece->user = (char *)side->base + at;
@@ -242,15 +242,15 @@ static void *keep(char **at, const void *array, size_t bytes)
 /* A side's arrays are in memory of its own from now on: that memory; NULL: there is none. */
 static void *keep_arrays(struct weftmpi_side *side, size_t n)
 {
-    const size_t count = side->wide_counts ? sizeof(MPI_Count) : sizeof(int);
-    const size_t displ = side->wide_displs ? sizeof(MPI_Aint) : sizeof(int);
+    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
+    const size_t displ = side->displs.wide ? sizeof(MPI_Count) : sizeof(int);
     char *const memory = malloc(n * (count + displ + sizeof(MPI_Datatype)) + 1), *at = memory;
 
     if (memory == NULL)
         return NULL;
     side->handles = keep(&at, side->handles, n * sizeof(*side->handles));
-    side->displs = keep(&at, side->displs, n * displ);
-    side->counts = keep(&at, side->counts, n * count);
+    side->displs.at = keep(&at, side->displs.at, n * displ);
+    side->counts.at = keep(&at, side->counts.at, n * count);
     return memory;
 }
 

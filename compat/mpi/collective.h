@@ -16,9 +16,8 @@
 struct weftmpi_side {
     void *base;
     MPI_Count count;               /* of each piece, */
-    const void *counts;            /* or by piece */
-    const void *displs;            /* NULL: one after the other */
-    bool wide_counts, wide_displs; /* arrays of MPI_Count, of MPI_Aint; else of int */
+    struct weftmpi_numbers counts; /* or by piece */
+    struct weftmpi_numbers displs; /* none: one after the other */
     bool in_bytes;                 /* displs; else in extents */
     MPI_Datatype handle;           /* of each piece, */
     const MPI_Datatype *handles;   /* or by piece */
@@ -29,19 +28,13 @@ struct weftmpi_side {
 /* Those of the parameters above: `side` is send or receive. */
 #define LIKE(side)                                                                                 \
     ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
-#define WIDE(array) (sizeof(*(array)) != sizeof(int))
 #define ARRAYS(side)                                                                               \
-    .base = (void *)side, .counts = side##_counts, .displs = side##_offsets,                       \
-    .wide_counts = WIDE(side##_counts), .wide_displs = WIDE(side##_offsets)
+    .base = (void *)side, .counts = NUMBERS(side##_counts), .displs = NUMBERS(side##_offsets)
 #define UNLIKE(side) ((struct weftmpi_side){ARRAYS(side), .handle = side##_type, .unlike = true})
 
-static inline MPI_Count weftmpi_number(const void *array, bool wide, int i)
-{
-    return wide ? ((const MPI_Count *)array)[i] : ((const int *)array)[i];
-}
 static inline MPI_Count weftmpi_count_of(const struct weftmpi_side *side, int i)
 {
-    return side->counts != NULL ? weftmpi_number(side->counts, side->wide_counts, i) : side->count;
+    return side->counts.at != NULL ? weftmpi_number(side->counts, i) : side->count;
 }
 
 /* The arguments of a collective. */

@@ -293,17 +293,34 @@ void weftmpi_type_end(void *type);
 /* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
 MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
 size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
+struct weftmpi_numbers {
+    const void *at;
+    bool wide, same;
+};
+#define NUMBERS(array) ((struct weftmpi_numbers){array, sizeof(*(array)) != sizeof(int), false})
+static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count i)
+{
+    i = numbers.same ? 0 : i;
+    return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
+}
 /*
- * What a datatype was made of (contents.c): integers one list after the other, addresses, and
- * datatypes, whose handles it keeps. False: no memory.
+ * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts. False: no
+ * memory.
  */
 struct weftmpi_list {
-    const int *at;
-    int count;
+    struct weftmpi_numbers numbers;
+    MPI_Count count;
 };
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, const struct weftmpi_list lists[],
-                      int lists_count, const MPI_Aint addresses[], int addresses_count,
-                      const MPI_Datatype olds[], int olds_count);
+/* A list of one, of int or, in a `large` call, of MPI_Count. */
+#define SCALAR(large, value)                                                                       \
+    {                                                                                              \
+        {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
+    }
+bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+                      const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
+                      MPI_Count olds_count);
 void weftmpi_forget(struct weftmpi_contents *contents);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)

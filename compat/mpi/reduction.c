@@ -168,4 +168,4 @@ COLLECTIVES(Exscan, Iexscan, everywhere, REDUCED(SCAN_BEFORE, .count = count), E
 COLLECTIVES(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter,
             REDUCED(REDUCE_SCATTER, .count = count), ELEMENTS)
 COLLECTIVES(Reduce_scatter, Ireduce_scatter, reduce_scatter,
-            REDUCED(REDUCE_SCATTER, .counts = counts, .wide_counts = WIDE(counts)), ELEMENTS_EACH)
+            REDUCED(REDUCE_SCATTER, .counts = NUMBERS(counts)), ELEMENTS_EACH)
