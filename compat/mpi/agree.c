@@ -67,8 +67,7 @@ static void both(const weft_combine *combine, const void *from, void *into, size
 }
 static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t), .commutes = 1};
 
-/* ---- apart: those of a group alone, in messages over the whole job -----------------------------
- */
+/* ---- apart: those of a group alone, in messages over the whole job --------------------------- */
 
 static weft_comm channel; /* messages of WORLD's fourth group */
 

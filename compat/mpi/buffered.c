@@ -74,26 +74,30 @@ void weftmpi_buffered_end(void)
     sweep(true);
 }
 
-API(Buffer_attach, (void *buffer, int bytes))
+static int attach(const char *call, void *buffer, MPI_Count bytes)
 {
-    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_is_open(call));
     LOCKED;
     if (attached_bytes != 0 || bytes < 0)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_BUFFER, "%d bytes; %zu are attached", bytes,
-                            attached_bytes);
+        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "%lld bytes; %zu are attached",
+                            (long long)bytes, attached_bytes);
     attached = buffer;
     attached_bytes = (size_t)bytes;
     return MPI_SUCCESS;
 }
 
-API(Buffer_detach, (void *buffer, int *bytes))
-{
-    TRY(weftmpi_is_open(__func__));
-    LOCKED;
-    sweep(true);
-    *(void **)buffer = attached;
-    *bytes = (int)attached_bytes;
-    attached = NULL;
-    attached_bytes = 0;
-    return MPI_SUCCESS;
-}
+#define BUFFER(c, N)                                                                               \
+    CALL(Buffer_attach##c, (void *buffer, N bytes), attach(__func__, buffer, bytes))               \
+    API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
+    {                                                                                              \
+        TRY(weftmpi_is_open(__func__));                                                            \
+        LOCKED;                                                                                    \
+        sweep(true);                                                                               \
+        *(void **)buffer = attached;                                                               \
+        *bytes = (N)attached_bytes;                                                                \
+        attached = NULL;                                                                           \
+        attached_bytes = 0;                                                                        \
+        return MPI_SUCCESS;                                                                        \
+    }
+BUFFER(, int)
+BUFFER(_c, MPI_Count)

@@ -72,7 +72,7 @@ static int contents_in(const char *call, MPI_Datatype handle, bool large,
 API(Type_get_envelope,
     (MPI_Datatype handle, int *integers, int *addresses, int *types, int *combiner))
 {
-    const struct weftmpi_contents *contents;
+    const struct weftmpi_contents *contents = NULL;
 
     TRY(contents_in(__func__, handle, false, &contents));
     *integers = (int)contents->integers_count;
@@ -85,7 +85,7 @@ API(Type_get_envelope,
 API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *addresses,
                           MPI_Count *counts, MPI_Count *types, int *combiner))
 {
-    const struct weftmpi_contents *contents;
+    const struct weftmpi_contents *contents = NULL;
 
     TRY(contents_in(__func__, handle, true, &contents));
     *integers = contents->integers_count;
@@ -101,7 +101,7 @@ static int tell(const char *call, MPI_Datatype handle, bool large, MPI_Count mos
                 MPI_Count most_addresses, MPI_Count most_counts, MPI_Count most_types,
                 int integers[], MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[])
 {
-    const struct weftmpi_contents *contents;
+    const struct weftmpi_contents *contents = NULL;
 
     TRY(contents_in(call, handle, large, &contents));
     if (contents->combiner == MPI_COMBINER_NAMED)

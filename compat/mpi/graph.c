@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- graphs that all know ----------------------------------------------------------------------
- */
+/* ---- graphs that all know -------------------------------------------------------------------- */
 
 static int check_graph(const char *call, struct weftmpi_comm *comm, int nodes, const int index[],
                        const int edges[])
@@ -104,8 +103,7 @@ API(Graph_neighbors, (MPI_Comm handle, int rank, int most, int list[]))
     return neighbours(__func__, handle, rank, &count, most, list);
 }
 
-/* ---- graphs of which each knows its part -------------------------------------------------------
- */
+/* ---- graphs of which each knows its part ----------------------------------------------------- */
 
 /* Ranks and weights, which either side may not have. */
 static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],

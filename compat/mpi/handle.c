@@ -219,8 +219,7 @@ void weftmpi_leave(void *object)
     give_memory(kind, object);
 }
 
-/* ---- Fortran's: of the standard their numbers, else slot and kind ------------------------------
- */
+/* ---- Fortran's: of the standard their numbers, else slot and kind ---------------------------- */
 
 static MPI_Fint to_fortran(const void *handle)
 {

@@ -135,8 +135,7 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     return error;
 }
 
-/* ---- reductions of what has arrived -----------------------------------------------------------
- */
+/* ---- reductions of what has arrived ---------------------------------------------------------- */
 
 struct fold {
     const struct weftmpi_op *op;

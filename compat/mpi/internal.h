@@ -204,8 +204,9 @@ struct weftmpi_type {
 
 struct weftmpi_op {
     struct weftmpi_object object;
-    MPI_User_function *function; /* NULL: of the standard's */
-    int number;                  /* of those */
+    void (*function)(void); /* of the program; NULL: of the standard's */
+    int number;             /* of those */
+    bool large;             /* the function is an MPI_User_function_c; else an MPI_User_function */
     bool commutes;
 };
 

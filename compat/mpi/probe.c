@@ -81,8 +81,8 @@ CALL(Improbe,
      matched_probe(__func__, from, tag, comm, flag, message, status))
 
 /* Begins to receive a matched message. */
-static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                         MPI_Datatype type, MPI_Message *handle)
+static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer,
+                         MPI_Count count, MPI_Datatype type, MPI_Message *handle)
 {
     struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
@@ -106,5 +106,8 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
     return weftmpi_request_failed(request, status);
 }
 
-BOTH_TOLD(Mrecv, Imrecv, begin_matched(&begun, __func__, buffer, count, type, message),
-          void *buffer, int count, MPI_Datatype type, MPI_Message *message)
+#define MATCHED(c, N)                                                                              \
+    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(&begun, __func__, buffer, count, type, message),  \
+              void *buffer, N count, MPI_Datatype type, MPI_Message *message)
+MATCHED(, int)
+MATCHED(_c, MPI_Count)

@@ -139,8 +139,7 @@ int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, in
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
 size_t weftmpi_status_bytes(const MPI_Status *status);
 
-/* ---- what the calls that wait are made of: request.c, wait.c ----------------------------------
- */
+/* ---- what the calls that wait are made of: request.c, wait.c --------------------------------- */
 
 /* The request of a send that is complete at once. */
 #define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)

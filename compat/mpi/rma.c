@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where an operation goes -------------------------------------------------------------------
- */
+/* ---- where an operation goes ----------------------------------------------------------------- */
 
 /* What of the target's memory the elements touch, from their address on. */
 static void span_of(const struct weftmpi_elements *e, MPI_Aint *low, MPI_Aint *high)
@@ -169,8 +168,7 @@ int weftmpi_reach_flush(const struct weftmpi_reach *reach)
     return weftmpi_reach_failed(reach, weft_host_flush(weftmpi.job, reach->exposure));
 }
 
-/* ---- how a call ends ---------------------------------------------------------------------------
- */
+/* ---- how a call ends ------------------------------------------------------------------------- */
 
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
                         bool requested)
@@ -219,8 +217,7 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
     return MPI_SUCCESS;
 }
 
-/* ---- put and get -------------------------------------------------------------------------------
- */
+/* ---- put and get ----------------------------------------------------------------------------- */
 
 /* state: whether it is put. */
 static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,

@@ -46,8 +46,7 @@ API(Win_fence, (int assertion, MPI_Win handle))
     return weftmpi_barrier(__func__, win->comm);
 }
 
-/* ---- post, start, complete, wait ---------------------------------------------------------------
- */
+/* ---- post, start, complete, wait ------------------------------------------------------------- */
 
 /* The rank in the window of each member of a group, in ranks, which the caller frees. */
 static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,

@@ -119,8 +119,7 @@ static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI
     return MPI_SUCCESS;
 }
 
-/* ---- shared: the first member's memory, the parts one behind the other --------------------------
- */
+/* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
 
 /* Where each part is. */
 static int place_parts(struct weftmpi_win *win, const char *call)
