@@ -51,9 +51,9 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
     struct buffered *one =
         whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
     if (one == NULL) {
-        error = weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                             "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
-                             attached_used, attached_bytes);
+        error = FAIL(request, MPI_ERR_BUFFER,
+                     "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
+                     attached_used, attached_bytes);
     } else {
         if (bytes != 0)
             memcpy(one->data, row, bytes);

@@ -10,8 +10,8 @@
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_ROOT, "root %d of %d in %s", root,
-                            request->comm->size, request->comm->name);
+        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, request->comm->size,
+                    request->comm->name);
     return MPI_SUCCESS;
 }
 
@@ -47,8 +47,7 @@ int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *si
     MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
 
     if (count < 0)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %lld of piece %d",
-                            (long long)count, i);
+        return FAIL(request, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i);
     TRY(weftmpi_elements_in(request->comm, request->call, side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs.at != NULL)
@@ -120,8 +119,7 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
     } else if (here) {
         piece = place;
     } else {
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                            "MPI_IN_PLACE is for the root");
+        return FAIL(request, MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     }
     *bytes = piece.bytes;
     return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
@@ -235,23 +233,19 @@ static void *keep(char **at, const void *array, size_t bytes)
 
     if (array == NULL || bytes == 0)
         return NULL;
-    *at += bytes;
+    *at += (bytes + sizeof(MPI_Count) - 1) / sizeof(MPI_Count) * sizeof(MPI_Count);
     return memcpy(copy, array, bytes);
 }
 
-/* A side's arrays are in memory of its own from now on: that memory; NULL: there is none. */
-static void *keep_arrays(struct weftmpi_side *side, size_t n)
+/* A side's arrays are at *at from now on. */
+static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
 {
-    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
     const size_t displ = side->displs.wide ? sizeof(MPI_Count) : sizeof(int);
-    char *const memory = malloc(n * (count + displ + sizeof(MPI_Datatype)) + 1), *at = memory;
+    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
 
-    if (memory == NULL)
-        return NULL;
-    side->handles = keep(&at, side->handles, n * sizeof(*side->handles));
-    side->displs.at = keep(&at, side->displs.at, n * displ);
-    side->counts.at = keep(&at, side->counts.at, n * count);
-    return memory;
+    side->handles = keep(at, side->handles, n * sizeof(*side->handles));
+    side->displs.at = keep(at, side->displs.at, n * displ);
+    side->counts.at = keep(at, side->counts.at, n * count);
 }
 
 /* On a communicator of its own, since members may start several in any order. */
@@ -270,15 +264,17 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
                           &own));
     weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, given->call,
                          weftmpi_find(WEFTMPI_COMM, own));
-    request.given = malloc(sizeof(*given));
-    TRY(weftmpi_memory_in(comm, given->call, request.given));
-    *request.given = *given;
-    request.given->comm = own;
-    request.given->parent = weftmpi_hold(comm);
-    request.given->arrays[0] = keep_arrays(&request.given->send, pieces_of(given, comm, true));
-    request.given->arrays[1] = keep_arrays(&request.given->receive, pieces_of(given, comm, false));
-    if (request.given->arrays[0] == NULL || request.given->arrays[1] == NULL)
-        return weftmpi_no_memory(comm, given->call);
+    const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
+    struct weftmpi_given *kept =
+        malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */
+    TRY(weftmpi_memory_in(comm, given->call, kept));
+    char *at = (char *)(kept + 1);
+    *kept = *given;
+    kept->comm = own;
+    kept->parent = weftmpi_hold(comm);
+    keep_arrays(&kept->send, sends, &at);
+    keep_arrays(&kept->receive, receives, &at);
+    request.given = kept;
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
@@ -298,8 +294,6 @@ void weftmpi_given_end(struct weftmpi_given *given)
 {
     weftmpi_leave(weftmpi_find(WEFTMPI_COMM, given->comm));
     weftmpi_leave(given->parent);
-    free(given->arrays[0]);
-    free(given->arrays[1]);
     weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_leave(weftmpi_find(WEFTMPI_OP, given->op));

@@ -47,8 +47,7 @@ struct weftmpi_given {
     struct weftmpi_side send, receive; /* of a broadcast and a reduction: receive has the type */
     int root;
     MPI_Op op;
-    bool near;       /* between neighbours */
-    void *arrays[2]; /* of a persistent one: the sides' arrays, which the program may free */
+    bool near; /* between neighbours */
 };
 /* Opens the request and begins it, by its function or, on an intercommunicator, by inter.c's. */
 int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given);
@@ -114,8 +113,8 @@ static inline int weftmpi_check_apart(const struct weftmpi_request *request, con
 {
     return from != into || bytes == 0
                ? MPI_SUCCESS
-               : weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                              "one buffer to send and to receive: MPI_IN_PLACE says that");
+               : FAIL(request, MPI_ERR_BUFFER,
+                      "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);

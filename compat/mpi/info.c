@@ -71,38 +71,31 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     return MPI_SUCCESS;
 }
 
-API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
+/* The value of a key: `room` bytes of it (0: none), and how many it has. */
+static int get_value(const char *call, MPI_Info handle, const char *key, int room, char *value,
+                     int *length, int *flag)
 {
-    OUT(flag);
-    INFO_IN(info, handle);
+    TRY(weftmpi_place_in(call, flag));
+    LOCKED;
+    OBJECT_IN(info, info, WEFTMPI_INFO, call, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
-    if (entry != NULL)
-        snprintf(value, (size_t)length + 1, "%s", entry->value);
-    return MPI_SUCCESS;
-}
-
-API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
-{
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry == NULL)
-        return MPI_SUCCESS;
-    if (*length > 0)
-        snprintf(value, (size_t)*length, "%s", entry->value);
-    *length = (int)strlen(entry->value) + 1;
-    return MPI_SUCCESS;
-}
-
-API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
-{
-    OUT(flag);
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry != NULL)
+    if (entry != NULL) {
+        if (room > 0)
+            snprintf(value, (size_t)room, "%s", entry->value);
         *length = (int)strlen(entry->value);
+    }
+    return MPI_SUCCESS;
+}
+
+CALL(Info_get, (MPI_Info info, const char *key, int length, char *value, int *flag),
+     get_value(__func__, info, key, length + 1, value, &length, flag))
+CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag),
+     get_value(__func__, info, key, 0, NULL, length, flag))
+API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
+{
+    TRY(get_value(__func__, info, key, *length, value, length, flag));
+    *length += *flag; /* with its end */
     return MPI_SUCCESS;
 }
 

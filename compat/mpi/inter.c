@@ -10,80 +10,75 @@
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
-/* What leaders tell each other, and then their groups: this, and so many processes. */
+/* What leaders tell each other, and then their groups. */
 struct side {
-    int size, number; /* number: of the communicator */
+    int number, size; /* number: of the communicator */
+    int processes[];
 };
 
-/* This leader's group to the other leader, and the reverse. */
-static int exchange_groups(const char *call, struct weftmpi_comm *comm, struct weftmpi_comm *peers,
-                           int leader, int tag, struct side *theirs, struct weftmpi_group **group)
+/* This leader's side to the other leader, and the reverse. */
+static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm peers_handle,
+                          int leader, int tag, const struct side *mine, struct side *theirs,
+                          size_t bytes)
 {
-    struct side mine = {comm->size, comm->number};
-    const int peer = peers->base + leader;
     struct weftmpi_request request = {0};
+    struct weftmpi_comm *peers;
 
+    TRY(weftmpi_comm_in(call, peers_handle, &peers));
+    TRY(weftmpi_check_peer(peers, call, leader, tag, false));
+    const int peer = peers->base + leader;
     weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
-    TRY(weftmpi_message(call, comm, peers->messages, peer, tag, false, &mine, sizeof(mine)));
     const weft_status status =
-        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, comm->group->processes,
-                             (size_t)comm->size * sizeof(int), &request.op);
+        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, mine, bytes, &request.op);
     TRY(weftmpi_request_failed(&request, status));
-    int error =
-        weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, sizeof(*theirs));
-    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        error = weftmpi_no_memory(comm, call);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_message(call, comm, peers->messages, peer, tag, true, (*group)->processes,
-                                (size_t)theirs->size * sizeof(int));
+    const int error = weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, bytes);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-static int broadcast(const char *call, struct weftmpi_comm *comm, int root, void *data,
-                     size_t bytes)
-{
-    return weftmpi_failed(comm, call, weft_team_broadcast(comm->team, root, data, bytes, NULL));
-}
-
 /* The leader learns of the other group, and tells its own. */
-static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle,
-                 int remote_leader, int tag, struct side *theirs, struct weftmpi_group **group)
+static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers,
+                 int remote_leader, int tag, int *number, struct weftmpi_group **group)
 {
-    struct weftmpi_comm *peers;
-    int error = MPI_SUCCESS;
+    const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
+    const size_t bytes = sizeof(struct side) + most * sizeof(int);
+    struct side *mine = calloc(2, bytes), *theirs = (struct side *)((char *)mine + bytes);
+    int error = weftmpi_memory_in(comm, call, mine);
 
-    theirs->size = -1;
-    if (comm->rank == leader) {
-        error = weftmpi_comm_in(call, peers_handle, &peers);
-        if (error == MPI_SUCCESS)
-            error = weftmpi_check_peer(peers, call, remote_leader, tag, false);
-        if (error == MPI_SUCCESS)
-            error = exchange_groups(call, comm, peers, remote_leader, tag, theirs, group);
+    if (error == MPI_SUCCESS && comm->rank == leader) {
+        mine->number = comm->number;
+        mine->size = comm->size;
+        memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
+        error = exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes);
     }
-    TRY(error);
-    TRY(broadcast(call, comm, leader, theirs, sizeof(*theirs)));
-    if (*group == NULL && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        return weftmpi_no_memory(comm, call);
-    TRY(broadcast(call, comm, leader, (*group)->processes, (size_t)theirs->size * sizeof(int)));
-    for (int i = 0; i < theirs->size; i++)
-        if (weftmpi_group_rank(comm->group, (*group)->processes[i]) >= 0)
-            return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
-                                (*group)->processes[i]);
-    return MPI_SUCCESS;
+    if (error == MPI_SUCCESS)
+        error = weftmpi_failed(comm, call,
+                               weft_team_broadcast(comm->team, leader, theirs, bytes, NULL));
+    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
+        error = weftmpi_no_memory(comm, call);
+    for (int i = 0; error == MPI_SUCCESS && i < theirs->size; i++) {
+        (*group)->processes[i] = theirs->processes[i];
+        if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
+            error = weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
+                                 theirs->processes[i]);
+    }
+    if (error == MPI_SUCCESS)
+        *number = theirs->number;
+    free(mine);
+    return error;
 }
 
 API(Intercomm_create,
     (MPI_Comm handle, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made))
 {
     struct weftmpi_group *group = NULL;
-    struct side theirs;
+    int number = -1;
     OUT(made);
     COMM_IN(comm, handle);
     if (comm->remote != NULL)
         return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s is an intercommunicator", comm->name);
     if (leader < 0 || leader >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
-    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &theirs, &group);
+    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
     if (error != MPI_SUCCESS) {
         weftmpi_leave(group);
         return error;
@@ -92,7 +87,7 @@ API(Intercomm_create,
     return weftmpi_agree_apart(
         __func__, comm,
         (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
-        first ? comm->number : theirs.number, tag, made);
+        first ? comm->number : number, tag, made);
 }
 
 int weftmpi_inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
@@ -172,8 +167,7 @@ static int open_fold(struct weftmpi_request *request, const struct weftmpi_given
     const size_t n = (size_t)request->comm->peers;
 
     if (op == NULL || !weftmpi_can_operate(op, type))
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_OP, "no operation, or not for %s",
-                            type->name);
+        return FAIL(request, MPI_ERR_OP, "no operation, or not for %s", type->name);
     struct fold *f = weftmpi_request_memory(request, sizeof(*f));
     *packed = weftmpi_request_memory(request, n * elements->bytes);
     char *room = weftmpi_request_memory(request, 2 * take * (size_t)weftmpi_extent(type));
@@ -209,8 +203,7 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     if (root == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (root != MPI_ROOT && (root < 0 || root >= comm->peers))
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_ROOT, "root %d of %d in %s", root,
-                            comm->peers, comm->name);
+        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, comm->peers, comm->name);
     if (root == MPI_ROOT)
         *(root_sends ? to : from) = all;
     else
@@ -235,8 +228,7 @@ static int vector_of(struct weftmpi_request *request, const struct weftmpi_given
     for (int i = 0; i < comm->size; i++) {
         const MPI_Count count = weftmpi_count_of(side, i);
         if (count < 0)
-            return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT,
-                                "count %lld for rank %d", (long long)count, i);
+            return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
         if (i == comm->rank) {
             *skip = all;
             *take = (size_t)count;
@@ -312,8 +304,7 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
     case WEFT_TEAM_ALLTOALL_SIZES:
         break;
     default:
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_COMM,
-                            "%s is an intercommunicator", request->comm->name);
+        return FAIL(request, MPI_ERR_COMM, "%s is an intercommunicator", request->comm->name);
     }
     return weftmpi_exchange(request, kind, &send, to, &receive, from);
 }

@@ -71,6 +71,7 @@ enum weftmpi_kind {
     WEFTMPI_REQUEST,
     WEFTMPI_MESSAGE,
     WEFTMPI_TOPOLOGY,
+    WEFTMPI_KEYVAL,
     WEFTMPI_WIN
 };
 
@@ -100,6 +101,9 @@ void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */
 void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
 int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
+/* A number for a handle, and the handle, which may be none. */
+MPI_Fint weftmpi_to_fortran(const void *handle);
+void *weftmpi_from_fortran(MPI_Fint number);
 /* The object of a handle, for the function of MPI that is called: declares it. */
 #define OBJECT_IN(name, type, kind, call, handle)                                                  \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \

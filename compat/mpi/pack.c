@@ -129,8 +129,7 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
     const struct weftmpi_type *type = elements->type;
 
     if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER, "%zu bytes at NULL",
-                            elements->bytes);
+        return FAIL(request, MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;

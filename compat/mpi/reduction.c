@@ -139,8 +139,7 @@ static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
         if (count < 0)
-            return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT,
-                                "count %lld for rank %d", (long long)count, i);
+            return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
         each[i] = (size_t)count;
         all += each[i];
     }

@@ -54,7 +54,8 @@ struct weftmpi_request {
     struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* As weftmpi_failed, of a request's call. */
+/* As weftmpi_fail and weftmpi_failed, of a request's call. */
+#define FAIL(request, ...) weftmpi_fail((request)->comm, (request)->call, __VA_ARGS__)
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return weftmpi_failed(request->comm, request->call, status);
