@@ -206,9 +206,8 @@ static int alltoall(struct weftmpi_request *request, const struct weftmpi_given 
 
 int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, given->call, given->comm);
 
-    TRY(weftmpi_comm_in(given->call, given->comm, &comm));
     weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, comm);
     return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
 }
@@ -252,11 +251,10 @@ static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
     struct weftmpi_request request = {.persistent = true};
-    struct weftmpi_comm *comm;
     MPI_Comm own;
 
     TRY(weftmpi_place_in(given->call, handle));
-    TRY(weftmpi_comm_in(given->call, given->comm, &comm));
+    COMM_OF(comm, given->call, given->comm);
     TRY(weftmpi_agree_now(given->call, comm,
                           (struct weftmpi_making){.group = weftmpi_hold(comm->group),
                                                   .remote = weftmpi_hold(comm->remote),

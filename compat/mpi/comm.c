@@ -18,11 +18,12 @@ struct weftmpi_comm weftmpi_comms[] = {
     {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
 };
 
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
 {
-    TRY(weftmpi_is_open(call));
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
+    if ((comm->remote != NULL) == inter)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
+                        inter ? "no" : "an");
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
@@ -148,10 +149,9 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
                      const MPI_Info *info_handle, MPI_Comm *copy)
 {
-    struct weftmpi_comm *comm;
     struct weftmpi_object hints = {.handle = NULL};
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_lock();
     if (info_handle == NULL)
         hints.info = weftmpi_info_copy(comm->object.info);
@@ -257,10 +257,9 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 static int assert_memory(const char *call, MPI_Comm handle, MPI_Info info)
 {
     char kinds[MPI_MAX_INFO_VAL] = "";
-    struct weftmpi_comm *comm;
     int found, taken;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     if (comm->remote != NULL)
         return MPI_SUCCESS;
     if (info != MPI_INFO_NULL)
@@ -283,15 +282,12 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
-/* The group of a handle, whose members are all in the communicator. */
-static int subgroup_in(const char *call, struct weftmpi_comm *comm, MPI_Group handle,
-                       struct weftmpi_group **group)
+/* All members of the group are in the communicator. */
+static int check_subgroup(const char *call, struct weftmpi_comm *comm,
+                          const struct weftmpi_group *group)
 {
-    *group = weftmpi_find(WEFTMPI_GROUP, handle);
-    if (*group == NULL)
-        return weftmpi_no_object(comm, call, WEFTMPI_GROUP);
-    for (int i = 0; i < (*group)->size; i++)
-        if (weftmpi_group_rank(comm->group, (*group)->processes[i]) < 0)
+    for (int i = 0; i < group->size; i++)
+        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
                                 comm->name);
     return MPI_SUCCESS;
@@ -299,10 +295,10 @@ static int subgroup_in(const char *call, struct weftmpi_comm *comm, MPI_Group ha
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
-    struct weftmpi_group *group;
     OUT(part);
     COMM_IN(comm, handle);
-    TRY(subgroup_in(__func__, comm, group_handle, &group));
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
     /* Groups of one call have no member in common; members do not know the remote one. */
     const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
     const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
@@ -311,10 +307,10 @@ API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 
 API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
 {
-    struct weftmpi_group *group;
     OUT(part);
     COMM_IN(comm, handle);
-    TRY(subgroup_in(__func__, comm, group_handle, &group));
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
     if (tag < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
     *part = MPI_COMM_NULL;

@@ -256,10 +256,8 @@ static int make(const char *call, enum weftmpi_kind kind, void (*function)(void)
 static int set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
                MPI_Errhandler handle)
 {
-    struct weftmpi_errhandler *handler = weftmpi_find(WEFTMPI_ERRHANDLER, handle);
+    OBJECT_ON(object, handler, errhandler, WEFTMPI_ERRHANDLER, call, handle);
 
-    if (handler == NULL)
-        return weftmpi_no_object(object, call, WEFTMPI_ERRHANDLER);
     if (handler->function != NULL && handler->kind != kind)
         return weftmpi_fail(object, call, MPI_ERR_ARG, "a handler of other objects");
     LOCKED;

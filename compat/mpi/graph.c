@@ -78,10 +78,8 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
 /* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
 static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, int most, int list[])
 {
-    struct weftmpi_comm *comm;
-    struct weftmpi_topology *graph;
+    TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
 
-    TRY(weftmpi_topology_in(call, handle, MPI_GRAPH, &comm, &graph));
     if (rank < 0 || rank >= graph->nodes)
         return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, graph->nodes);
     const int first = first_edge(graph->index, rank);

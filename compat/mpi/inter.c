@@ -22,9 +22,8 @@ static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm 
                           size_t bytes)
 {
     struct weftmpi_request request = {0};
-    struct weftmpi_comm *peers;
+    COMM_OF(peers, call, peers_handle);
 
-    TRY(weftmpi_comm_in(call, peers_handle, &peers));
     TRY(weftmpi_check_peer(peers, call, leader, tag, false));
     const int peer = peers->base + leader;
     weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
@@ -74,8 +73,7 @@ API(Intercomm_create,
     int number = -1;
     OUT(made);
     COMM_IN(comm, handle);
-    if (comm->remote != NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s is an intercommunicator", comm->name);
+    TRY(weftmpi_check_inter(__func__, comm, false));
     if (leader < 0 || leader >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
     const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
@@ -88,14 +86,6 @@ API(Intercomm_create,
         __func__, comm,
         (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
         first ? comm->number : number, tag, made);
-}
-
-int weftmpi_inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    TRY(weftmpi_comm_in(call, handle, comm));
-    return (*comm)->remote != NULL ? MPI_SUCCESS
-                                   : weftmpi_fail(*comm, call, MPI_ERR_COMM,
-                                                  "%s is no intercommunicator", (*comm)->name);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -304,7 +294,7 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
     case WEFT_TEAM_ALLTOALL_SIZES:
         break;
     default:
-        return FAIL(request, MPI_ERR_COMM, "%s is an intercommunicator", request->comm->name);
+        return weftmpi_check_inter(request->call, request->comm, false);
     }
     return weftmpi_exchange(request, kind, &send, to, &receive, from);
 }

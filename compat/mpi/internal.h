@@ -105,10 +105,11 @@ int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
 MPI_Fint weftmpi_to_fortran(const void *handle);
 void *weftmpi_from_fortran(MPI_Fint number);
 /* The object of a handle, for the function of MPI that is called: declares it. */
-#define OBJECT_IN(name, type, kind, call, handle)                                                  \
+#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_object(NULL, call, kind)
+    return weftmpi_no_object(on, call, kind)
+#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 void weftmpi_lock(void);
@@ -246,9 +247,6 @@ struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 extern int weftmpi_last_code;
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
-/* The library is open; *comm is the communicator. */
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
-int weftmpi_inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
 int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
@@ -263,14 +261,16 @@ static inline int weftmpi_place_in(const char *call, const void *place)
 }
 #define OUT(place) TRY(weftmpi_place_in(__func__, place))
 
-/* The communicator of a handle, in a function of MPI: declares it. */
-#define COMM_IN(comm, handle)                                                                      \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_comm_in(__func__, handle, &(comm)))
-/* An intercommunicator. */
+/* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
+#define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
+#define COMM_OF(name, call, handle)                                                                \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+/* One of two groups, or of one. */
 #define INTER_IN(comm, handle)                                                                     \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_inter_in(__func__, handle, &(comm)))
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, true))
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
 
 /* The same with any datatype, also one that is not committed. */
 #define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)

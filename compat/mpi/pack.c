@@ -150,9 +150,8 @@ static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, c
                   bool packs)
 {
     struct weftmpi_elements e;
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, comm_handle);
 
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
     TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
     if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",

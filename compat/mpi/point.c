@@ -40,9 +40,8 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
                 const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
                 MPI_Comm handle)
 {
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, way, call, comm);
     TRY(weftmpi_elements_in(comm, call, buffer, count, type, &request->elements));
     TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));

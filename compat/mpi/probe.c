@@ -13,12 +13,11 @@ struct matched {
 static int probe(const char *call, int from, int tag, MPI_Comm handle, int *there,
                  struct matched *matched, MPI_Status *status)
 {
-    struct weftmpi_comm *comm;
     weft_message message;
     weft_status result;
     int found = 0;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     TRY(weftmpi_check_peer(comm, call, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)

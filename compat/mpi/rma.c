@@ -71,12 +71,10 @@ static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *
 int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
                      MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
-    struct weftmpi_win *win;
     MPI_Aint low, high;
+    WIN_OF(win, call, handle);
 
-    *reach = (struct weftmpi_reach){.call = call};
-    TRY(weftmpi_win_in(call, handle, &win));
-    reach->win = win;
+    *reach = (struct weftmpi_reach){.call = call, .win = win};
     TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;

@@ -52,11 +52,8 @@ API(Win_fence, (int assertion, MPI_Win handle))
 static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
                     int *count)
 {
-    const struct weftmpi_group *group = weftmpi_find(WEFTMPI_GROUP, handle);
+    OBJECT_ON(win, group, group, WEFTMPI_GROUP, call, handle);
 
-    *ranks = NULL;
-    if (group == NULL)
-        return weftmpi_no_object(win, call, WEFTMPI_GROUP);
     *count = group->size;
     *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
     TRY(weftmpi_memory_in(win, call, *ranks));
@@ -186,9 +183,8 @@ API(Win_test, (MPI_Win handle, int *flag))
 /* Of one rank; -1: of all. */
 static int flush(const char *call, MPI_Win handle, int rank)
 {
-    struct weftmpi_win *win;
+    WIN_OF(win, call, handle);
 
-    TRY(weftmpi_win_in(call, handle, &win));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (rank != -1)

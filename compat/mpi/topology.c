@@ -31,23 +31,12 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
     return topology;
 }
 
-int weftmpi_topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
-                        struct weftmpi_topology **topology)
+int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind)
 {
-    TRY(weftmpi_comm_in(call, handle, comm));
-    *topology = (*comm)->topology;
-    if (*topology == NULL || (*topology)->kind != kind)
-        return weftmpi_fail(*comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", (*comm)->name,
-                            kind == MPI_CART ? "grid" : "graph");
-    return MPI_SUCCESS;
-}
-
-int weftmpi_topology_base(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    TRY(weftmpi_comm_in(call, handle, comm));
-    return (*comm)->remote == NULL ? MPI_SUCCESS
-                                   : weftmpi_fail(*comm, call, MPI_ERR_COMM,
-                                                  "%s is an intercommunicator", (*comm)->name);
+    if (comm->topology != NULL && comm->topology->kind == kind)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
+                        kind == MPI_CART ? "grid" : "graph");
 }
 
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)

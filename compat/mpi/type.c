@@ -54,10 +54,8 @@ struct weftmpi_type weftmpi_types[] = {
 int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements)
 {
-    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+    OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
 
-    if (type == NULL)
-        return weftmpi_no_object(on, call, WEFTMPI_TYPE);
     if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
         return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
     if (count < 0)

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int weftmpi_win_in(const char *call, MPI_Win handle, struct weftmpi_win **win)
-{
-    TRY(weftmpi_is_open(call));
-    *win = weftmpi_find(WEFTMPI_WIN, handle);
-    return *win != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_WIN);
-}
-
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What members tell each other of their parts. */
@@ -26,8 +19,7 @@ struct part {
 static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit,
                  const void *base, bool given)
 {
-    if (comm->remote != NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is an intercommunicator", comm->name);
+    TRY(weftmpi_check_inter(call, comm, false));
     if (bytes < 0)
         return weftmpi_fail(comm, call, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes);
     if (unit < 1)
@@ -205,13 +197,12 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
                   MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
 {
     const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
-    struct weftmpi_comm *comm;
     struct weftmpi_win *win = NULL;
     size_t room = (size_t)bytes;
 
     TRY(weftmpi_place_in(call, made));
     TRY(weftmpi_place_in(call, allocated));
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_OF(comm, call, handle);
     TRY(check(call, comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
     if (shared)
         TRY(sum_of(call, comm, bytes, &room));
@@ -244,11 +235,9 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
 static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit,
                         void **base)
 {
-    struct weftmpi_win *win;
-
     TRY(weftmpi_place_in(call, bytes));
     TRY(weftmpi_place_in(call, base));
-    TRY(weftmpi_win_in(call, handle, &win));
+    WIN_OF(win, call, handle);
     if (win->flavor != MPI_WIN_FLAVOR_SHARED)
         return weftmpi_fail(win, call, MPI_ERR_RMA_FLAVOR, "the window is not shared");
     if (rank == MPI_PROC_NULL)

@@ -48,11 +48,11 @@ struct weftmpi_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-int weftmpi_win_in(const char *call, MPI_Win handle, struct weftmpi_win **win);
-/* The window of a handle, in a function of MPI: declares it. */
-#define WIN_IN(win, handle)                                                                        \
-    struct weftmpi_win *win;                                                                       \
-    TRY(weftmpi_win_in(__func__, handle, &(win)))
+/* The window of a handle, in a function of MPI, or for `call`: declares it. */
+#define WIN_IN(win, handle) WIN_OF(win, __func__, handle)
+#define WIN_OF(name, call, handle)                                                                 \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, win, WEFTMPI_WIN, call, handle)
 
 /* A call at the wrong time. */
 static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, const char *why)
