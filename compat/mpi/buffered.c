@@ -1,77 +1,52 @@
-/* compat/mpi/buffered.c - buffered sends, and the program's buffer, against which they count. */
+/*
+ * compat/mpi/buffered.c - buffered sends, and the program's buffer, against which they count. Each
+ * is a send of a copy, which nobody waits for.
+ */
 #include "request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* A message that the program has left to the library, in memory that counts against its buffer. */
-struct buffered {
-    struct buffered *next;
-    weft_message_op op;
-    size_t bytes;
-    char data[];
-};
-
-static struct buffered *buffered;
 static void *attached;
 static size_t attached_bytes, attached_used;
 
-/* Frees those that are sent; `all`: waits for them. Locked, but while it waits. */
-static void sweep(bool all)
+static size_t used(void)
 {
-    struct buffered **at = &buffered;
+    LOCKED;
+    return attached_used;
+}
 
-    while (*at != NULL) {
-        struct buffered *one = *at;
-        int done = 1;
-        if (!all && weft_host_message_test(weftmpi.job, &one->op, &done, NULL) == WEFT_OK &&
-            !done) {
-            at = &one->next;
-            continue;
-        }
-        *at = one->next;
-        if (all) {
-            weftmpi_unlock();
-            weft_host_message_wait(weftmpi.job, &one->op, NULL);
-            weftmpi_lock();
-            at = &buffered;
-        }
-        attached_used -= one->bytes;
-        free(one);
-    }
+/* It is sent. */
+static void give_room(struct weftmpi_request *request)
+{
+    LOCKED;
+    attached_used -= request->elements.bytes + MPI_BSEND_OVERHEAD;
 }
 
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    int error;
+    struct weftmpi_request send = {.elements.bytes = bytes, .finish = give_room};
+    MPI_Request handle;
     LOCKED;
 
-    sweep(false);
-    struct buffered *one =
-        whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
-    if (one == NULL) {
-        error = FAIL(request, MPI_ERR_BUFFER,
-                     "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
-                     attached_used, attached_bytes);
-    } else {
-        if (bytes != 0)
-            memcpy(one->data, row, bytes);
-        *one = (struct buffered){buffered, WEFT_MESSAGE_NONE, whole};
-        error = weftmpi_request_failed(
-            request, weft_host_send_begin(weftmpi.job, request->comm->messages,
-                                          request->comm->base + request->peer, request->tag,
-                                          one->data, bytes, &one->op));
-        buffered = one;
-        attached_used += whole;
-    }
-    return error;
-}
-
-void weftmpi_buffered_end(void)
-{
-    LOCKED;
-    sweep(true);
+    weftmpi_orphans_sweep();
+    weftmpi_request_open(&send, WEFTMPI_SEND, request->call, request->comm);
+    void *copy =
+        whole <= attached_bytes - attached_used ? weftmpi_request_memory(&send, bytes) : NULL;
+    if (copy == NULL)
+        return FAIL(request, MPI_ERR_BUFFER,
+                    "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
+                    attached_used, attached_bytes);
+    if (bytes != 0)
+        memcpy(copy, row, bytes);
+    const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
+                                                    request->comm->base + request->peer,
+                                                    request->tag, copy, bytes, &send.op);
+    TRY(weftmpi_request_keep(&send, weftmpi_request_failed(request, status), &handle));
+    if (handle == WEFTMPI_REQUEST_DONE)
+        return MPI_SUCCESS;
+    attached_used += whole;
+    return PMPI_Request_free(&handle);
 }
 
 static int attach(const char *call, void *buffer, MPI_Count bytes)
@@ -91,8 +66,9 @@ static int attach(const char *call, void *buffer, MPI_Count bytes)
     API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
     {                                                                                              \
         TRY(weftmpi_is_open(__func__));                                                            \
+        for (weftmpi_orphans_sweep(); used() != 0; weftmpi_orphans_sweep())                        \
+            weftmpi_pause();                                                                       \
         LOCKED;                                                                                    \
-        sweep(true);                                                                               \
         *(void **)buffer = attached;                                                               \
         *bytes = (N)attached_bytes;                                                                \
         attached = NULL;                                                                           \

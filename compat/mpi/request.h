@@ -115,6 +115,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Moves what only moves when it is driven; after so many seconds again. */
 double weftmpi_meanwhile(void);
+/* Ends what the program has freed, sends that are over. */
+void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
 
@@ -132,8 +134,6 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 int weftmpi_point_begin(struct weftmpi_request *request);
 /* A buffered send: the bytes are copied. */
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
-/* Waits for all of them. */
-void weftmpi_buffered_end(void);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
 int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
 /* All but MPI_ERROR. */
