@@ -97,6 +97,10 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
                      const struct weftmpi_side *send, struct weftmpi_peers to,
                      const struct weftmpi_side *receive, struct weftmpi_peers from);
 
+/* A reduction of what the other group gives. */
+int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi_given *given,
+                           struct weftmpi_peers to, struct weftmpi_peers from);
+
 /* Begins a collective of the request's communicator, and waits for one of a blocking call. */
 #define COLLECTIVE_OF(request) ((request)->waits ? NULL : &(request)->collective)
 #define TEAM(name, ...)                                                                            \

@@ -55,21 +55,23 @@ static bool give_groups(struct weftmpi_comm *comm)
     return free_again;
 }
 
-struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b)
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b)
 {
-    if (b == NULL)
-        return weftmpi_hold(a);
-    if (b->processes[0] < a->processes[0]) {
-        struct weftmpi_group *const first = b;
-        b = a;
-        a = first;
-    }
     struct weftmpi_group *both = weftmpi_group_make(a->size + b->size);
+
     if (both == NULL)
         return NULL;
     memcpy(both->processes, a->processes, (size_t)a->size * sizeof(int));
     memcpy(both->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
     return both;
+}
+
+struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b)
+{
+    if (b == NULL)
+        return weftmpi_hold(a);
+    return a->processes[0] < b->processes[0] ? weftmpi_group_join(a, b) : weftmpi_group_join(b, a);
 }
 
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,

@@ -96,87 +96,25 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     OUT(merged);
     INTER_IN(comm, handle);
     const int n = comm->all->size, mine = high != 0;
-    int *all = malloc((size_t)n * sizeof(*all));
-    struct weftmpi_group *group = weftmpi_group_make(n);
-    int error = all == NULL || group == NULL
-                    ? weftmpi_no_memory(comm, __func__)
-                    : weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
-    if (error == MPI_SUCCESS) {
-        const int theirs = all[comm->base];
-        const bool ahead = mine != theirs ? theirs != 0 : comm->base != 0;
-        const struct weftmpi_group *a = ahead ? comm->group : comm->remote;
-        const struct weftmpi_group *b = ahead ? comm->remote : comm->group;
-        memcpy(group->processes, a->processes, (size_t)a->size * sizeof(int));
-        memcpy(group->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
-        for (int i = 0; i < n && error == MPI_SUCCESS; i++)
-            if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-                error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d",
-                                     all[i], 1 - all[i]);
-    }
-    free(all);
+    struct weftmpi_group *group = NULL;
+    int theirs = 0, *all = malloc((size_t)n * sizeof(*all));
+    int error = weftmpi_memory_in(comm, __func__, all);
     if (error == MPI_SUCCESS)
-        return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
-    weftmpi_leave(group);
-    return error;
-}
-
-/* ---- reductions of what has arrived ---------------------------------------------------------- */
-
-struct fold {
-    const struct weftmpi_op *op;
-    struct weftmpi_type *type;
-    size_t n, count, skip, take; /* n contributions of `count` elements, of which some are taken */
-    char *packed;                /* one after the other */
-    char *elements;              /* room for two of them as the operation wants them */
-    void *into;
-};
-
-static void fold(struct weftmpi_request *request)
-{
-    const struct fold *f = request->state;
-    const struct weftmpi_type *type = f->type;
-    const size_t extent = (size_t)weftmpi_extent(type), bytes = f->take * type->size;
-    char *const sum = f->elements - type->true_lower, *const one = sum + f->take * extent;
-
-    for (size_t i = f->n; i-- > 0;) {
-        const char *from = f->packed + (i * f->count + f->skip) * type->size;
-        weftmpi_unpack(type, bytes, from, i == f->n - 1 ? sum : one);
-        if (i != f->n - 1)
-            weftmpi_operate(f->op, type, one, sum, f->take);
-    }
-    weftmpi_pack(type, f->take, sum, f->packed);
-    weftmpi_unpack(type, bytes, f->packed, f->into);
-}
-
-/* Room for the contributions, which are put together when the request is complete. */
-static int open_fold(struct weftmpi_request *request, const struct weftmpi_given *given,
-                     struct weftmpi_elements *elements, size_t skip, size_t take, char **packed)
-{
-    const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, given->op);
-    struct weftmpi_type *type = elements->type;
-    const size_t n = (size_t)request->comm->peers;
-
-    if (op == NULL || !weftmpi_can_operate(op, type))
-        return FAIL(request, MPI_ERR_OP, "no operation, or not for %s", type->name);
-    struct fold *f = weftmpi_request_memory(request, sizeof(*f));
-    *packed = weftmpi_request_memory(request, n * elements->bytes);
-    char *room = weftmpi_request_memory(request, 2 * take * (size_t)weftmpi_extent(type));
-    if (f == NULL || *packed == NULL || room == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
-    request->elements = *elements;
-    request->operation = (struct weftmpi_op *)op;
-    *f = (struct fold){.op = op,
-                       .type = type,
-                       .n = n,
-                       .count = elements->count,
-                       .skip = skip,
-                       .take = take,
-                       .packed = *packed,
-                       .elements = room,
-                       .into = given->receive.base};
-    request->state = f;
-    request->finish = fold;
-    return MPI_SUCCESS;
+        error = weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
+    if (error == MPI_SUCCESS)
+        theirs = all[comm->base];
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
+            error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
+                                 1 - all[i]);
+    free(all);
+    TRY(error);
+    if (mine != theirs ? theirs != 0 : comm->base != 0)
+        group = weftmpi_group_join(comm->group, comm->remote);
+    else
+        group = weftmpi_group_join(comm->remote, comm->group);
+    TRY(weftmpi_memory_in(comm, __func__, group));
+    return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
@@ -201,60 +139,6 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     return MPI_SUCCESS;
 }
 
-/* The whole vector of a reduction, its counts added up; and where this member's part of it is. */
-static int vector_of(struct weftmpi_request *request, const struct weftmpi_given *given,
-                     struct weftmpi_elements *elements, size_t *skip, size_t *take)
-{
-    const struct weftmpi_side *side = &given->receive;
-    const struct weftmpi_comm *comm = request->comm;
-    size_t all = 0;
-
-    TRY(weftmpi_elements_in(request->comm, request->call, given->send.base, side->count,
-                            side->handle, elements));
-    *skip = 0;
-    *take = elements->count;
-    if (given->kind != WEFT_TEAM_REDUCE_SCATTER)
-        return MPI_SUCCESS;
-    for (int i = 0; i < comm->size; i++) {
-        const MPI_Count count = weftmpi_count_of(side, i);
-        if (count < 0)
-            return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
-        if (i == comm->rank) {
-            *skip = all;
-            *take = (size_t)count;
-        }
-        all += (size_t)count;
-    }
-    elements->count = all;
-    elements->bytes = all * elements->type->size;
-    return MPI_SUCCESS;
-}
-
-static int begin_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
-                           struct weftmpi_peers to, struct weftmpi_peers from)
-{
-    struct weftmpi_elements elements;
-    size_t skip, take;
-    char *packed = NULL;
-    void *row = NULL;
-
-    weft_piece *pieces =
-        weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
-    TRY(weftmpi_memory_in(request->comm, request->call, pieces));
-    TRY(vector_of(request, given, &elements, &skip, &take));
-    if (to.count != 0)
-        TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
-    for (int i = 0; i < to.count; i++)
-        pieces[i] = (weft_piece){row, elements.bytes, to.first + i};
-    if (from.count != 0)
-        TRY(open_fold(request, given, &elements, skip, take, &packed));
-    for (int i = 0; i < from.count; i++)
-        pieces[to.count + i] =
-            (weft_piece){packed + (size_t)i * elements.bytes, elements.bytes, from.first + i};
-    return TEAM(exchange, given->kind, pieces, (size_t)to.count, pieces + to.count,
-                (size_t)from.count);
-}
-
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const enum weft_team_kind kind = given->kind;
@@ -268,10 +152,10 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
         return given->begin(request, given);
     case WEFT_TEAM_REDUCE:
         TRY(who_of(request, given->root, false, &to, &from));
-        return begin_reduction(request, given, to, from);
+        return weftmpi_reduce_between(request, given, to, from);
     case WEFT_TEAM_ALLREDUCE:
     case WEFT_TEAM_REDUCE_SCATTER:
-        return begin_reduction(request, given, to, from);
+        return weftmpi_reduce_between(request, given, to, from);
     case WEFT_TEAM_BROADCAST:
     case WEFT_TEAM_SCATTER:
     case WEFT_TEAM_SCATTER_SIZES:

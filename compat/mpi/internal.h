@@ -394,6 +394,9 @@ extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: b
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
                                        int number);
 void weftmpi_comm_end(void *comm);
+/* The members of one behind those of the other; NULL: no memory. */
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b);
 /* Both groups, in an order that both know; b NULL: a. NULL: no memory. */
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
 /* Whether a member of its messages is in the remote group. */

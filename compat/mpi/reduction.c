@@ -126,26 +126,95 @@ static int everywhere(struct weftmpi_request *request, const struct weftmpi_give
     return TEAM(scan, given->kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
 }
 
-static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_given *given)
+/* How many elements each member gets, and all of them. */
+static int counts_of(struct weftmpi_request *request, const struct weftmpi_given *given,
+                     size_t **each, size_t *all)
 {
     const int n = request->comm->size;
-    weft_combine combination;
-    void *source, *target;
-    size_t all = 0;
 
-    TRY(open_reduction(request, given, &combination));
-    size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
-    TRY(weftmpi_memory_in(request->comm, request->call, each));
+    *each = weftmpi_request_memory(request, (size_t)n * sizeof(**each));
+    TRY(weftmpi_memory_in(request->comm, request->call, *each));
+    *all = 0;
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
         if (count < 0)
             return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
-        each[i] = (size_t)count;
-        all += each[i];
+        (*each)[i] = (size_t)count;
+        *all += (size_t)count;
     }
+    return MPI_SUCCESS;
+}
+
+static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    weft_combine combination;
+    void *source, *target;
+    size_t *each, all;
+
+    TRY(open_reduction(request, given, &combination));
+    TRY(counts_of(request, given, &each, &all));
     TRY(open_both(request, given, all, each[request->comm->rank], &source, &target));
     return TEAM(reduce_scatter, source, target, each, &combination);
 }
+
+/* ---- between two groups ---------------------------------------------------------------------- */
+
+/* Contributions of a remote group, in rows; `take` elements of each from `skip` on are reduced. */
+struct fold {
+    weft_combine combination;
+    size_t n, row_bytes, skip, take;
+    void *target;
+    _Alignas(max_align_t) char rows[];
+};
+
+static void fold(struct weftmpi_request *request)
+{
+    struct fold *f = request->state;
+    char *const last = f->rows + (f->n - 1) * f->row_bytes + f->skip * f->combination.bytes;
+
+    for (size_t i = 1; i < f->n; i++)
+        combine(&f->combination, last - i * f->row_bytes, last, f->take);
+    memcpy(f->target, last, f->take * f->combination.bytes);
+}
+
+int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi_given *given,
+                           struct weftmpi_peers to, struct weftmpi_peers from)
+{
+    weft_combine combination;
+    size_t skip = 0, *each;
+
+    TRY(open_reduction(request, given, &combination));
+    size_t all = request->elements.count, take = all;
+    if (given->kind == WEFT_TEAM_REDUCE_SCATTER) {
+        TRY(counts_of(request, given, &each, &all));
+        take = each[request->comm->rank];
+        for (int i = 0; i < request->comm->rank; i++)
+            skip += each[i];
+    }
+    const size_t sends = (size_t)to.count, receives = (size_t)from.count;
+    const size_t bytes = all * combination.bytes;
+    weft_piece *pieces = weftmpi_request_memory(request, (sends + receives) * sizeof(*pieces));
+    struct fold *f = weftmpi_request_memory(request, sizeof(*f) + receives * bytes);
+    if (pieces == NULL || f == NULL)
+        return weftmpi_no_memory(request->comm, request->call);
+    *f = (struct fold){
+        .combination = combination, .n = receives, .row_bytes = bytes, .skip = skip, .take = take};
+    void *row = NULL;
+    if (sends != 0)
+        TRY(elements_at(request, given->send.base, all, WEFTMPI_TAKE, &row));
+    for (size_t i = 0; i < sends; i++)
+        pieces[i] = (weft_piece){row, bytes, to.first + (int)i};
+    for (size_t i = 0; i < receives; i++)
+        pieces[sends + i] = (weft_piece){f->rows + i * bytes, bytes, from.first + (int)i};
+    if (receives != 0) {
+        TRY(elements_at(request, given->receive.base, take, WEFTMPI_FILL, &f->target));
+        request->state = f;
+        request->finish = fold;
+    }
+    return TEAM(exchange, given->kind, pieces, sends, pieces + sends, receives);
+}
+
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 #define ELEMENTS(N, A)                                                                             \
     const void *send, void *receive, N count, MPI_Datatype type, MPI_Op op, MPI_Comm comm

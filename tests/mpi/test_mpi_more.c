@@ -737,6 +737,43 @@ static MPI_Comm make_inter(MPI_Comm *local)
     return inter;
 }
 
+/* Keeps the lower member's. */
+static void keep_lower(void *in, void *inout, count_t *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < (int)*count; i++)
+        ((int *)inout)[2 * i] = ((int *)in)[2 * i];
+}
+
+/* Of elements with gaps, by an operation that does not commute; in parts of one and two. */
+static void check_gaps(MPI_Comm inter, int me, int n, int remote)
+{
+    const int first = rank % 2 == 0 ? 1 : 0; /* of the other side, in the world */
+    int send[128], all[128];
+    count_t counts[64];
+    MPI_Datatype wide;
+    MPI_Op op;
+
+    MPI_Type_create_resized(MPI_INT, 0, 8, &wide);
+    MPI_Type_commit(&wide);
+    MPI_Op_create(keep_lower, 0, &op);
+    for (int i = 0; i < 128; i++) {
+        send[i] = rank * 1000 + i;
+        all[i] = -1;
+    }
+    MPI_Allreduce(send, all, 3, wide, op, inter);
+    for (int i = 0; i < 6; i++)
+        CHECK(all[i] == (i % 2 == 0 ? first * 1000 + i : -1));
+    /* Both sides give as many: n * remote. */
+    for (int i = 0; i < n; i++)
+        counts[i] = remote;
+    MPI_Reduce_scatter(send, all, counts, wide, op, inter);
+    for (int i = 0; i < 2 * remote; i++)
+        CHECK(all[i] == (i % 2 == 0 ? first * 1000 + 2 * me * remote + i : -1));
+    MPI_Op_free(&op);
+    MPI_Type_free(&wide);
+}
+
 static void check_collectives(MPI_Comm inter, int me, int n, int remote)
 {
     const int even = rank % 2 == 0, first_root = even ? (me == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
@@ -793,6 +830,7 @@ static void check_collectives(MPI_Comm inter, int me, int n, int remote)
     MPI_Reduce_scatter(send, all, counts, MPI_INT, MPI_SUM, inter);
     for (int i = 0; i < remote; i++)
         CHECK(all[i] == expected + remote * (me * remote + i));
+    check_gaps(inter, me, n, remote);
     MPI_Request request;
     MPI_Ibarrier(inter, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
