@@ -25,7 +25,7 @@ static void give_room(struct weftmpi_request *request)
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    struct weftmpi_request send = {.elements.bytes = bytes, .finish = give_room};
+    struct weftmpi_request send = {.elements.bytes = bytes}, *kept;
     MPI_Request handle;
     LOCKED;
 
@@ -46,6 +46,8 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
     if (handle == WEFTMPI_REQUEST_DONE)
         return MPI_SUCCESS;
     attached_used += whole;
+    kept = weftmpi_find(WEFTMPI_REQUEST, handle);
+    kept->finish = give_room;
     return PMPI_Request_free(&handle);
 }
 

@@ -164,7 +164,8 @@ static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, s
 
     TRY(weftmpi_memory_in(comm, call, all));
     const int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), all);
-    for (int i = *sum = 0; i < comm->size && error == MPI_SUCCESS; i++)
+    *sum = 0;
+    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
         *sum += (size_t)all[i];
     free(all);
     return error;
