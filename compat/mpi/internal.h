@@ -360,9 +360,9 @@ WEFTMPI_PAIR(2d, double, double)
 
 extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
-/* Says what weft calls them, if it does. */
-void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
-                  weft_combine *combine);
+/* Whether weft knows them, and what it calls them. */
+bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
+                  weft_operation *function);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);

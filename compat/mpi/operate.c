@@ -127,18 +127,20 @@ bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type 
     return op->function != NULL || row_of(op, type) != NULL;
 }
 
-void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
-                  weft_combine *combine)
+bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
+                  weft_operation *function)
 {
     static operate *const sums[] = {
         [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
         [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
-    for (int t = 0; type->basic && op->function == NULL && op->number <= PROD && t <= WEFT_U8; t++)
-        if (sums[t] != NULL && table[type - weftmpi_types][SUM] == sums[t]) {
-            combine->known = 1;
-            combine->element = (weft_type)t;
-            combine->function = (weft_operation)op->number;
-        }
+
+    if (!type->basic || op->function != NULL || op->number > PROD)
+        return false;
+    *function = (weft_operation)op->number;
+    for (*element = WEFT_I32; *element <= WEFT_U8; ++*element)
+        if (sums[*element] != NULL && table[type - weftmpi_types][SUM] == sums[*element])
+            return true;
+    return false;
 }
 
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,

@@ -49,7 +49,7 @@ static int open_reduction(struct weftmpi_request *request, const struct weftmpi_
         .type = of,
         .operation = op,
     };
-    weftmpi_know(op, of, combination);
+    combination->known = weftmpi_know(op, of, &combination->element, &combination->function);
     return MPI_SUCCESS;
 }
 

@@ -15,7 +15,9 @@ struct update {
     MPI_Op handle;
     char *old;            /* a row for what was there; NULL: nobody asks */
     const void *expected; /* the update is made where this is there; NULL: always */
-    weft_combine native;  /* what weft calls it, if that is known */
+    bool known;           /* to weft, as these: */
+    weft_type element;
+    weft_operation function;
 };
 
 /* The element at `offset` is a word that is updated by itself. */
@@ -53,8 +55,8 @@ static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t o
     reach->stretches++;
     return weftmpi_reach_failed(
         reach, weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
-                                          bytes / update->basic->size, update->native.element,
-                                          update->native.function, &reach->last));
+                                          bytes / update->basic->size, update->element,
+                                          update->function, &reach->last));
 }
 
 /* ---- words that are updated by compare and swap, all at once --------------------------------- */
@@ -236,21 +238,20 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
     if (handle != MPI_REPLACE && handle != MPI_NO_OP && !weftmpi_can_operate(op, update->basic))
         return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP, "no operation for %s",
                             update->basic->name);
-    weftmpi_know(op, update->basic, &update->native);
+    update->known = weftmpi_know(op, update->basic, &update->element, &update->function);
     return MPI_SUCCESS;
 }
 
 static int run_update(struct weftmpi_reach *reach, struct update *update, char *row)
 {
     const size_t size = update->basic->size;
-    const weft_combine *native = &update->native;
     const bool counts =
-        native->known && native->function == WEFT_SUM && native->element < WEFT_F32; /* integers */
+        update->known && update->function == WEFT_SUM && update->element < WEFT_F32; /* integers */
     uint64_t value = 0, was = 0;
 
     if (weftmpi_reach_each(reach, row, check_words, update) != MPI_SUCCESS)
         return update_locked(reach, update, row);
-    if (update->old == NULL && native->known)
+    if (update->old == NULL && update->known)
         return weftmpi_reach_each(reach, row, accumulate_stretch, update);
     if ((!counts && update->handle != MPI_NO_OP) || reach->elements.bytes != size ||
         !reach->elements.type->dense)
