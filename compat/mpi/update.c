@@ -15,7 +15,7 @@ struct update {
     MPI_Op handle;
     char *old;            /* a row for what was there; NULL: nobody asks */
     const void *expected; /* the update is made where this is there; NULL: always */
-    bool known;           /* to weft, as these: */
+    bool known;           /* weft has the operation, under these names */
     weft_type element;
     weft_operation function;
 };
