@@ -24,6 +24,8 @@ struct weftmpi_agreement {
     struct weftmpi_agreement *next;     /* of all */
     struct weftmpi_comm *parent, *comm; /* comm: once it is over; may be NULL */
     struct weftmpi_making making;       /* its group NULL: this process gets no communicator */
+    struct weftmpi_group *apart;        /* who agree, in messages with that tag; NULL: all */
+    int tag, context;
     struct weftmpi_errhandler *errhandler;
     struct weftmpi_attribute *attributes;
     MPI_Comm *made;
@@ -65,11 +67,60 @@ static void both(const weft_combine *combine, const void *from, void *into, size
 }
 static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t), .commutes = 1};
 
+/* ---- apart: those of a group alone, in messages over the whole job --------------------------- */
+
+static weft_comm channel; /* messages of WORLD's fourth group */
+
+int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
+                    bool receives, void *data, size_t bytes)
+{
+    struct weftmpi_request request = {0};
+
+    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
+    const weft_status status =
+        receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
+                 : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
+    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
+                                MPI_STATUS_IGNORE);
+}
+
+static int message_apart(const struct weftmpi_agreement *agreement, int process, bool receives,
+                         uint64_t words[], size_t count)
+{
+    return weftmpi_message(agreement->call, agreement->parent, channel, process, agreement->tag,
+                           receives, words, count * sizeof(words[0]));
+}
+
+/* All get what is in all their words: the first collects, and tells. */
+static int and_apart(struct weftmpi_agreement *agreement, size_t count)
+{
+    const struct weftmpi_group *all = agreement->apart;
+    const int own = weftmpi_group_rank(all, weft_numbers_of(weftmpi.job)->process);
+    uint64_t *const words = agreement->words, theirs[WORDS];
+
+    for (int i = 1; own == 0 && i < all->size; i++) {
+        TRY(message_apart(agreement, all->processes[i], true, theirs, count));
+        both(&and_words, theirs, words, count);
+    }
+    for (int i = 1; own == 0 && i < all->size; i++)
+        TRY(message_apart(agreement, all->processes[i], false, words, count));
+    if (own == 0)
+        return MPI_SUCCESS;
+    TRY(message_apart(agreement, all->processes[0], false, words, count));
+    return message_apart(agreement, all->processes[0], true, words, count);
+}
+
+/* ---- one agreement --------------------------------------------------------------------------- */
+
 static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
 {
     struct weftmpi_comm *parent = agreement->parent;
     weft_status status = WEFT_OK;
 
+    if (agreement->apart != NULL) {
+        agreement->error = and_apart(agreement, words);
+        return WEFT_OK;
+    }
     if (parent->agree_team == NULL) {
         status =
             weft_message_group_take(weftmpi.job, (uint32_t)parent->number * WEFTMPI_GROUPS + 2,
@@ -84,20 +135,23 @@ static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
     return status;
 }
 
-/* Says which numbers of the block are free here. Who gets no communicator has no say. Locked. */
+/* Says which numbers of the block are free here. Who gets no communicator has no say. */
 static weft_status begin_offer(struct weftmpi_agreement *agreement)
 {
+    const bool silent = agreement->making.group == NULL;
+
     agreement->voting = false;
+    weftmpi_lock();
     for (int i = 0; i < WORDS; i++)
-        agreement->words[i] =
-            agreement->making.group == NULL ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+        agreement->words[i] = silent ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+    weftmpi_unlock();
     return begin(agreement, WORDS);
 }
 
 /* One of the numbers of a block that are free everywhere, another at every attempt; -1: none. */
-static int pick(const uint64_t words[], unsigned parent, unsigned attempt, unsigned block)
+static int pick(const uint64_t words[], unsigned context, unsigned attempt, unsigned block)
 {
-    const unsigned start = attempt == 0 ? 0 : parent * 37 + attempt * 101;
+    const unsigned start = attempt == 0 ? 0 : context * 37 + attempt * 101;
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const unsigned bit = (start + i) % BLOCK;
@@ -109,8 +163,8 @@ static int pick(const uint64_t words[], unsigned parent, unsigned attempt, unsig
 
 static weft_status begin_vote(struct weftmpi_agreement *agreement)
 {
-    const int number = pick(agreement->words, (unsigned)agreement->parent->number,
-                            agreement->attempt, agreement->block);
+    const int number =
+        pick(agreement->words, (unsigned)agreement->context, agreement->attempt, agreement->block);
 
     if (number < 0) {
         agreement->block++;
@@ -134,31 +188,23 @@ static void drop_making(struct weftmpi_making *making)
     *making = (struct weftmpi_making){.group = NULL};
 }
 
-/* Of that number. NULL: no memory. Takes the references. */
-static struct weftmpi_comm *make_comm(struct weftmpi_making *making, int number)
-{
-    struct weftmpi_comm *comm = weftmpi_comm_make(making->group, making->remote, number);
-
-    if (comm == NULL)
-        return NULL;
-    comm->topology = making->topology;
-    comm->object.info = making->info;
-    *making = (struct weftmpi_making){.group = NULL};
-    return comm;
-}
-
-/* The number is everybody's: the communicator. */
+/* The number is everybody's: the communicator, which takes the references. */
 static weft_status make(struct weftmpi_agreement *agreement)
 {
-    if (agreement->making.group == NULL)
+    struct weftmpi_making *making = &agreement->making;
+
+    if (making->group == NULL)
         return WEFT_OK;
-    struct weftmpi_comm *comm = make_comm(&agreement->making, agreement->number);
+    struct weftmpi_comm *comm = weftmpi_comm_make(making->group, making->remote, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
-    agreement->comm = comm;
+    comm->topology = making->topology;
+    comm->object.info = making->info;
     comm->object.errhandler = agreement->errhandler;
-    agreement->errhandler = NULL;
     comm->object.attributes = agreement->attributes;
+    *making = (struct weftmpi_making){.group = NULL};
+    agreement->errhandler = NULL;
+    agreement->comm = comm;
     return WEFT_OK;
 }
 
@@ -180,13 +226,20 @@ static void start(struct weftmpi_agreement *agreement)
     agreement->over = agreement->status != WEFT_OK;
 }
 
+/* What it holds is let go. */
+static void let_go(struct weftmpi_agreement *agreement)
+{
+    drop_making(&agreement->making);
+    weftmpi_leave(agreement->errhandler);
+    weftmpi_leave(agreement->apart);
+}
+
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_agreement **at = &agreements;
 
-    drop_making(&agreement->making);
-    weftmpi_leave(agreement->errhandler);
+    let_go(agreement);
     while (*at != agreement)
         at = &(*at)->next;
     __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
@@ -268,6 +321,7 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
+                                            .context = parent->number,
                                             .making = making,
                                             .errhandler = weftmpi_errhandler_of(&parent->object),
                                             .made = made,
@@ -297,94 +351,27 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-/* ---- apart: those of a group alone, in messages over the whole job -----------------------------
- */
-
-static weft_comm channel; /* messages of WORLD's fourth group */
-
-int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
-                    bool receives, void *data, size_t bytes)
-{
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
-    const weft_status status =
-        receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
-                 : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
-}
-
-/* All get what is in all their words: the first collects, and tells. */
-static int and_apart(const char *call, struct weftmpi_comm *parent, const struct weftmpi_group *all,
-                     int tag, uint64_t words[], size_t count)
-{
-    const bool first = all->processes[0] == weft_numbers_of(weftmpi.job)->process;
-    const size_t bytes = count * sizeof(words[0]);
-    uint64_t theirs[WORDS];
-
-    if (!first)
-        TRY(weftmpi_message(call, parent, channel, all->processes[0], tag, false, words, bytes));
-    for (int i = 1; first && i < all->size; i++) {
-        TRY(weftmpi_message(call, parent, channel, all->processes[i], tag, true, theirs, bytes));
-        both(&and_words, theirs, words, count);
-    }
-    for (int i = 1; first && i < all->size; i++)
-        TRY(weftmpi_message(call, parent, channel, all->processes[i], tag, false, words, bytes));
-    return first
-               ? MPI_SUCCESS
-               : weftmpi_message(call, parent, channel, all->processes[0], tag, true, words, bytes);
-}
-
-/* A number that all of them have taken. */
-static int number_apart(const char *call, struct weftmpi_comm *parent,
-                        const struct weftmpi_group *all, unsigned context, int tag, int *number)
-{
-    uint64_t words[WORDS];
-    unsigned attempt = 0, block = 0;
-
-    while (block < NUMBERS / BLOCK) {
-        weftmpi_lock();
-        for (int i = 0; i < WORDS; i++)
-            words[i] = ~used[block * WORDS + i];
-        weftmpi_unlock();
-        TRY(and_apart(call, parent, all, tag, words, WORDS));
-        *number = pick(words, context, attempt++, block);
-        if (*number < 0) {
-            block++;
-            continue;
-        }
-        const bool taken = take(*number);
-        words[0] = taken;
-        TRY(and_apart(call, parent, all, tag, words, 1));
-        if (words[0] != 0)
-            return MPI_SUCCESS;
-        if (taken)
-            weftmpi_number_give(*number);
-    }
-    return weftmpi_failed(parent, call, WEFT_ERR_LIMIT);
-}
-
 int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
                         int context, int tag, MPI_Comm *made)
 {
-    struct weftmpi_group *all = weftmpi_group_both(making.group, making.remote);
-    struct weftmpi_comm *comm;
-    int number, error = all == NULL ? weftmpi_no_memory(parent, call) : MPI_SUCCESS;
-
     /* Of several at once, those on one communicator are told apart by the program's tags. */
-    if (error == MPI_SUCCESS)
-        error = number_apart(call, parent, all, (unsigned)context, context << 17 | (tag & 0x1ffff),
-                             &number);
-    weftmpi_leave(all);
-    if (error == MPI_SUCCESS && (comm = make_comm(&making, number)) == NULL)
-        error = weftmpi_no_memory(parent, call);
-    drop_making(&making);
-    if (error != MPI_SUCCESS)
-        return error;
-    comm->object.errhandler = weftmpi_errhandler_of(&parent->object);
-    *made = comm->object.handle;
-    return MPI_SUCCESS;
+    struct weftmpi_agreement agreement = {.parent = parent,
+                                          .making = making,
+                                          .errhandler = weftmpi_errhandler_of(&parent->object),
+                                          .made = made,
+                                          .call = call,
+                                          .number = -1,
+                                          .apart = weftmpi_group_both(making.group, making.remote),
+                                          .tag = context << 17 | (tag & 0x1ffff),
+                                          .context = context};
+
+    agreement.error = weftmpi_memory_in(parent, call, agreement.apart);
+    if (agreement.error == MPI_SUCCESS)
+        agreement.status = begin_offer(&agreement);
+    while (!agreement.over && agreement.status == WEFT_OK && agreement.error == MPI_SUCCESS)
+        agreement.status = agreement.voting ? end_vote(&agreement) : begin_vote(&agreement);
+    let_go(&agreement);
+    return agreement.error != MPI_SUCCESS ? agreement.error : tell(&agreement);
 }
 
 weft_status weftmpi_channel_open(const struct weftmpi_group *world)

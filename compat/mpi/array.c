@@ -3,13 +3,13 @@
 
 /* What of one dimension belongs to it: so many from `first` on, and again `step` further. */
 struct stretch {
-    int first, count, step;
+    MPI_Count first, count, step;
 };
 
 /* Dimension by dimension, the one that varies fastest first: rows of rows. */
-static int array(const char *call, int ndims, const int sizes[], const struct stretch of[],
-                 int order, MPI_Datatype handle, int combiner, const struct weftmpi_list lists[],
-                 int lists_count, MPI_Datatype *made)
+static int array(const char *call, int ndims, struct weftmpi_numbers sizes,
+                 const struct stretch of[], int order, MPI_Datatype handle, int combiner,
+                 const struct weftmpi_list lists[], int lists_count, MPI_Datatype *made)
 {
     struct weftmpi_type *old;
 
@@ -22,20 +22,21 @@ static int array(const char *call, int ndims, const int sizes[], const struct st
     for (int k = 0; k < ndims; k++) {
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
         struct weftmpi_type *rows = weftmpi_type_make();
+        const MPI_Count size = weftmpi_number(sizes, i);
         size_t all = 0;
         complete = complete && rows != NULL;
-        for (long at = of[i].first; complete && at < sizes[i]; at += of[i].step) {
-            const size_t some = (size_t)(of[i].count < sizes[i] - at ? of[i].count : sizes[i] - at);
+        for (MPI_Count at = of[i].first; complete && at < size; at += of[i].step) {
+            const size_t some = (size_t)(of[i].count < size - at ? of[i].count : size - at);
             complete = weftmpi_type_add(rows, row, some, at * step, step);
             all += some;
         }
         weftmpi_leave(row);
         row = rows;
-        step *= sizes[i];
+        step *= size;
         elements *= all;
     }
     complete = complete && weftmpi_type_add_part(row, old, elements) &&
-               weftmpi_remember(row, combiner, lists, lists_count, NULL, 0, &handle, 1);
+               weftmpi_remember(row, combiner, sizes.wide, lists, lists_count, &handle, 1);
     if (complete) {
         row->bounded = true;
         row->lower = 0;
@@ -51,29 +52,35 @@ static int check_array(const char *call, int ndims, int order)
     return MPI_SUCCESS;
 }
 
-API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[],
-                           int order, MPI_Datatype handle, MPI_Datatype *made))
+static int subarray(const char *call, int ndims, struct weftmpi_numbers sizes,
+                    struct weftmpi_numbers subsizes, struct weftmpi_numbers starts, int order,
+                    MPI_Datatype handle, MPI_Datatype *made)
 {
-    TRY(check_array(__func__, ndims, order));
+    TRY(check_array(call, ndims, order));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++) {
-        if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
-            return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
-                                i, subsizes[i], starts[i], sizes[i]);
-        of[i] = (struct stretch){starts[i], subsizes[i], sizes[i]};
+        const MPI_Count size = weftmpi_number(sizes, i), part = weftmpi_number(subsizes, i);
+        const MPI_Count start = weftmpi_number(starts, i);
+        if (size < 1 || part < 1 || start < 0 || start > size - part)
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "dimension %d: %lld from %lld on, of %lld",
+                                i, (long long)part, (long long)start, (long long)size);
+        of[i] = (struct stretch){start, part, size};
     }
-    const struct weftmpi_list lists[] = {
-        {&ndims, 1}, {sizes, ndims}, {subsizes, ndims}, {starts, ndims}, {&order, 1}};
-    return array(__func__, ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
+    const struct weftmpi_list lists[] = {SCALAR(false, ndims),
+                                         {sizes, ndims},
+                                         {subsizes, ndims},
+                                         {starts, ndims},
+                                         SCALAR(false, order)};
+    return array(call, ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
 }
 
 /* What of a dimension of `size` has the process at that place among `n`. */
-static int distribute(const char *call, int size, int how, int argument, int n, int at,
+static int distribute(const char *call, MPI_Count size, int how, int argument, int n, int at,
                       struct stretch *of)
 {
     const bool whole = how == MPI_DISTRIBUTE_NONE, cyclic = how == MPI_DISTRIBUTE_CYCLIC;
-    const int least = (size + n - 1) / n;
-    int block = argument;
+    const MPI_Count least = (size + n - 1) / n;
+    MPI_Count block = argument;
 
     if (argument == MPI_DISTRIBUTE_DFLT_DARG)
         block = cyclic ? 1 : least;
@@ -81,35 +88,55 @@ static int distribute(const char *call, int size, int how, int argument, int n, 
         (how == MPI_DISTRIBUTE_BLOCK && block < least) ||
         (!whole && !cyclic && how != MPI_DISTRIBUTE_BLOCK))
         return weftmpi_fail(NULL, call, MPI_ERR_ARG,
-                            "%d elements over %d processes, distribution %d, argument %d", size, n,
-                            how, argument);
+                            "%lld elements over %d processes, distribution %d, argument %d",
+                            (long long)size, n, how, argument);
     if (whole)
         block = size;
     /* One whose first lies behind the end has none. */
-    const long first = (long)at * block, step = (long)n * block;
-    *of = (struct stretch){first < size ? (int)first : size, block,
-                           step < INT32_MAX ? (int)step : INT32_MAX};
+    const MPI_Count first = at * block;
+    *of = (struct stretch){first < size ? first : size, block, n * block};
     return MPI_SUCCESS;
 }
 
-API(Type_create_darray,
-    (int size, int rank, int ndims, const int sizes[], const int distributions[],
-     const int arguments[], const int grid[], int order, MPI_Datatype handle, MPI_Datatype *made))
+static int darray(const char *call, int size, int rank, int ndims, struct weftmpi_numbers sizes,
+                  const int distributions[], const int arguments[], const int grid[], int order,
+                  MPI_Datatype handle, MPI_Datatype *made)
 {
     long cells = 1;
 
-    TRY(check_array(__func__, ndims, order));
+    TRY(check_array(call, ndims, order));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++)
         cells *= grid[i];
     if (cells != size || rank < 0 || rank >= size)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "rank %d of %d in a grid of %ld", rank,
-                            size, cells);
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "rank %d of %d in a grid of %ld", rank, size,
+                            cells);
     for (int i = ndims - 1, rest = rank; i >= 0; rest /= grid[i--]) /* as MPI numbers grids */
-        TRY(distribute(__func__, sizes[i], distributions[i], arguments[i], grid[i], rest % grid[i],
-                       &of[i]));
-    const struct weftmpi_list lists[] = {
-        {&size, 1},         {&rank, 1},    {&ndims, 1}, {sizes, ndims}, {distributions, ndims},
-        {arguments, ndims}, {grid, ndims}, {&order, 1}};
-    return array(__func__, ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
+        TRY(distribute(call, weftmpi_number(sizes, i), distributions[i], arguments[i], grid[i],
+                       rest % grid[i], &of[i]));
+    const struct weftmpi_list lists[] = {SCALAR(false, size),
+                                         SCALAR(false, rank),
+                                         SCALAR(false, ndims),
+                                         {sizes, ndims},
+                                         {NUMBERS(distributions), ndims},
+                                         {NUMBERS(arguments), ndims},
+                                         {NUMBERS(grid), ndims},
+                                         SCALAR(false, order)};
+    return array(call, ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
 }
+
+/* N: the type of sizes. */
+#define ARRAY_TYPES(c, N)                                                                          \
+    CALL(Type_create_subarray##c,                                                                  \
+         (int ndims, const N sizes[], const N subsizes[], const N starts[], int order,             \
+          MPI_Datatype old, MPI_Datatype *made),                                                   \
+         subarray(__func__, ndims, NUMBERS(sizes), NUMBERS(subsizes), NUMBERS(starts), order, old, \
+                  made))                                                                           \
+    CALL(Type_create_darray##c,                                                                    \
+         (int size, int rank, int ndims, const N sizes[], const int distributions[],               \
+          const int arguments[], const int grid[], int order, MPI_Datatype old,                    \
+          MPI_Datatype *made),                                                                     \
+         darray(__func__, size, rank, ndims, NUMBERS(sizes), distributions, arguments, grid,       \
+                order, old, made))
+ARRAY_TYPES(, int)
+ARRAY_TYPES(_c, MPI_Count)

@@ -2,38 +2,32 @@
  * compat/mpi/attribute.c - attributes of communicators: values under keys, with callbacks. The lock
  * guards keys and lists of values; it is free while a callback of the program runs.
  */
-#include "internal.h"
+#include "win.h"
 
 #include <stdlib.h>
 
-enum { FIRST_KEY = 1024 }; /* above the standard's */
+enum { FIRST_KEY = 0x400 }; /* above the standard's: the numbers of handles */
 
 /* Callbacks of all kinds are called alike: every handle is a pointer. */
 struct key {
+    struct weftmpi_object object;
     MPI_Comm_copy_attr_function *copy;
     MPI_Comm_delete_attr_function *erase;
     void *extra;
     enum weftmpi_kind kind; /* of the objects that it is for */
-    int keyval;
-    int references; /* one a value, and one until it is freed; 0: it is no key */
-    bool freed;
+    bool freed;             /* by the program; values keep it */
 };
 
 struct weftmpi_attribute {
     struct weftmpi_attribute *next;
-    struct key key; /* a copy: the table may move */
+    struct key *key;
     void *value;
 };
 
-static struct key *keys;
-static int keys_count;
-
-/* Locked. NULL: it is no key. */
+/* NULL: it is no key. */
 static struct key *find(int keyval)
 {
-    const int i = keyval - FIRST_KEY;
-
-    return i >= 0 && i < keys_count && keys[i].references > 0 ? &keys[i] : NULL;
+    return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
 }
 
 static enum weftmpi_kind kind_of(const struct weftmpi_object *object)
@@ -57,59 +51,55 @@ static int no_key(struct weftmpi_object *object, const char *call, int keyval)
                         "keyval %d is none, or was freed, or is for other objects", keyval);
 }
 
-int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
-                        void (*erase)(void), int *keyval, void *extra)
+static int keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
+                       void (*erase)(void), int *keyval, void *extra)
 {
     TRY(weftmpi_is_open(call));
     TRY(weftmpi_place_in(call, keyval));
-    LOCKED;
-    struct key *more = realloc(keys, ((size_t)keys_count + 1) * sizeof(*keys));
-    if (more == NULL)
-        return weftmpi_no_memory(NULL, call);
-    keys = more;
-    *keyval = FIRST_KEY + keys_count;
-    keys[keys_count++] = (struct key){.copy = (MPI_Comm_copy_attr_function *)copy,
-                                      .erase = (MPI_Comm_delete_attr_function *)erase,
-                                      .extra = extra,
-                                      .kind = kind,
-                                      .keyval = *keyval,
-                                      .references = 1};
+    struct key *key = weftmpi_make(WEFTMPI_KEYVAL, sizeof(*key));
+    TRY(weftmpi_memory_in(NULL, call, key));
+    key->copy = (MPI_Comm_copy_attr_function *)copy;
+    key->erase = (MPI_Comm_delete_attr_function *)erase;
+    key->extra = extra;
+    key->kind = kind;
+    *keyval = weftmpi_to_fortran(key->object.handle);
     return MPI_SUCCESS;
 }
 
 /* It may be freed again while there are values. */
-int weftmpi_keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
+static int keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
 {
     TRY(weftmpi_is_open(call));
     LOCKED;
     struct key *key = find(*keyval);
     if (key == NULL || key->kind != kind)
         return no_key(NULL, call, *keyval);
-    key->references -= !key->freed;
-    key->freed = true;
+    if (!key->freed) {
+        key->freed = true;
+        weftmpi_leave(key);
+    }
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
 
 /* Locked. */
-static struct weftmpi_attribute **look(struct weftmpi_object *object, int keyval)
+static struct weftmpi_attribute **look(struct weftmpi_object *object, const struct key *key)
 {
     struct weftmpi_attribute **at = &object->attributes;
 
-    while (*at != NULL && (*at)->key.keyval != keyval)
+    while (*at != NULL && (*at)->key != key)
         at = &(*at)->next;
     return at;
 }
 
 /* Puts a value there. False: no memory. Locked. */
-static bool put(struct weftmpi_attribute **at, int keyval, void *value)
+static bool put(struct weftmpi_attribute **at, struct key *key, void *value)
 {
     struct weftmpi_attribute *attribute = malloc(sizeof(*attribute));
 
     if (attribute == NULL)
         return false;
-    find(keyval)->references++;
-    *attribute = (struct weftmpi_attribute){*at, *find(keyval), value};
+    *attribute = (struct weftmpi_attribute){*at, weftmpi_hold(key), value};
     *at = attribute;
     return true;
 }
@@ -120,33 +110,37 @@ static void take(struct weftmpi_attribute **at)
     struct weftmpi_attribute *attribute = *at;
 
     *at = attribute->next;
-    find(attribute->key.keyval)->references--;
+    weftmpi_leave(attribute->key);
     free(attribute);
 }
 
 /* Calls the delete function of a value that is there. */
 static int call_erase(struct weftmpi_object *object, const char *call, int keyval)
 {
-    struct weftmpi_attribute a = {.key.erase = MPI_COMM_NULL_DELETE_FN};
+    struct key key = {.erase = MPI_COMM_NULL_DELETE_FN};
+    void *value = NULL;
 
     weftmpi_lock();
-    if (*look(object, keyval) != NULL)
-        a = **look(object, keyval);
+    const struct weftmpi_attribute *attribute = *look(object, find(keyval));
+    if (attribute != NULL) {
+        key = *attribute->key;
+        value = attribute->value;
+    }
     weftmpi_unlock();
-    if (a.key.erase == MPI_COMM_NULL_DELETE_FN)
+    if (key.erase == MPI_COMM_NULL_DELETE_FN)
         return MPI_SUCCESS;
-    const int error = a.key.erase(object->handle, keyval, a.value, a.key.extra);
+    const int error = key.erase(object->handle, keyval, value, key.extra);
     return error == MPI_SUCCESS
                ? MPI_SUCCESS
                : weftmpi_fail(raises(object), call, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */
-int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, int keyval)
+static int erase_one(const char *call, struct weftmpi_object *object, int keyval)
 {
     TRY(call_erase(object, call, keyval));
     LOCKED;
-    struct weftmpi_attribute **at = look(object, keyval);
+    struct weftmpi_attribute **at = look(object, find(keyval));
     if (*at == NULL)
         return no_key(object, call, keyval);
     take(at);
@@ -154,17 +148,17 @@ int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, in
 }
 
 /* A new one before the others, so that the last one is deleted first. */
-int weftmpi_attribute_set(const char *call, struct weftmpi_object *object, int keyval, void *value)
+static int set(const char *call, struct weftmpi_object *object, int keyval, void *value)
 {
     TRY(call_erase(object, call, keyval));
     LOCKED;
-    const struct key *key = find(keyval);
-    struct weftmpi_attribute *before = *look(object, keyval);
+    struct key *const key = find(keyval);
+    struct weftmpi_attribute *before = *look(object, key);
     if (key == NULL || key->freed || key->kind != kind_of(object))
         return no_key(object, call, keyval);
     if (before != NULL)
         before->value = value;
-    else if (!put(&object->attributes, keyval, value))
+    else if (!put(&object->attributes, key, value))
         return weftmpi_no_memory(raises(object), call);
     return MPI_SUCCESS;
 }
@@ -192,8 +186,7 @@ static const int *standard(int keyval)
     }
 }
 
-int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int keyval, void *value,
-                          int *flag)
+static int get(const char *call, struct weftmpi_object *object, int keyval, void *value, int *flag)
 {
     TRY(weftmpi_place_in(call, value));
     TRY(weftmpi_place_in(call, flag));
@@ -209,8 +202,9 @@ int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int k
         return MPI_SUCCESS;
     }
     LOCKED;
-    const struct weftmpi_attribute *attribute = *look(object, keyval);
-    if (find(keyval) == NULL || find(keyval)->kind != kind_of(object))
+    const struct key *const key = find(keyval);
+    const struct weftmpi_attribute *attribute = *look(object, key);
+    if (key == NULL || key->kind != kind_of(object))
         return no_key(object, call, keyval);
     *flag = attribute != NULL;
     if (attribute != NULL)
@@ -227,7 +221,7 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
 
     weftmpi_lock();
     for (const struct weftmpi_attribute *a = from->attributes; a != NULL; a = a->next) {
-        if (!put(at, a->key.keyval, a->value))
+        if (!put(at, a->key, a->value))
             error = MPI_ERR_NO_MEM;
         else
             at = &(*at)->next;
@@ -235,10 +229,11 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
     weftmpi_unlock();
     for (at = to; *at != NULL;) {
         struct weftmpi_attribute *a = *at;
-        const struct key *const key = &a->key;
+        const struct key *const key = a->key;
         int flag = key->copy == MPI_COMM_DUP_FN;
         if (error == MPI_SUCCESS && !flag && key->copy != MPI_COMM_NULL_COPY_FN)
-            error = key->copy(from->handle, key->keyval, key->extra, a->value, &a->value, &flag);
+            error = key->copy(from->handle, weftmpi_to_fortran(key->object.handle), key->extra,
+                              a->value, &a->value, &flag);
         LOCKED;
         if (flag && error == MPI_SUCCESS)
             at = &a->next;
@@ -252,12 +247,24 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
 {
     while (object->attributes != NULL)
-        TRY(weftmpi_attribute_delete(call, object, object->attributes->key.keyval));
+        TRY(erase_one(call, object, weftmpi_to_fortran(object->attributes->key->object.handle)));
     return MPI_SUCCESS;
 }
 
+#define ATTRIBUTES(name, KIND, IN, type)                                                           \
+    CALL(name##_create_keyval,                                                                     \
+         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
+          int *keyval, void *extra),                                                               \
+         keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))  \
+    CALL(name##_free_keyval, (int *keyval), keyval_free(__func__, KIND, keyval))                   \
+    ON(name##_set_attr, IN, (type handle, int keyval, void *value),                                \
+       set(__func__, &of->object, keyval, value))                                                  \
+    ON(name##_get_attr, IN, (type handle, int keyval, void *value, int *flag),                     \
+       get(__func__, &of->object, keyval, value, flag))                                            \
+    ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(__func__, &of->object, keyval))
 ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
+ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
 CALL(Keyval_create,
      (MPI_Copy_function * copy, MPI_Delete_function *erase, int *keyval, void *extra),

@@ -18,11 +18,12 @@ struct weftmpi_comm weftmpi_comms[] = {
     {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
 };
 
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
 {
-    TRY(weftmpi_is_open(call));
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
+    if ((comm->remote != NULL) == inter)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
+                        inter ? "no" : "an");
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
@@ -54,21 +55,23 @@ static bool give_groups(struct weftmpi_comm *comm)
     return free_again;
 }
 
-struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b)
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b)
 {
-    if (b == NULL)
-        return weftmpi_hold(a);
-    if (b->processes[0] < a->processes[0]) {
-        struct weftmpi_group *const first = b;
-        b = a;
-        a = first;
-    }
     struct weftmpi_group *both = weftmpi_group_make(a->size + b->size);
+
     if (both == NULL)
         return NULL;
     memcpy(both->processes, a->processes, (size_t)a->size * sizeof(int));
     memcpy(both->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
     return both;
+}
+
+struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b)
+{
+    if (b == NULL)
+        return weftmpi_hold(a);
+    return a->processes[0] < b->processes[0] ? weftmpi_group_join(a, b) : weftmpi_group_join(b, a);
 }
 
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
@@ -119,9 +122,9 @@ void weftmpi_comm_end(void *object)
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
-ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
-ASK(Comm_test_inter, COMM_IN, MPI_Comm, of->remote != NULL)
+ASK(Comm_size, COMM_IN, MPI_Comm, int, of->size)
+ASK(Comm_rank, COMM_IN, MPI_Comm, int, of->rank)
+ASK(Comm_test_inter, COMM_IN, MPI_Comm, int, of->remote != NULL)
 
 NAMES(Comm, COMM_IN, MPI_Comm)
 
@@ -142,28 +145,15 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     return MPI_SUCCESS;
 }
 
-API(Comm_set_info, (MPI_Comm handle, MPI_Info info))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_info_set(__func__, &comm->object, false, info);
-}
-
-API(Comm_get_info, (MPI_Comm handle, MPI_Info *info))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_info_get(__func__, &comm->object, info);
-}
-
 /* ---- made and freed -------------------------------------------------------------------------- */
 
 /* info_handle NULL: those of the original. */
 static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
                      const MPI_Info *info_handle, MPI_Comm *copy)
 {
-    struct weftmpi_comm *comm;
     struct weftmpi_object hints = {.handle = NULL};
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_lock();
     if (info_handle == NULL)
         hints.info = weftmpi_info_copy(comm->object.info);
@@ -227,15 +217,16 @@ int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
     return weftmpi_failed(comm, call, weft_team_barrier(comm->team, NULL));
 }
 
-static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part)
 {
     const struct claim mine = {color, key, comm->own};
+    struct weftmpi_making making = {.topology = topology};
     struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
-    struct weftmpi_making making = {.group = NULL};
 
-    if (all == NULL)
-        return weftmpi_no_memory(comm, call);
-    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
+    int error = weftmpi_memory_in(comm, call, all);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
     if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
         making.group = gather_claims(comm, all, color, false);
         making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
@@ -251,6 +242,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
         return weftmpi_agree_now(call, comm, making, part);
     weftmpi_leave(making.group);
     weftmpi_leave(making.remote);
+    weftmpi_leave(topology);
     return error;
 }
 
@@ -260,17 +252,16 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
     COMM_IN(comm, handle);
     if (color < 0 && color != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
-    return split(__func__, comm, color, key, part);
+    return weftmpi_split(__func__, comm, color, key, NULL, part);
 }
 
 /* What the info asserts of memory holds for the communicator from now on. Collective. */
 static int assert_memory(const char *call, MPI_Comm handle, MPI_Info info)
 {
     char kinds[MPI_MAX_INFO_VAL] = "";
-    struct weftmpi_comm *comm;
     int found, taken;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     if (comm->remote != NULL)
         return MPI_SUCCESS;
     if (info != MPI_INFO_NULL)
@@ -289,19 +280,16 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
     const bool nodes =
         type == MPI_COMM_TYPE_SHARED || (type == MPI_COMM_TYPE_HW_UNGUIDED && numbers->nodes > 1);
-    TRY(split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, part));
+    TRY(weftmpi_split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
     return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
-/* The group of a handle, whose members are all in the communicator. */
-static int subgroup_in(const char *call, struct weftmpi_comm *comm, MPI_Group handle,
-                       struct weftmpi_group **group)
+/* All members of the group are in the communicator. */
+static int check_subgroup(const char *call, struct weftmpi_comm *comm,
+                          const struct weftmpi_group *group)
 {
-    *group = weftmpi_find(WEFTMPI_GROUP, handle);
-    if (*group == NULL)
-        return weftmpi_no_object(comm, call, WEFTMPI_GROUP);
-    for (int i = 0; i < (*group)->size; i++)
-        if (weftmpi_group_rank(comm->group, (*group)->processes[i]) < 0)
+    for (int i = 0; i < group->size; i++)
+        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
                                 comm->name);
     return MPI_SUCCESS;
@@ -309,24 +297,22 @@ static int subgroup_in(const char *call, struct weftmpi_comm *comm, MPI_Group ha
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
-    struct weftmpi_group *group;
     OUT(part);
     COMM_IN(comm, handle);
-    TRY(subgroup_in(__func__, comm, group_handle, &group));
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
+    /* Groups of one call have no member in common; members do not know the remote one. */
     const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
-    if (comm->remote != NULL) /* all learn of the others' group */
-        return split(__func__, comm, own >= 0 ? 0 : MPI_UNDEFINED, own, part);
-    return weftmpi_agree_now(
-        __func__, comm, (struct weftmpi_making){.group = own >= 0 ? weftmpi_hold(group) : NULL},
-        part);
+    const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
+    return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
 API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
 {
-    struct weftmpi_group *group;
     OUT(part);
     COMM_IN(comm, handle);
-    TRY(subgroup_in(__func__, comm, group_handle, &group));
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
     if (tag < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
     *part = MPI_COMM_NULL;

@@ -71,14 +71,18 @@ static void leave_pattern(struct weftmpi_pattern *pattern)
 bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
 {
     struct weftmpi_pattern *pattern = type->pattern;
-    struct weftmpi_part *parts =
-        realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
 
-    if (parts == NULL)
-        return false;
-    __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
-    pattern->parts = parts;
-    parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    if (pattern->count != 0 && pattern->parts[pattern->count - 1].of == old->pattern) {
+        pattern->parts[pattern->count - 1].times += times;
+    } else {
+        struct weftmpi_part *parts =
+            realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
+        if (parts == NULL)
+            return false;
+        __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
+        pattern->parts = parts;
+        parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    }
     if (pattern->bytes == 0 || pattern->basic == old->pattern->basic)
         pattern->basic = old->pattern->basic;
     else if (old->pattern->bytes != 0)
@@ -161,9 +165,9 @@ bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
 int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
                       MPI_Datatype *handle)
 {
-    if (!complete || handle == NULL) {
+    if (!complete) {
         weftmpi_leave(type);
-        return complete ? weftmpi_place_in(call, handle) : weftmpi_no_memory(NULL, call);
+        return weftmpi_no_memory(NULL, call);
     }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -175,94 +179,134 @@ int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete
     }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    *handle = type->object.handle;
-    return MPI_SUCCESS;
+    return weftmpi_give(call, type, handle);
 }
 
-int weftmpi_type_old(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
+int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
+                     struct weftmpi_type **old)
 {
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
     if (*old == NULL)
         return weftmpi_no_object(NULL, call, WEFTMPI_TYPE);
-    return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
+    return count >= 0 ? MPI_SUCCESS
+                      : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
-/* `count` blocks of lengths elements (all `length` if lengths is NULL) at offsets in bytes. */
-static int blocks(const char *call, int combiner, int count, const int *lengths, int length,
-                  const MPI_Aint *offsets, const int *places, MPI_Datatype handle,
-                  MPI_Datatype *made)
+/* `count` blocks of elements, of which those of a struct have a datatype each. */
+static int blocks(const char *call, bool large, int combiner, MPI_Count count,
+                  struct weftmpi_numbers lengths, struct weftmpi_numbers places,
+                  const MPI_Datatype olds[], MPI_Datatype *made)
 {
+    const bool several = combiner == MPI_COMBINER_STRUCT;
+    const bool in_bytes =
+        several || combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
     struct weftmpi_type *old;
 
-    TRY(weftmpi_type_old(call, handle, count, &old));
-    for (int i = 0; i < count; i++)
-        if ((lengths != NULL ? lengths[i] : length) < 0)
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "block %d has %d elements", i,
-                                lengths != NULL ? lengths[i] : length);
-    const MPI_Aint extent = weftmpi_extent(old);
+    TRY(weftmpi_type_old(call, several ? MPI_BYTE : olds[0], count, &old));
+    for (MPI_Count i = 0; i < count; i++) {
+        const MPI_Count length = weftmpi_number(lengths, i);
+        if (several)
+            TRY(weftmpi_type_old(call, olds[i], 0, &old));
+        if (length < 0)
+            return weftmpi_fail(NULL, call, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
+                                "block %lld has %lld elements", (long long)i, (long long)length);
+    }
     struct weftmpi_type *type = weftmpi_type_make();
     bool complete = type != NULL;
-    size_t all = 0;
-    for (int i = 0; i < count && complete; i++) {
-        const size_t many = (size_t)(lengths != NULL ? lengths[i] : length);
-        complete = weftmpi_type_add(type, old, many,
-                                    offsets != NULL ? offsets[i] : places[i] * extent, extent);
-        all += many;
+    for (MPI_Count i = 0; i < count && complete; i++) {
+        const size_t length = (size_t)weftmpi_number(lengths, i);
+        old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
+        const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
+        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent) &&
+                   weftmpi_type_add_part(type, old, length);
     }
     const struct weftmpi_list lists[] = {
-        {&count, 1},
-        {lengths != NULL ? lengths : &length, lengths != NULL ? count : 1},
-        {places, places != NULL ? count : 0}};
-    complete = complete && weftmpi_type_add_part(type, old, all) &&
-               weftmpi_remember(type, combiner, lists, 3, offsets, offsets != NULL ? count : 0,
-                                &handle, 1);
+        SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
+    complete =
+        complete && weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
     return weftmpi_type_give(call, type, complete, made);
 }
 
-static int vector(const char *call, int combiner, int count, int length, MPI_Aint stride,
-                  MPI_Datatype handle, MPI_Datatype *made)
+static int vector(const char *call, bool large, int combiner, MPI_Count count, MPI_Count length,
+                  MPI_Count stride, MPI_Datatype handle, MPI_Datatype *made)
 {
     struct weftmpi_type *old;
 
     TRY(weftmpi_type_old(call, handle, count, &old));
     if (length < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %d elements", length);
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
     struct weftmpi_type *type = weftmpi_type_make(), *block = weftmpi_type_make();
-    const int given[] = {count, length, (int)stride};
-    const int integers = combiner == MPI_COMBINER_CONTIGUOUS ? 1 : in_bytes ? 2 : 3;
+    const struct weftmpi_list lists[] = {SCALAR(large, count), SCALAR(large, length),
+                                         SCALAR(large || in_bytes, stride)};
     bool complete = type != NULL && block != NULL &&
                     weftmpi_type_add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || weftmpi_type_add(type, block, (size_t)count, 0, step)) &&
                     weftmpi_type_add_part(type, old, (size_t)count * (size_t)length) &&
-                    weftmpi_remember(type, combiner, &(struct weftmpi_list){given, integers}, 1,
-                                     &stride, in_bytes, &handle, 1);
+                    weftmpi_remember(type, combiner, large, lists,
+                                     combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3, &handle, 1);
     weftmpi_leave(block);
     return weftmpi_type_give(call, type, complete, made);
 }
 
-CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, MPI_COMBINER_CONTIGUOUS, count, 1, 1, old, made))
-CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, MPI_COMBINER_VECTOR, count, length, stride, old, made))
-CALL(Type_create_hvector,
-     (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, MPI_COMBINER_HVECTOR, count, length, stride, old, made))
-CALL(Type_indexed,
-     (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
-     blocks(__func__, MPI_COMBINER_INDEXED, count, lengths, 0, NULL, offsets, handle, made))
-CALL(Type_create_hindexed,
-     (int count, const int lengths[], const MPI_Aint offsets[], MPI_Datatype handle,
-      MPI_Datatype *made),
-     blocks(__func__, MPI_COMBINER_HINDEXED, count, lengths, 0, offsets, NULL, handle, made))
-CALL(Type_create_indexed_block,
-     (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
-     blocks(__func__, MPI_COMBINER_INDEXED_BLOCK, count, NULL, length, NULL, offsets, handle, made))
-CALL(Type_create_hindexed_block,
-     (int count, int length, const MPI_Aint offsets[], MPI_Datatype handle, MPI_Datatype *made),
-     blocks(__func__, MPI_COMBINER_HINDEXED_BLOCK, count, NULL, length, offsets, NULL, handle,
-            made))
+/* The same elements between other bounds. */
+static int resize(const char *call, bool large, int combiner, MPI_Datatype handle, MPI_Count lower,
+                  MPI_Count extent, MPI_Datatype *made)
+{
+    const struct weftmpi_list bounds[] = {SCALAR(true, lower), SCALAR(true, extent)};
+    struct weftmpi_type *old, *type;
+
+    TRY(weftmpi_type_old(call, handle, 0, &old));
+    type = weftmpi_type_make();
+    const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
+                          weftmpi_type_add_part(type, old, 1) &&
+                          weftmpi_remember(type, combiner, large, bounds,
+                                           combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
+    if (complete) {
+        type->bounded = true;
+        type->lower = lower;
+        type->upper = lower + extent;
+    }
+    return weftmpi_type_give(call, type, complete, made);
+}
+
+/* N: the type of counts, A: of addresses. */
+#define LARGE(N)       (sizeof(N) != sizeof(int))
+#define ONE(N, length) ((struct weftmpi_numbers){&(length), LARGE(N), true})
+#define CONSTRUCTORS(c, N, A)                                                                      \
+    CALL(Type_contiguous##c, (N count, MPI_Datatype old, MPI_Datatype * made),                     \
+         vector(__func__, LARGE(N), MPI_COMBINER_CONTIGUOUS, count, 1, 1, old, made))              \
+    CALL(Type_vector##c, (N count, N length, N stride, MPI_Datatype old, MPI_Datatype * made),     \
+         vector(__func__, LARGE(N), MPI_COMBINER_VECTOR, count, length, stride, old, made))        \
+    CALL(Type_create_hvector##c,                                                                   \
+         (N count, N length, A stride, MPI_Datatype old, MPI_Datatype * made),                     \
+         vector(__func__, LARGE(N), MPI_COMBINER_HVECTOR, count, length, stride, old, made))       \
+    CALL(Type_indexed##c,                                                                          \
+         (N count, const N lengths[], const N offsets[], MPI_Datatype old, MPI_Datatype *made),    \
+         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED, count, NUMBERS(lengths),                 \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_hindexed##c,                                                                  \
+         (N count, const N lengths[], const A offsets[], MPI_Datatype old, MPI_Datatype *made),    \
+         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED, count, NUMBERS(lengths),                \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_indexed_block##c,                                                             \
+         (N count, N length, const N offsets[], MPI_Datatype old, MPI_Datatype *made),             \
+         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED_BLOCK, count, ONE(N, length),             \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_hindexed_block##c,                                                            \
+         (N count, N length, const A offsets[], MPI_Datatype old, MPI_Datatype *made),             \
+         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED_BLOCK, count, ONE(N, length),            \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_struct##c,                                                                    \
+         (N count, const N lengths[], const A offsets[], const MPI_Datatype olds[],                \
+          MPI_Datatype *made),                                                                     \
+         blocks(__func__, LARGE(N), MPI_COMBINER_STRUCT, count, NUMBERS(lengths),                  \
+                NUMBERS(offsets), olds, made))                                                     \
+    CALL(Type_create_resized##c, (MPI_Datatype old, A lower, A extent, MPI_Datatype * made),       \
+         resize(__func__, LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
+CONSTRUCTORS(, int, MPI_Aint)
+CONSTRUCTORS(_c, MPI_Count, MPI_Count)
 
 /* Those of MPI 1. */
 CALL(Type_hvector, (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
@@ -274,60 +318,13 @@ CALL(Type_struct,
      (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype olds[], MPI_Datatype *made),
      PMPI_Type_create_struct(count, lengths, offsets, olds, made))
 
-API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
-                         const MPI_Datatype olds[], MPI_Datatype *made))
-{
-    struct weftmpi_type *old;
-
-    TRY(weftmpi_type_old(__func__, MPI_BYTE, count, &old));
-    for (int i = 0; i < count; i++)
-        TRY(weftmpi_type_old(__func__, olds[i], lengths[i], &old));
-    struct weftmpi_type *type = weftmpi_type_make();
-    bool complete = type != NULL;
-    for (int i = 0; i < count && complete; i++) {
-        old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
-        complete =
-            weftmpi_type_add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
-            weftmpi_type_add_part(type, old, (size_t)lengths[i]);
-    }
-    const struct weftmpi_list lists[] = {{&count, 1}, {lengths, count}};
-    complete = complete &&
-               weftmpi_remember(type, MPI_COMBINER_STRUCT, lists, 2, offsets, count, olds, count);
-    return weftmpi_type_give(__func__, type, complete, made);
-}
-
-/* The same elements between other bounds. */
-static int resize(const char *call, int combiner, MPI_Datatype handle, MPI_Aint lower,
-                  MPI_Aint extent, MPI_Datatype *made)
-{
-    const MPI_Aint given[] = {lower, extent};
-    struct weftmpi_type *old, *type;
-
-    TRY(weftmpi_type_old(call, handle, 0, &old));
-    type = weftmpi_type_make();
-    const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
-                          weftmpi_type_add_part(type, old, 1) &&
-                          weftmpi_remember(type, combiner, NULL, 0, given,
-                                           combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
-    if (complete) {
-        type->bounded = true;
-        type->lower = lower;
-        type->upper = lower + extent;
-    }
-    return weftmpi_type_give(call, type, complete, made);
-}
-
-CALL(Type_create_resized,
-     (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made),
-     resize(__func__, MPI_COMBINER_RESIZED, handle, lower, extent, made))
-
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old, *copy;
 
     OUT(made);
     TRY(weftmpi_type_old(__func__, handle, 0, &old));
-    TRY(resize(__func__, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
+    TRY(resize(__func__, false, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
     TRY(weftmpi_type_old(__func__, *made, 0, &copy));
     copy->bounded = old->bounded;
     copy->align = old->align;

@@ -16,6 +16,7 @@ bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type 
 int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
                       MPI_Datatype *handle);
 /* The datatype that one is made of, `count` times. */
-int weftmpi_type_old(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old);
+int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
+                     struct weftmpi_type **old);
 
 #endif

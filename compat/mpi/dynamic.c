@@ -1,13 +1,11 @@
 /* compat/mpi/dynamic.c - memory that is attached to dynamic windows. */
 #include "win.h"
 
-static int dynamic_in(const char *call, MPI_Win handle, struct weftmpi_win **win)
-{
-    TRY(weftmpi_win_in(call, handle, win));
-    return (*win)->flavor == MPI_WIN_FLAVOR_DYNAMIC
-               ? MPI_SUCCESS
-               : weftmpi_fail(*win, call, MPI_ERR_RMA_FLAVOR, "the window is not dynamic");
-}
+/* The dynamic window of a handle, in a function of MPI: declares it. */
+#define DYNAMIC_IN(win, handle)                                                                    \
+    WIN_IN(win, handle);                                                                           \
+    if ((win)->flavor != MPI_WIN_FLAVOR_DYNAMIC)                                                   \
+    return weftmpi_fail(win, __func__, MPI_ERR_RMA_FLAVOR, "the window is not dynamic")
 
 static void set(uint64_t *word, uint64_t value)
 {
@@ -16,8 +14,7 @@ static void set(uint64_t *word, uint64_t value)
 
 API(Win_attach, (MPI_Win handle, void *base, MPI_Aint bytes))
 {
-    struct weftmpi_win *win;
-    TRY(dynamic_in(__func__, handle, &win));
+    DYNAMIC_IN(win, handle);
     if (bytes < 0 || (base == NULL && bytes > 0))
         return weftmpi_fail(win, __func__, MPI_ERR_ARG, "%td bytes at %p", (ptrdiff_t)bytes, base);
     LOCKED;
@@ -56,8 +53,7 @@ int weftmpi_win_detach(struct weftmpi_win *win, const char *call, struct weftmpi
 
 API(Win_detach, (MPI_Win handle, const void *base))
 {
-    struct weftmpi_win *win;
-    TRY(dynamic_in(__func__, handle, &win));
+    DYNAMIC_IN(win, handle);
     LOCKED;
     for (int i = 0; i < WEFTMPI_REGIONS; i++) {
         struct weftmpi_region *row = &win->table->regions[i];

@@ -1,5 +1,5 @@
 /* compat/mpi/error.c - error classes, their texts, and handlers. */
-#include "internal.h"
+#include "win.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -175,8 +175,7 @@ static int add(const char *call, int error_class, int *code)
     LOCKED;
     const size_t count = (size_t)(weftmpi_last_code - MPI_ERR_LASTCODE);
     struct added *more = realloc(added, (count + 1) * sizeof(*added));
-    if (more == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, more));
     added = more;
     *code = ++weftmpi_last_code;
     more[count] = (struct added){.error_class = error_class != 0 ? error_class : *code};
@@ -241,28 +240,24 @@ struct weftmpi_errhandler weftmpi_errhandlers[] = {
     {.object = {.handle = MPI_ERRORS_ABORT, .references = 1}},
 };
 
-int weftmpi_errhandler_make(const char *call, enum weftmpi_kind kind, void (*function)(void),
-                            MPI_Errhandler *handle)
+static int make(const char *call, enum weftmpi_kind kind, void (*function)(void),
+                MPI_Errhandler *handle)
 {
-    TRY(weftmpi_place_in(call, handle));
     if (function == NULL)
         return weftmpi_fail(NULL, call, MPI_ERR_ARG, "no function");
     struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
-    if (handler == NULL)
-        return weftmpi_no_memory(NULL, call);
-    handler->kind = kind;
-    handler->function = (MPI_Comm_errhandler_function *)function;
-    *handle = handler->object.handle;
-    return MPI_SUCCESS;
+    if (handler != NULL) {
+        handler->kind = kind;
+        handler->function = (MPI_Comm_errhandler_function *)function;
+    }
+    return weftmpi_give(call, handler, handle);
 }
 
-int weftmpi_errhandler_set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
-                           MPI_Errhandler handle)
+static int set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
+               MPI_Errhandler handle)
 {
-    struct weftmpi_errhandler *handler = weftmpi_find(WEFTMPI_ERRHANDLER, handle);
+    OBJECT_ON(object, handler, errhandler, WEFTMPI_ERRHANDLER, call, handle);
 
-    if (handler == NULL)
-        return weftmpi_no_object(object, call, WEFTMPI_ERRHANDLER);
     if (handler->function != NULL && handler->kind != kind)
         return weftmpi_fail(object, call, MPI_ERR_ARG, "a handler of other objects");
     LOCKED;
@@ -272,7 +267,7 @@ int weftmpi_errhandler_set(const char *call, struct weftmpi_object *object, enum
     return MPI_SUCCESS;
 }
 
-int weftmpi_errhandler_call(const char *call, struct weftmpi_object *object, int code)
+static int call_handler(const char *call, struct weftmpi_object *object, int code)
 {
     char text[MPI_MAX_ERROR_STRING], line[MPI_MAX_ERROR_STRING + 64];
     int length;
@@ -283,28 +278,18 @@ int weftmpi_errhandler_call(const char *call, struct weftmpi_object *object, int
     return MPI_SUCCESS;
 }
 
-CALL(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle),
-     weftmpi_errhandler_make(__func__, WEFTMPI_COMM, (void (*)(void))function, handle))
-
-API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_errhandler_set(__func__, &comm->object, WEFTMPI_COMM, errhandler);
-}
-
-API(Comm_get_errhandler, (MPI_Comm handle, MPI_Errhandler *errhandler))
-{
-    OUT(errhandler);
-    COMM_IN(comm, handle);
-    *errhandler = weftmpi_errhandler_of(&comm->object)->object.handle;
-    return MPI_SUCCESS;
-}
-
-API(Comm_call_errhandler, (MPI_Comm handle, int code))
-{
-    COMM_IN(comm, handle);
-    return weftmpi_errhandler_call(__func__, &comm->object, code);
-}
+#define HANDLERS(name, KIND, IN, type)                                                             \
+    CALL(name##_create_errhandler,                                                                 \
+         (MPI_##name##_errhandler_function * function, MPI_Errhandler * handle),                   \
+         make(__func__, KIND, (void (*)(void))function, handle))                                   \
+    ON(name##_set_errhandler, IN, (type handle, MPI_Errhandler errhandler),                        \
+       set(__func__, &of->object, KIND, errhandler))                                               \
+    ASK(name##_get_errhandler, IN, type, MPI_Errhandler,                                           \
+        weftmpi_errhandler_of(&of->object)->object.handle)                                         \
+    ON(name##_call_errhandler, IN, (type handle, int code),                                        \
+       call_handler(__func__, &of->object, code))
+HANDLERS(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
+HANDLERS(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
 CALL(Errhandler_create, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle),
      PMPI_Comm_create_errhandler(function, handle))

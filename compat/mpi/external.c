@@ -19,19 +19,13 @@ static size_t external_bytes(const struct weftmpi_pattern *pattern)
     return type == MPI_LONG || type == MPI_UNSIGNED_LONG ? 4 : pattern->bytes;
 }
 
-/* Of a complex number each half is turned by itself. */
+/* Of a complex number, which has a sum but no least, each half is turned by itself. */
 static size_t unit_of(const struct weftmpi_type *type)
 {
-    static const MPI_Datatype complexes[] = {
-        MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_C_LONG_DOUBLE_COMPLEX,
-        MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
-        MPI_COMPLEX,           MPI_DOUBLE_COMPLEX,     MPI_COMPLEX8,
-        MPI_COMPLEX16,         MPI_COMPLEX32};
+    const bool is_complex = weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_SUM), type) &&
+                            !weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_MIN), type);
 
-    for (size_t i = 0; i < sizeof(complexes) / sizeof(complexes[0]); i++)
-        if (type->object.handle == complexes[i])
-            return type->size / 2;
-    return type->size;
+    return is_complex ? type->size / 2 : type->size;
 }
 
 static void turn(char *into, const char *from, size_t bytes)
@@ -76,7 +70,7 @@ static void convert(const struct weftmpi_pattern *pattern, size_t times, struct 
     }
 }
 
-static int open(const char *call, const char *datarep, const void *user, int count,
+static int open(const char *call, const char *datarep, const void *user, MPI_Count count,
                 MPI_Datatype handle, struct weftmpi_elements *elements)
 {
     TRY(weftmpi_is_open(call));
@@ -85,8 +79,8 @@ static int open(const char *call, const char *datarep, const void *user, int cou
     return weftmpi_elements_in(NULL, call, user, count, handle, elements);
 }
 
-static int external(const char *call, const char *datarep, const void *user, int count,
-                    MPI_Datatype handle, const void *buffer, MPI_Aint bytes, MPI_Aint *position,
+static int external(const char *call, const char *datarep, const void *user, MPI_Count count,
+                    MPI_Datatype handle, const void *buffer, MPI_Count bytes, MPI_Count *position,
                     bool packs)
 {
     struct weftmpi_elements e;
@@ -97,8 +91,7 @@ static int external(const char *call, const char *datarep, const void *user, int
         return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
                             all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
     char *native = malloc(e.bytes + 1);
-    if (native == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, native));
     struct place at = {native, (char *)buffer + *position};
     if (packs)
         weftmpi_pack(e.type, e.count, user, native);
@@ -110,21 +103,23 @@ static int external(const char *call, const char *datarep, const void *user, int
     return MPI_SUCCESS;
 }
 
-CALL(Pack_external,
-     (const char datarep[], const void *in, int count, MPI_Datatype type, void *out, MPI_Aint bytes,
-      MPI_Aint *position),
-     external(__func__, datarep, in, count, type, out, bytes, position, true))
-CALL(Unpack_external,
-     (const char datarep[], const void *in, MPI_Aint bytes, MPI_Aint *position, void *out,
-      int count, MPI_Datatype type),
-     external(__func__, datarep, out, count, type, in, bytes, position, false))
-
-API(Pack_external_size, (const char datarep[], int count, MPI_Datatype type, MPI_Aint *bytes))
-{
-    struct weftmpi_elements e;
-
-    OUT(bytes);
-    TRY(open(__func__, datarep, NULL, count, type, &e));
-    *bytes = (MPI_Aint)(e.count * external_bytes(e.type->pattern));
-    return MPI_SUCCESS;
-}
+/* N: the type of counts, A: of bytes. */
+#define EXTERNAL(c, N, A)                                                                          \
+    CALL(Pack_external##c,                                                                         \
+         (const char datarep[], const void *in, N count, MPI_Datatype type, void *out, A bytes,    \
+          A *position),                                                                            \
+         external(__func__, datarep, in, count, type, out, bytes, position, true))                 \
+    CALL(Unpack_external##c,                                                                       \
+         (const char datarep[], const void *in, A bytes, A *position, void *out, N count,          \
+          MPI_Datatype type),                                                                      \
+         external(__func__, datarep, out, count, type, in, bytes, position, false))                \
+    API(Pack_external_size##c, (const char datarep[], N count, MPI_Datatype type, A *bytes))       \
+    {                                                                                              \
+        struct weftmpi_elements e;                                                                 \
+        OUT(bytes);                                                                                \
+        TRY(open(__func__, datarep, NULL, count, type, &e));                                       \
+        *bytes = (A)(e.count * external_bytes(e.type->pattern));                                   \
+        return MPI_SUCCESS;                                                                        \
+    }
+EXTERNAL(, int, MPI_Aint)
+EXTERNAL(_c, MPI_Count, MPI_Count)

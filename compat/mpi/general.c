@@ -20,8 +20,7 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
     if (query == NULL || release == NULL || cancel == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
     struct general *general = malloc(sizeof(*general));
-    if (general == NULL)
-        return weftmpi_no_memory(NULL, __func__);
+    TRY(weftmpi_memory_in(NULL, __func__, general));
     *general = (struct general){query, release, cancel, extra, false};
     weftmpi_request_open(&request, WEFTMPI_GENERAL, __func__, &weftmpi_comms[0]);
     request.state = general;

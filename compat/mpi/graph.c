@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- graphs that all know ----------------------------------------------------------------------
- */
+/* ---- graphs that all know -------------------------------------------------------------------- */
 
 static int check_graph(const char *call, struct weftmpi_comm *comm, int nodes, const int index[],
                        const int edges[])
@@ -40,8 +39,7 @@ API(Graph_create,
     if (comm->rank < nodes) {
         const int first = first_edge(index, comm->rank), degree = index[comm->rank] - first;
         graph = weftmpi_topology_make(MPI_GRAPH, 0, degree, degree, nodes, index[nodes - 1]);
-        if (graph == NULL)
-            return weftmpi_no_memory(comm, __func__);
+        TRY(weftmpi_memory_in(comm, __func__, graph));
         memcpy(graph->index, index, (size_t)nodes * sizeof(int));
         memcpy(graph->edges, edges, (size_t)index[nodes - 1] * sizeof(int));
         memcpy(graph->sources, edges + first, (size_t)degree * sizeof(int));
@@ -80,10 +78,8 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
 /* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
 static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, int most, int list[])
 {
-    struct weftmpi_comm *comm;
-    struct weftmpi_topology *graph;
+    TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
 
-    TRY(weftmpi_topology_in(call, handle, MPI_GRAPH, &comm, &graph));
     if (rank < 0 || rank >= graph->nodes)
         return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, graph->nodes);
     const int first = first_edge(graph->index, rank);
@@ -105,8 +101,7 @@ API(Graph_neighbors, (MPI_Comm handle, int rank, int most, int list[]))
     return neighbours(__func__, handle, rank, &count, most, list);
 }
 
-/* ---- graphs of which each knows its part -------------------------------------------------------
- */
+/* ---- graphs of which each knows its part ----------------------------------------------------- */
 
 /* Ranks and weights, which either side may not have. */
 static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
@@ -136,8 +131,7 @@ API(Dist_graph_create_adjacent,
     }
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
-    if (made == NULL)
-        return weftmpi_no_memory(comm, __func__);
+    TRY(weftmpi_memory_in(comm, __func__, made));
     made->weighted = source_weights != MPI_UNWEIGHTED;
     copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
     copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
@@ -148,27 +142,24 @@ struct edge {
     int from, to, weight;
 };
 
-/* The edges that begin and end at a rank, in or counted (NULL). */
+/* The edges that begin and end at a rank: the graph, in which there is room for all. */
 static void pick_edges(const struct edge *edges, size_t count, int rank,
-                       struct weftmpi_topology *graph, int *in, int *out)
+                       struct weftmpi_topology *graph)
 {
-    *in = *out = 0;
+    int in = 0, out = 0;
+
     for (size_t i = 0; i < count; i++) {
         if (edges[i].to == rank) {
-            if (graph != NULL) {
-                graph->sources[*in] = edges[i].from;
-                graph->source_weights[*in] = edges[i].weight;
-            }
-            ++*in;
+            graph->sources[in] = edges[i].from;
+            graph->source_weights[in++] = edges[i].weight;
         }
         if (edges[i].from == rank) {
-            if (graph != NULL) {
-                graph->targets[*out] = edges[i].to;
-                graph->target_weights[*out] = edges[i].weight;
-            }
-            ++*out;
+            graph->targets[out] = edges[i].to;
+            graph->target_weights[out++] = edges[i].weight;
         }
     }
+    graph->indegree = in;
+    graph->outdegree = out;
 }
 
 /* All edges of all members, one after the other; blocking. */
@@ -179,8 +170,7 @@ static int share_edges(const char *call, struct weftmpi_comm *comm, const struct
     size_t *sizes = malloc(2 * n * sizeof(*sizes)), *offsets = sizes + n, at = 0;
 
     *edges = NULL;
-    if (sizes == NULL)
-        return weftmpi_no_memory(comm, call);
+    TRY(weftmpi_memory_in(comm, call, sizes));
     int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), sizes);
     for (size_t i = 0; i < n && error == MPI_SUCCESS; at += sizes[i++])
         offsets[i] = at;
@@ -209,8 +199,7 @@ static int list_edges(const char *call, struct weftmpi_comm *comm, int n, const 
         all += (size_t)degrees[i];
     }
     *edges = malloc((all + 1) * sizeof(**edges));
-    if (*edges == NULL)
-        return weftmpi_no_memory(comm, call);
+    TRY(weftmpi_memory_in(comm, call, *edges));
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, at++) {
             (*edges)[at] =
@@ -232,7 +221,6 @@ API(Dist_graph_create,
 {
     struct edge *mine = NULL, *all = NULL;
     size_t count = 0, all_count = 0;
-    int in, out;
     (void)info;
     (void)reorder;
     OUT(made);
@@ -241,13 +229,11 @@ API(Dist_graph_create,
     const int error = share_edges(__func__, comm, mine, count, &all, &all_count);
     free(mine);
     struct weftmpi_topology *graph = NULL;
-    if (error == MPI_SUCCESS) {
-        pick_edges(all, all_count, comm->rank, NULL, &in, &out);
-        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, in, out, 0, 0);
-    }
+    if (error == MPI_SUCCESS)
+        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
     if (graph != NULL) {
         graph->weighted = weights != MPI_UNWEIGHTED;
-        pick_edges(all, all_count, comm->rank, graph, &in, &out);
+        pick_edges(all, all_count, comm->rank, graph);
     }
     free(all);
     return error == MPI_SUCCESS ? weftmpi_topology_give(__func__, comm, comm->size, graph, made)

@@ -37,6 +37,7 @@ static const struct {
     [WEFTMPI_WIN] = {.text = "no window, or it was freed",
                      .error_class = MPI_ERR_WIN,
                      .end = weftmpi_win_end},
+    [WEFTMPI_KEYVAL] = {.text = "no keyval", .error_class = MPI_ERR_KEYVAL},
     [WEFTMPI_TOPOLOGY] = {.text = "no topology", .error_class = MPI_ERR_TOPOLOGY},
 };
 
@@ -149,6 +150,16 @@ void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
     return index == 0 ? NULL : object;
 }
 
+int weftmpi_give(const char *call, void *object, void *handle)
+{
+    if (object == NULL || handle == NULL) {
+        weftmpi_leave(object);
+        return object == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
+    }
+    memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
+    return MPI_SUCCESS;
+}
+
 void weftmpi_drop(void *handle)
 {
     LOCKED;
@@ -209,16 +220,15 @@ void weftmpi_leave(void *object)
     give_memory(kind, object);
 }
 
-/* ---- Fortran's: of the standard their numbers, else slot and kind ------------------------------
- */
+/* ---- Fortran's: of the standard their numbers, else slot and kind ---------------------------- */
 
-static MPI_Fint to_fortran(const void *handle)
+MPI_Fint weftmpi_to_fortran(const void *handle)
 {
     return (MPI_Fint)(uint32_t)(uintptr_t)handle;
 }
 
 /* The handle that is in the slot now; none: one that no call takes. */
-static void *from_fortran(MPI_Fint number)
+void *weftmpi_from_fortran(MPI_Fint number)
 {
     void *const handle = (void *)(uintptr_t)(uint32_t)number;
     LOCKED;
@@ -239,10 +249,10 @@ static void *from_fortran(MPI_Fint number)
         __attribute__((alias("MPI_" #kind "_f2c")));                                               \
     __attribute__((weak)) MPI_Fint MPI_##kind##_c2f(type handle)                                   \
     {                                                                                              \
-        return to_fortran(handle);                                                                 \
+        return weftmpi_to_fortran(handle);                                                         \
     }                                                                                              \
     __attribute__((weak)) type MPI_##kind##_f2c(MPI_Fint number)                                   \
     {                                                                                              \
-        return from_fortran(number);                                                               \
+        return weftmpi_from_fortran(number);                                                       \
     }
 #include <mpi_functions.def>

@@ -1,5 +1,5 @@
 /* compat/mpi/info.c - info objects: keys and values, in the order in which they were set. */
-#include "internal.h"
+#include "win.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,29 +46,10 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
     return copy;
 }
 
-/* The handle of a new one, or no memory. */
-static int give(const char *call, struct weftmpi_info *made, MPI_Info *handle)
-{
-    if (made == NULL)
-        return weftmpi_no_memory(NULL, call);
-    *handle = made->object.handle;
-    return MPI_SUCCESS;
-}
-
-API(Info_create, (MPI_Info * handle))
-{
-    OUT(handle);
-    return give(__func__, weftmpi_info_copy(NULL), handle);
-}
-
+CALL(Info_create, (MPI_Info * handle), weftmpi_give(__func__, weftmpi_info_copy(NULL), handle))
 /* Nothing is known of how programs were started. */
-API(Info_create_env, (int argc, char *argv[], MPI_Info *handle))
-{
-    (void)argc;
-    (void)argv;
-    OUT(handle);
-    return give(__func__, weftmpi_info_copy(NULL), handle);
-}
+CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
+     ((void)argc, (void)argv, PMPI_Info_create(handle)))
 
 API(Info_set, (MPI_Info handle, const char *key, const char *value))
 {
@@ -81,8 +62,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
-        if (entry == NULL)
-            return weftmpi_no_memory(NULL, __func__);
+        TRY(weftmpi_memory_in(NULL, __func__, entry));
         info->entries = entry;
         entry += info->count++;
         strcpy(entry->key, key);
@@ -91,42 +71,35 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     return MPI_SUCCESS;
 }
 
-API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
+/* The value of a key: `room` bytes of it (0: none), and how many it has. */
+static int get_value(const char *call, MPI_Info handle, const char *key, int room, char *value,
+                     int *length, int *flag)
 {
-    OUT(flag);
-    INFO_IN(info, handle);
+    TRY(weftmpi_place_in(call, flag));
+    LOCKED;
+    OBJECT_IN(info, info, WEFTMPI_INFO, call, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
-    if (entry != NULL)
-        snprintf(value, (size_t)length + 1, "%s", entry->value);
-    return MPI_SUCCESS;
-}
-
-API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
-{
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry == NULL)
-        return MPI_SUCCESS;
-    if (*length > 0)
-        snprintf(value, (size_t)*length, "%s", entry->value);
-    *length = (int)strlen(entry->value) + 1;
-    return MPI_SUCCESS;
-}
-
-API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
-{
-    OUT(flag);
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry != NULL)
+    if (entry != NULL) {
+        if (room > 0)
+            snprintf(value, (size_t)room, "%s", entry->value);
         *length = (int)strlen(entry->value);
+    }
     return MPI_SUCCESS;
 }
 
-ASK(Info_get_nkeys, INFO_IN, MPI_Info, of->count)
+CALL(Info_get, (MPI_Info info, const char *key, int length, char *value, int *flag),
+     get_value(__func__, info, key, length + 1, value, &length, flag))
+CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag),
+     get_value(__func__, info, key, 0, NULL, length, flag))
+API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
+{
+    TRY(get_value(__func__, info, key, *length, value, length, flag));
+    *length += *flag; /* with its end */
+    return MPI_SUCCESS;
+}
+
+ASK(Info_get_nkeys, INFO_IN, MPI_Info, int, of->count)
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
@@ -148,12 +121,8 @@ API(Info_delete, (MPI_Info handle, const char *key))
     return MPI_SUCCESS;
 }
 
-API(Info_dup, (MPI_Info handle, MPI_Info *copy))
-{
-    OUT(copy);
-    INFO_IN(info, handle);
-    return give(__func__, weftmpi_info_copy(info), copy);
-}
+ON(Info_dup, INFO_IN, (MPI_Info handle, MPI_Info *copy),
+   weftmpi_give(__func__, weftmpi_info_copy(of), copy))
 
 /* Hints that objects remember, and what those of windows are at first. */
 static const struct {
@@ -194,12 +163,18 @@ int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_wi
     return MPI_SUCCESS;
 }
 
-int weftmpi_info_get(const char *call, struct weftmpi_object *object, MPI_Info *handle)
+static int get(const char *call, struct weftmpi_object *object, MPI_Info *handle)
 {
-    TRY(weftmpi_place_in(call, handle));
     LOCKED;
-    return give(call, weftmpi_info_copy(object->info), handle);
+    return weftmpi_give(call, weftmpi_info_copy(object->info), handle);
 }
+
+#define HINTS(name, is_window, IN, type)                                                           \
+    ON(name##_set_info, IN, (type handle, MPI_Info info),                                          \
+       weftmpi_info_set(__func__, &of->object, is_window, info))                                   \
+    ON(name##_get_info, IN, (type handle, MPI_Info * info), get(__func__, &of->object, info))
+HINTS(Comm, false, COMM_IN, MPI_Comm)
+HINTS(Win, true, WIN_IN, MPI_Win)
 
 API(Info_free, (MPI_Info * handle))
 {

@@ -10,80 +10,73 @@
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
-/* What leaders tell each other, and then their groups: this, and so many processes. */
+/* What leaders tell each other, and then their groups. */
 struct side {
-    int size, number; /* number: of the communicator */
+    int number, size; /* number: of the communicator */
+    int processes[];
 };
 
-/* This leader's group to the other leader, and the reverse. */
-static int exchange_groups(const char *call, struct weftmpi_comm *comm, struct weftmpi_comm *peers,
-                           int leader, int tag, struct side *theirs, struct weftmpi_group **group)
+/* This leader's side to the other leader, and the reverse. */
+static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm peers_handle,
+                          int leader, int tag, const struct side *mine, struct side *theirs,
+                          size_t bytes)
 {
-    struct side mine = {comm->size, comm->number};
-    const int peer = peers->base + leader;
     struct weftmpi_request request = {0};
+    COMM_OF(peers, call, peers_handle);
 
+    TRY(weftmpi_check_peer(peers, call, leader, tag, false));
+    const int peer = peers->base + leader;
     weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
-    TRY(weftmpi_message(call, comm, peers->messages, peer, tag, false, &mine, sizeof(mine)));
     const weft_status status =
-        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, comm->group->processes,
-                             (size_t)comm->size * sizeof(int), &request.op);
+        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, mine, bytes, &request.op);
     TRY(weftmpi_request_failed(&request, status));
-    int error =
-        weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, sizeof(*theirs));
-    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        error = weftmpi_no_memory(comm, call);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_message(call, comm, peers->messages, peer, tag, true, (*group)->processes,
-                                (size_t)theirs->size * sizeof(int));
+    const int error = weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, bytes);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-static int broadcast(const char *call, struct weftmpi_comm *comm, int root, void *data,
-                     size_t bytes)
-{
-    return weftmpi_failed(comm, call, weft_team_broadcast(comm->team, root, data, bytes, NULL));
-}
-
 /* The leader learns of the other group, and tells its own. */
-static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle,
-                 int remote_leader, int tag, struct side *theirs, struct weftmpi_group **group)
+static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers,
+                 int remote_leader, int tag, int *number, struct weftmpi_group **group)
 {
-    struct weftmpi_comm *peers;
-    int error = MPI_SUCCESS;
+    const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
+    const size_t bytes = sizeof(struct side) + most * sizeof(int);
+    struct side *mine = calloc(2, bytes), *theirs = (struct side *)((char *)mine + bytes);
+    int error = weftmpi_memory_in(comm, call, mine);
 
-    theirs->size = -1;
-    if (comm->rank == leader) {
-        error = weftmpi_comm_in(call, peers_handle, &peers);
-        if (error == MPI_SUCCESS)
-            error = weftmpi_check_peer(peers, call, remote_leader, tag, false);
-        if (error == MPI_SUCCESS)
-            error = exchange_groups(call, comm, peers, remote_leader, tag, theirs, group);
+    if (error == MPI_SUCCESS && comm->rank == leader) {
+        mine->number = comm->number;
+        mine->size = comm->size;
+        memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
+        error = exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes);
     }
-    TRY(error);
-    TRY(broadcast(call, comm, leader, theirs, sizeof(*theirs)));
-    if (*group == NULL && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        return weftmpi_no_memory(comm, call);
-    TRY(broadcast(call, comm, leader, (*group)->processes, (size_t)theirs->size * sizeof(int)));
-    for (int i = 0; i < theirs->size; i++)
-        if (weftmpi_group_rank(comm->group, (*group)->processes[i]) >= 0)
-            return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
-                                (*group)->processes[i]);
-    return MPI_SUCCESS;
+    if (error == MPI_SUCCESS)
+        error = weftmpi_failed(comm, call,
+                               weft_team_broadcast(comm->team, leader, theirs, bytes, NULL));
+    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
+        error = weftmpi_no_memory(comm, call);
+    for (int i = 0; error == MPI_SUCCESS && i < theirs->size; i++) {
+        (*group)->processes[i] = theirs->processes[i];
+        if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
+            error = weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
+                                 theirs->processes[i]);
+    }
+    if (error == MPI_SUCCESS)
+        *number = theirs->number;
+    free(mine);
+    return error;
 }
 
 API(Intercomm_create,
     (MPI_Comm handle, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made))
 {
     struct weftmpi_group *group = NULL;
-    struct side theirs;
+    int number = -1;
     OUT(made);
     COMM_IN(comm, handle);
-    if (comm->remote != NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s is an intercommunicator", comm->name);
+    TRY(weftmpi_check_inter(__func__, comm, false));
     if (leader < 0 || leader >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
-    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &theirs, &group);
+    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
     if (error != MPI_SUCCESS) {
         weftmpi_leave(group);
         return error;
@@ -92,28 +85,10 @@ API(Intercomm_create,
     return weftmpi_agree_apart(
         __func__, comm,
         (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
-        first ? comm->number : theirs.number, tag, made);
+        first ? comm->number : number, tag, made);
 }
 
-/* The intercommunicator of a handle, in a function of MPI: declares it. */
-static int inter_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    TRY(weftmpi_comm_in(call, handle, comm));
-    return (*comm)->remote != NULL ? MPI_SUCCESS
-                                   : weftmpi_fail(*comm, call, MPI_ERR_COMM,
-                                                  "%s is no intercommunicator", (*comm)->name);
-}
-#define INTER_IN(comm, handle)                                                                     \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(inter_in(__func__, handle, &(comm)))
-
-ASK(Comm_remote_size, INTER_IN, MPI_Comm, of->peers)
-
-API(Comm_remote_group, (MPI_Comm handle, MPI_Group *group))
-{
-    INTER_IN(comm, handle);
-    return weftmpi_group_give(__func__, comm->remote, group);
-}
+ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
 
 /* The group that says "high" comes behind; of two that say the same the one that comes first. */
 API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
@@ -121,110 +96,42 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     OUT(merged);
     INTER_IN(comm, handle);
     const int n = comm->all->size, mine = high != 0;
-    int *all = malloc((size_t)n * sizeof(*all));
-    struct weftmpi_group *group = weftmpi_group_make(n);
-    int error = all == NULL || group == NULL
-                    ? weftmpi_no_memory(comm, __func__)
-                    : weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
-    if (error == MPI_SUCCESS) {
-        const int theirs = all[comm->base];
-        const bool ahead = mine != theirs ? theirs != 0 : comm->base != 0;
-        const struct weftmpi_group *a = ahead ? comm->group : comm->remote;
-        const struct weftmpi_group *b = ahead ? comm->remote : comm->group;
-        memcpy(group->processes, a->processes, (size_t)a->size * sizeof(int));
-        memcpy(group->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
-        for (int i = 0; i < n && error == MPI_SUCCESS; i++)
-            if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-                error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d",
-                                     all[i], 1 - all[i]);
-    }
-    free(all);
+    struct weftmpi_group *group = NULL;
+    int theirs = 0, *all = malloc((size_t)n * sizeof(*all));
+    int error = weftmpi_memory_in(comm, __func__, all);
     if (error == MPI_SUCCESS)
-        return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
-    weftmpi_leave(group);
-    return error;
-}
-
-/* ---- reductions of what has arrived -----------------------------------------------------------
- */
-
-struct fold {
-    const struct weftmpi_op *op;
-    struct weftmpi_type *type;
-    size_t n, count, skip, take; /* n contributions of `count` elements, of which some are taken */
-    char *packed;                /* one after the other */
-    char *elements;              /* room for two of them as the operation wants them */
-    void *into;
-};
-
-static void fold(struct weftmpi_request *request)
-{
-    const struct fold *f = request->state;
-    const struct weftmpi_type *type = f->type;
-    const size_t extent = (size_t)weftmpi_extent(type), bytes = f->take * type->size;
-    char *const sum = f->elements - type->true_lower, *const one = sum + f->take * extent;
-
-    for (size_t i = f->n; i-- > 0;) {
-        const char *from = f->packed + (i * f->count + f->skip) * type->size;
-        weftmpi_unpack(type, bytes, from, i == f->n - 1 ? sum : one);
-        if (i != f->n - 1)
-            weftmpi_operate(f->op, type, one, sum, f->take);
-    }
-    weftmpi_pack(type, f->take, sum, f->packed);
-    weftmpi_unpack(type, bytes, f->packed, f->into);
-}
-
-/* Room for the contributions, which are put together when the request is complete. */
-static int open_fold(struct weftmpi_request *request, const struct weftmpi_given *given,
-                     struct weftmpi_elements *elements, size_t skip, size_t take, char **packed)
-{
-    const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, given->op);
-    struct weftmpi_type *type = elements->type;
-    const size_t n = (size_t)request->comm->peers;
-
-    if (op == NULL || !weftmpi_can_operate(op, type))
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_OP, "no operation, or not for %s",
-                            type->name);
-    struct fold *f = weftmpi_request_memory(request, sizeof(*f));
-    *packed = weftmpi_request_memory(request, n * elements->bytes);
-    char *room = weftmpi_request_memory(request, 2 * take * (size_t)weftmpi_extent(type));
-    if (f == NULL || *packed == NULL || room == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
-    request->elements = *elements;
-    request->operation = (struct weftmpi_op *)op;
-    *f = (struct fold){.op = op,
-                       .type = type,
-                       .n = n,
-                       .count = elements->count,
-                       .skip = skip,
-                       .take = take,
-                       .packed = *packed,
-                       .elements = room,
-                       .into = given->receive.base};
-    request->state = f;
-    request->finish = fold;
-    return MPI_SUCCESS;
+        error = weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
+    if (error == MPI_SUCCESS)
+        theirs = all[comm->base];
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
+            error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
+                                 1 - all[i]);
+    free(all);
+    TRY(error);
+    if (mine != theirs ? theirs != 0 : comm->base != 0)
+        group = weftmpi_group_join(comm->group, comm->remote);
+    else
+        group = weftmpi_group_join(comm->remote, comm->group);
+    TRY(weftmpi_memory_in(comm, __func__, group));
+    return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 /* Which of the other group a member sends to, or receives from. */
-struct who {
-    int first, count;
-};
-
-static int who_of(const struct weftmpi_request *request, int root, bool root_sends, struct who *to,
-                  struct who *from)
+static int who_of(const struct weftmpi_request *request, int root, bool root_sends,
+                  struct weftmpi_peers *to, struct weftmpi_peers *from)
 {
     const struct weftmpi_comm *comm = request->comm;
-    const struct who nobody = {0, 0}, all = {0, comm->peers}, one = {root, 1};
+    const struct weftmpi_peers nobody = {.count = 0}, all = *to;
+    const struct weftmpi_peers one = {.first = comm->base + root, .count = 1};
 
     *to = *from = nobody;
     if (root == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (root != MPI_ROOT && (root < 0 || root >= comm->peers))
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_ROOT, "root %d of %d in %s", root,
-                            comm->peers, comm->name);
+        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, comm->peers, comm->name);
     if (root == MPI_ROOT)
         *(root_sends ? to : from) = all;
     else
@@ -232,112 +139,46 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     return MPI_SUCCESS;
 }
 
-/* Pieces of one side; alike: what is given is the same for all, or there is only one. */
-static int pieces_of(struct weftmpi_request *request, const struct weftmpi_side *side,
-                     struct who who, bool alike, enum weftmpi_row how, weft_piece *pieces)
-{
-    struct weftmpi_side same = *side;
-
-    same.same = alike;
-    for (int i = 0; i < who.count; i++) {
-        struct weftmpi_elements elements;
-        TRY(weftmpi_piece(request, &same, alike ? 0 : i, &elements));
-        pieces[i].member = request->comm->base + who.first + i;
-        pieces[i].bytes = elements.bytes;
-        TRY(weftmpi_row(request, &elements, how, &pieces[i].data));
-    }
-    return MPI_SUCCESS;
-}
-
-/* The whole vector of a reduction, its counts added up; and where this member's part of it is. */
-static int vector_of(struct weftmpi_request *request, const struct weftmpi_given *given,
-                     struct weftmpi_elements *elements, size_t *skip, size_t *take)
-{
-    const struct weftmpi_side *side = &given->receive;
-    const struct weftmpi_comm *comm = request->comm;
-    size_t all = 0;
-
-    TRY(weftmpi_elements_in(request->comm, request->call, given->send.base, side->count,
-                            side->handle, elements));
-    *skip = 0;
-    *take = elements->count;
-    if (given->kind != WEFT_TEAM_REDUCE_SCATTER)
-        return MPI_SUCCESS;
-    for (int i = 0; i < comm->size; i++) {
-        const int count = side->counts != NULL ? side->counts[i] : side->count;
-        if (count < 0)
-            return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %d for rank %d",
-                                count, i);
-        if (i == comm->rank) {
-            *skip = all;
-            *take = (size_t)count;
-        }
-        all += (size_t)count;
-    }
-    elements->count = all;
-    elements->bytes = all * elements->type->size;
-    return MPI_SUCCESS;
-}
-
-static int begin_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
-                           struct who to, struct who from, weft_piece *pieces)
-{
-    struct weftmpi_elements elements;
-    size_t skip, take;
-    char *packed = NULL;
-    void *row = NULL;
-
-    TRY(vector_of(request, given, &elements, &skip, &take));
-    if (to.count != 0)
-        TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
-    for (int i = 0; i < to.count; i++)
-        pieces[i] = (weft_piece){row, elements.bytes, request->comm->base + to.first + i};
-    if (from.count != 0)
-        TRY(open_fold(request, given, &elements, skip, take, &packed));
-    for (int i = 0; i < from.count; i++)
-        pieces[to.count + i] = (weft_piece){packed + (size_t)i * elements.bytes, elements.bytes,
-                                            request->comm->base + from.first + i};
-    return TEAM(exchange, given->kind, pieces, (size_t)to.count, pieces + to.count,
-                (size_t)from.count);
-}
-
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    struct who to, from;
     const enum weft_team_kind kind = given->kind;
+    struct weftmpi_peers to = {.first = request->comm->base, .count = request->comm->peers};
+    struct weftmpi_peers from = to;
+    struct weftmpi_side send = given->send, receive = given->receive;
 
-    TRY(weftmpi_open(request, given->call, given->comm));
     request->finish = NULL;
-    to = from = (struct who){0, request->comm->peers};
-    if (kind == WEFT_TEAM_BARRIER)
-        return given->begin(request, given);
-    const bool rooted_out =
-        kind == WEFT_TEAM_BROADCAST || kind == WEFT_TEAM_SCATTER || kind == WEFT_TEAM_SCATTER_SIZES;
-    if (rooted_out || kind == WEFT_TEAM_GATHER || kind == WEFT_TEAM_GATHER_SIZES ||
-        kind == WEFT_TEAM_REDUCE)
-        TRY(who_of(request, given->root, rooted_out, &to, &from));
-    weft_piece *pieces = weftmpi_request_memory(
-        request, ((size_t)to.count + (size_t)from.count + 1) * sizeof(*pieces));
-    if (pieces == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
     switch (kind) {
+    case WEFT_TEAM_BARRIER:
+        return given->begin(request, given);
     case WEFT_TEAM_REDUCE:
+        TRY(who_of(request, given->root, false, &to, &from));
+        return weftmpi_reduce_between(request, given, to, from);
     case WEFT_TEAM_ALLREDUCE:
     case WEFT_TEAM_REDUCE_SCATTER:
-        return begin_reduction(request, given, to, from, pieces);
-    case WEFT_TEAM_SCAN:
-    case WEFT_TEAM_SCAN_BEFORE:
-    case WEFT_TEAM_EXCHANGE:
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_COMM,
-                            "%s is an intercommunicator", request->comm->name);
-    default:
+        return weftmpi_reduce_between(request, given, to, from);
+    case WEFT_TEAM_BROADCAST:
+    case WEFT_TEAM_SCATTER:
+    case WEFT_TEAM_SCATTER_SIZES:
+        TRY(who_of(request, given->root, true, &to, &from));
+        if (kind == WEFT_TEAM_BROADCAST)
+            send = receive;
+        send.same = kind == WEFT_TEAM_BROADCAST;
+        receive.same = true;
         break;
+    case WEFT_TEAM_GATHER:
+    case WEFT_TEAM_GATHER_SIZES:
+        TRY(who_of(request, given->root, false, &to, &from));
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLGATHER:
+    case WEFT_TEAM_ALLGATHER_SIZES:
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLTOALL:
+    case WEFT_TEAM_ALLTOALL_SIZES:
+        break;
+    default:
+        return weftmpi_check_inter(request->call, request->comm, false);
     }
-    const bool to_each = kind == WEFT_TEAM_SCATTER || kind == WEFT_TEAM_SCATTER_SIZES ||
-                         kind == WEFT_TEAM_ALLTOALL || kind == WEFT_TEAM_ALLTOALL_SIZES;
-    const bool from_one = rooted_out;
-    TRY(pieces_of(request, kind == WEFT_TEAM_BROADCAST ? &given->receive : &given->send, to,
-                  !to_each, WEFTMPI_TAKE, pieces));
-    TRY(pieces_of(request, &given->receive, from, from_one, WEFTMPI_FILL, pieces + to.count));
-    return TEAM(exchange, kind, pieces, (size_t)to.count, pieces + to.count, (size_t)from.count);
+    return weftmpi_exchange(request, kind, &send, to, &receive, from);
 }

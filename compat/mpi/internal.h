@@ -23,9 +23,16 @@
     {                                                                                              \
         return expression;                                                                         \
     }
-/* One that asks an object, which IN finds and calls `of`, for a number. */
-#define ASK(name, IN, type, answer)                                                                \
-    API(name, (type handle, int *told))                                                            \
+/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
+#define ON(name, IN, parameters, expression)                                                       \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return expression;                                                                         \
+    }
+/* One that asks it for a number. */
+#define ASK(name, IN, type, number, answer)                                                        \
+    API(name, (type handle, number * told))                                                        \
     {                                                                                              \
         OUT(told);                                                                                 \
         IN(of, handle);                                                                            \
@@ -64,6 +71,7 @@ enum weftmpi_kind {
     WEFTMPI_REQUEST,
     WEFTMPI_MESSAGE,
     WEFTMPI_TOPOLOGY,
+    WEFTMPI_KEYVAL,
     WEFTMPI_WIN
 };
 
@@ -83,6 +91,8 @@ struct weftmpi_object {
 
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* The handle of a new object, whose reference it takes; NULL: no memory. */
+int weftmpi_give(const char *call, void *object, void *handle);
 /* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
 void *weftmpi_hold(void *object);
 void weftmpi_leave(void *object);
@@ -91,11 +101,15 @@ void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */
 void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
 int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
+/* A number for a handle, and the handle, which may be none. */
+MPI_Fint weftmpi_to_fortran(const void *handle);
+void *weftmpi_from_fortran(MPI_Fint number);
 /* The object of a handle, for the function of MPI that is called: declares it. */
-#define OBJECT_IN(name, type, kind, call, handle)                                                  \
+#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_object(NULL, call, kind)
+    return weftmpi_no_object(on, call, kind)
+#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 void weftmpi_lock(void);
@@ -195,8 +209,9 @@ struct weftmpi_type {
 
 struct weftmpi_op {
     struct weftmpi_object object;
-    MPI_User_function *function; /* NULL: of the standard's */
-    int number;                  /* of those */
+    void (*function)(void); /* of the program; NULL: of the standard's */
+    int number;             /* of those */
+    bool large;             /* the function is an MPI_User_function_c; else an MPI_User_function */
     bool commutes;
 };
 
@@ -230,20 +245,15 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-/* What the calls of communicators and windows do, once the object is found. */
-int weftmpi_errhandler_set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
-                           MPI_Errhandler handle);
-int weftmpi_errhandler_call(const char *call, struct weftmpi_object *object, int code);
-int weftmpi_errhandler_make(const char *call, enum weftmpi_kind kind, void (*function)(void),
-                            MPI_Errhandler *handle);
-
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
-/* The library is open; *comm is the communicator. */
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
 int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
+static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
+{
+    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+}
 /* There is a place for a result. */
 static inline int weftmpi_place_in(const char *call, const void *place)
 {
@@ -251,10 +261,16 @@ static inline int weftmpi_place_in(const char *call, const void *place)
 }
 #define OUT(place) TRY(weftmpi_place_in(__func__, place))
 
-/* The communicator of a handle, in a function of MPI: declares it. */
-#define COMM_IN(comm, handle)                                                                      \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_comm_in(__func__, handle, &(comm)))
+/* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
+#define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
+#define COMM_OF(name, call, handle)                                                                \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+/* One of two groups, or of one. */
+#define INTER_IN(comm, handle)                                                                     \
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, true))
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
 
 /* The same with any datatype, also one that is not committed. */
 #define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
@@ -282,17 +298,34 @@ void weftmpi_type_end(void *type);
 /* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
 MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
 size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
+struct weftmpi_numbers {
+    const void *at;
+    bool wide, same;
+};
+#define NUMBERS(array) ((struct weftmpi_numbers){array, sizeof(*(array)) != sizeof(int), false})
+static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count i)
+{
+    i = numbers.same ? 0 : i;
+    return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
+}
 /*
- * What a datatype was made of (contents.c): integers one list after the other, addresses, and
- * datatypes, whose handles it keeps. False: no memory.
+ * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts. False: no
+ * memory.
  */
 struct weftmpi_list {
-    const int *at;
-    int count;
+    struct weftmpi_numbers numbers;
+    MPI_Count count;
 };
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, const struct weftmpi_list lists[],
-                      int lists_count, const MPI_Aint addresses[], int addresses_count,
-                      const MPI_Datatype olds[], int olds_count);
+/* A list of one, of int or, in a `large` call, of MPI_Count. */
+#define SCALAR(large, value)                                                                       \
+    {                                                                                              \
+        {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
+    }
+bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+                      const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
+                      MPI_Count olds_count);
 void weftmpi_forget(struct weftmpi_contents *contents);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
@@ -327,9 +360,9 @@ WEFTMPI_PAIR(2d, double, double)
 
 extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
-/* Says what weft calls them, if it does. */
-void weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type,
-                  weft_combine *combine);
+/* Whether weft knows them, and what it calls them. */
+bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
+                  weft_operation *function);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
@@ -340,8 +373,6 @@ struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no m
 extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
 extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
 void weftmpi_info_end(void *info);
-/* A copy, with a handle of its own. */
-int weftmpi_group_give(const char *call, const struct weftmpi_group *group, MPI_Group *handle);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
@@ -349,43 +380,10 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
 int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
                      MPI_Info handle);
-int weftmpi_info_get(const char *call, struct weftmpi_object *object, MPI_Info *handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
 int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
                             struct weftmpi_attribute **to);
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
-/* What the calls of a kind of object do. */
-int weftmpi_keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
-                        void (*erase)(void), int *keyval, void *extra);
-int weftmpi_keyval_free(const char *call, enum weftmpi_kind kind, int *keyval);
-int weftmpi_attribute_set(const char *call, struct weftmpi_object *object, int keyval, void *value);
-int weftmpi_attribute_get(const char *call, struct weftmpi_object *object, int keyval, void *value,
-                          int *flag);
-int weftmpi_attribute_delete(const char *call, struct weftmpi_object *object, int keyval);
-/* All of them for a kind; IN finds its object. */
-#define ATTRIBUTES(name, KIND, IN, type)                                                           \
-    CALL(name##_create_keyval,                                                                     \
-         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
-          int *keyval, void *extra),                                                               \
-         weftmpi_keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval,  \
-                             extra))                                                               \
-    CALL(name##_free_keyval, (int *keyval), weftmpi_keyval_free(__func__, KIND, keyval))           \
-    API(name##_set_attr, (type handle, int keyval, void *value))                                   \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_set(__func__, &of->object, keyval, value);                        \
-    }                                                                                              \
-    API(name##_get_attr, (type handle, int keyval, void *value, int *flag))                        \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_get(__func__, &of->object, keyval, value, flag);                  \
-    }                                                                                              \
-    API(name##_delete_attr, (type handle, int keyval))                                             \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return weftmpi_attribute_delete(__func__, &of->object, keyval);                            \
-    }
-
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
@@ -396,6 +394,9 @@ extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: b
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
                                        int number);
 void weftmpi_comm_end(void *comm);
+/* The members of one behind those of the other; NULL: no memory. */
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b);
 /* Both groups, in an order that both know; b NULL: a. NULL: no memory. */
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
 /* Whether a member of its messages is in the remote group. */
@@ -428,6 +429,9 @@ int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weft
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
 int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
                         int context, int tag, MPI_Comm *made);
+/* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part);
 weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);

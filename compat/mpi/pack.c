@@ -1,7 +1,6 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
 #include "request.h"
 
-#include <limits.h>
 #include <string.h>
 
 /*
@@ -130,8 +129,7 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
     const struct weftmpi_type *type = elements->type;
 
     if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER, "%zu bytes at NULL",
-                            elements->bytes);
+        return FAIL(request, MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
@@ -148,72 +146,80 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* Both ways: elements, and their bytes at a position of a packed buffer. */
 static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  int count, const void *buffer, int bytes, int *position, bool packs)
+                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count *position,
+                  bool packs)
 {
     struct weftmpi_elements e;
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, comm_handle);
 
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
     TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
     if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            e.bytes, *position, bytes);
+        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
+                            e.bytes, (long long)*position, (long long)bytes);
     copy(e.type, e.bytes, (char *)buffer + *position, (char *)user, packs);
-    *position += (int)e.bytes;
+    *position += (MPI_Count)e.bytes;
     return MPI_SUCCESS;
 }
 
-CALL(Pack,
-     (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
-      MPI_Comm comm),
-     packed(__func__, comm, handle, in, count, out, bytes, position, true))
-CALL(Unpack,
-     (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
-      MPI_Comm comm),
-     packed(__func__, comm, handle, out, count, in, bytes, position, false))
+/* N: the type of counts. */
+#define PACKING(c, N)                                                                              \
+    API(Pack##c, (const void *in, N count, MPI_Datatype type, void *out, N bytes, N *position,     \
+                  MPI_Comm comm))                                                                  \
+    {                                                                                              \
+        MPI_Count at = *position;                                                                  \
+        TRY(packed(__func__, comm, type, in, count, out, bytes, &at, true));                       \
+        *position = (N)at;                                                                         \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(Unpack##c, (const void *in, N bytes, N *position, void *out, N count, MPI_Datatype type,   \
+                    MPI_Comm comm))                                                                \
+    {                                                                                              \
+        MPI_Count at = *position;                                                                  \
+        TRY(packed(__func__, comm, type, out, count, in, bytes, &at, false));                      \
+        *position = (N)at;                                                                         \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(Pack_size##c, (N count, MPI_Datatype type, MPI_Comm handle, N * bytes))                    \
+    {                                                                                              \
+        struct weftmpi_elements elements;                                                          \
+        OUT(bytes);                                                                                \
+        COMM_IN(comm, handle);                                                                     \
+        TRY(weftmpi_elements_in(comm, __func__, NULL, count, type, &elements));                    \
+        *bytes = (N)elements.bytes;                                                                \
+        if ((size_t)*bytes != elements.bytes)                                                      \
+            return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%zu bytes are no int",             \
+                                elements.bytes);                                                   \
+        return MPI_SUCCESS;                                                                        \
+    }
+PACKING(, int)
+PACKING(_c, MPI_Count)
 
-API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
+/* Whole elements in so many bytes; -1: they end within one. */
+static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
 {
-    struct weftmpi_elements elements;
-    OUT(bytes);
-    COMM_IN(comm, comm_handle);
-    TRY(weftmpi_elements_in(comm, __func__, NULL, count, handle, &elements));
-    if (elements.bytes > INT_MAX)
-        return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
-                            elements.type->size);
-    *bytes = (int)elements.bytes;
-    return MPI_SUCCESS;
-}
-
-API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
-{
-    OUT(count);
-    const size_t bytes = weftmpi_status_bytes(status);
-    TYPE_IN(type, handle);
     const size_t whole = type->size == 0 ? 0 : bytes / type->size;
-    *count = whole * type->size != bytes || whole > INT_MAX ? MPI_UNDEFINED : (int)whole;
-    return MPI_SUCCESS;
+
+    return whole * type->size == bytes ? (MPI_Count)whole : -1;
 }
 
-API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
-{
-    OUT(count);
-    TYPE_IN(type, handle);
-    const MPI_Count elements = weftmpi_elements_of(type->pattern, weftmpi_status_bytes(status));
-    *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
-    return MPI_SUCCESS;
-}
+/* What a status has: `count` is an expression of the type and the bytes. */
+#define TOLD(name, N, count)                                                                       \
+    API(name, (const MPI_Status *status, MPI_Datatype handle, N *told))                            \
+    {                                                                                              \
+        OUT(told);                                                                                 \
+        TYPE_IN(type, handle);                                                                     \
+        const size_t bytes = weftmpi_status_bytes(status);                                         \
+        const MPI_Count all = count;                                                               \
+        *told = all < 0 || (N)all != all ? MPI_UNDEFINED : (N)all;                                 \
+        return MPI_SUCCESS;                                                                        \
+    }
+TOLD(Get_count, int, whole_of(type, bytes))
+TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
+TOLD(Get_elements, int, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
 
-API(Get_elements_x, (const MPI_Status *status, MPI_Datatype handle, MPI_Count *count))
-{
-    OUT(count);
-    TYPE_IN(type, handle);
-    const MPI_Count elements = weftmpi_elements_of(type->pattern, weftmpi_status_bytes(status));
-    *count = elements < 0 ? MPI_UNDEFINED : elements;
-    return MPI_SUCCESS;
-}
-
-API(Status_set_elements_x, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
+API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
     TYPE_IN(type, handle);
     if (count < 0)
@@ -223,18 +229,7 @@ API(Status_set_elements_x, (MPI_Status * status, MPI_Datatype handle, MPI_Count 
     return MPI_SUCCESS;
 }
 
-CALL(Get_elements_c, (const MPI_Status *status, MPI_Datatype type, MPI_Count *count),
-     PMPI_Get_elements_x(status, type, count))
-
-API(Get_count_c, (const MPI_Status *status, MPI_Datatype handle, MPI_Count *count))
-{
-    OUT(count);
-    const size_t bytes = weftmpi_status_bytes(status);
-    TYPE_IN(type, handle);
-    const size_t whole = type->size == 0 ? 0 : bytes / type->size;
-    *count = whole * type->size != bytes ? MPI_UNDEFINED : (MPI_Count)whole;
-    return MPI_SUCCESS;
-}
-
 CALL(Status_set_elements, (MPI_Status * status, MPI_Datatype type, int count),
-     PMPI_Status_set_elements_x(status, type, count))
+     PMPI_Status_set_elements_c(status, type, count))
+CALL(Status_set_elements_x, (MPI_Status * status, MPI_Datatype type, MPI_Count count),
+     PMPI_Status_set_elements_c(status, type, count))

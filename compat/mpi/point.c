@@ -40,9 +40,8 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
                 const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
                 MPI_Comm handle)
 {
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, way, call, comm);
     TRY(weftmpi_elements_in(comm, call, buffer, count, type, &request->elements));
     TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));
@@ -140,9 +139,9 @@ RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
  * buffer, what is sent is copied first.
  */
 static int sendrecv(struct weftmpi_request *both, const char *call, const void *send,
-                    int send_count, MPI_Datatype send_type, int to, int send_tag, void *receive,
-                    int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
-                    MPI_Comm comm)
+                    MPI_Count send_count, MPI_Datatype send_type, int to, int send_tag,
+                    void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int from,
+                    int receive_tag, MPI_Comm comm)
 {
     struct weftmpi_request sent = {0};
 
@@ -164,14 +163,17 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
     return error;
 }
 
-BOTH_TOLD(Sendrecv, Isendrecv,
-          sendrecv(&begun, __func__, send, send_count, send_type, to, send_tag, receive,
-                   receive_count, receive_type, from, receive_tag, comm),
-          const void *send, int send_count, MPI_Datatype send_type, int to, int send_tag,
-          void *receive, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
-          MPI_Comm comm)
-BOTH_TOLD(Sendrecv_replace, Isendrecv_replace,
-          sendrecv(&begun, __func__, buffer, count, type, to, send_tag, buffer, count, type, from,
-                   receive_tag, comm),
-          void *buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
-          int receive_tag, MPI_Comm comm)
+#define SENDRECVS(c, N)                                                                            \
+    BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
+              sendrecv(&begun, __func__, send, send_count, send_type, to, send_tag, receive,       \
+                       receive_count, receive_type, from, receive_tag, comm),                      \
+              const void *send, N send_count, MPI_Datatype send_type, int to, int send_tag,        \
+              void *receive, N receive_count, MPI_Datatype receive_type, int from,                 \
+              int receive_tag, MPI_Comm comm)                                                      \
+    BOTH_TOLD(Sendrecv_replace##c, Isendrecv_replace##c,                                           \
+              sendrecv(&begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,   \
+                       from, receive_tag, comm),                                                   \
+              void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
+              int receive_tag, MPI_Comm comm)
+SENDRECVS(, int)
+SENDRECVS(_c, MPI_Count)

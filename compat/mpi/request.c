@@ -350,6 +350,20 @@ API(Request_free, (MPI_Request * handle))
     return MPI_SUCCESS;
 }
 
+void weftmpi_orphans_sweep(void)
+{
+    LOCKED;
+    for (struct weftmpi_request **at = &orphans; *at != NULL;) {
+        struct weftmpi_request *request = *at;
+        if (request->way > WEFTMPI_SEND_BUFFERED || !weftmpi_request_poll(request, 0)) {
+            at = &request->next;
+        } else {
+            *at = request->next;
+            weftmpi_leave(request);
+        }
+    }
+}
+
 void weftmpi_orphans_end(bool receives)
 {
     struct weftmpi_request **at = &orphans;

@@ -54,7 +54,8 @@ struct weftmpi_request {
     struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* As weftmpi_failed, of a request's call. */
+/* As weftmpi_fail and weftmpi_failed, of a request's call. */
+#define FAIL(request, ...) weftmpi_fail((request)->comm, (request)->call, __VA_ARGS__)
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return weftmpi_failed(request->comm, request->call, status);
@@ -114,6 +115,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Moves what only moves when it is driven; after so many seconds again. */
 double weftmpi_meanwhile(void);
+/* Ends what the program has freed, sends that are over. */
+void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
 
@@ -131,16 +134,13 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 int weftmpi_point_begin(struct weftmpi_request *request);
 /* A buffered send: the bytes are copied. */
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
-/* Waits for all of them. */
-void weftmpi_buffered_end(void);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
 int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
 /* All but MPI_ERROR. */
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
 size_t weftmpi_status_bytes(const MPI_Status *status);
 
-/* ---- what the calls that wait are made of: request.c, wait.c ----------------------------------
- */
+/* ---- what the calls that wait are made of: request.c, wait.c --------------------------------- */
 
 /* The request of a send that is complete at once. */
 #define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)

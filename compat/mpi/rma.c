@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where an operation goes -------------------------------------------------------------------
- */
+/* ---- where an operation goes ----------------------------------------------------------------- */
 
 /* What of the target's memory the elements touch, from their address on. */
 static void span_of(const struct weftmpi_elements *e, MPI_Aint *low, MPI_Aint *high)
@@ -44,8 +43,7 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
     struct weftmpi_table *table = malloc(sizeof(*table));
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
 
-    if (table == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, table));
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
@@ -71,19 +69,16 @@ static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *
 }
 
 int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
-                     MPI_Aint offset, int count, MPI_Datatype type)
+                     MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
-    struct weftmpi_win *win;
     MPI_Aint low, high;
+    WIN_OF(win, call, handle);
 
-    *reach = (struct weftmpi_reach){.call = call};
-    TRY(weftmpi_win_in(call, handle, &win));
-    reach->win = win;
+    *reach = (struct weftmpi_reach){.call = call, .win = win};
     TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (to < 0 || to >= win->comm->size)
-        return weftmpi_fail(win, call, MPI_ERR_RANK, "rank %d of %d", to, win->comm->size);
+    TRY(weftmpi_win_rank(win, call, to));
     struct weftmpi_target *target = &win->targets[to];
     if (!is_open(win, target))
         return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
@@ -171,8 +166,7 @@ int weftmpi_reach_flush(const struct weftmpi_reach *reach)
     return weftmpi_reach_failed(reach, weft_host_flush(weftmpi.job, reach->exposure));
 }
 
-/* ---- how a call ends ---------------------------------------------------------------------------
- */
+/* ---- how a call ends ------------------------------------------------------------------------- */
 
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
                         bool requested)
@@ -209,7 +203,7 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds)
 }
 
 int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
-                       const void *user, int count, MPI_Datatype type,
+                       const void *user, MPI_Count count, MPI_Datatype type,
                        struct weftmpi_elements *elements)
 {
     weftmpi_request_open(request, WEFTMPI_RMA, reach->call, reach->win->comm);
@@ -221,38 +215,34 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
     return MPI_SUCCESS;
 }
 
-/* ---- put and get -------------------------------------------------------------------------------
- */
+/* ---- put and get ----------------------------------------------------------------------------- */
 
-static int put_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
-                       size_t bytes)
+/* state: whether it is put. */
+static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
 {
-    (void)state;
-    reach->stretches++;
-    return weftmpi_reach_failed(reach, weft_host_put_begin(weftmpi.job, reach->exposure, 0, offset,
-                                                           row, bytes, &reach->last));
-}
+    const bool *puts = state;
 
-static int get_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
-                       size_t bytes)
-{
-    (void)state;
     reach->stretches++;
-    return weftmpi_reach_failed(reach, weft_host_get_begin(weftmpi.job, reach->exposure, 0, offset,
-                                                           row, bytes, &reach->last));
+    return weftmpi_reach_failed(reach, *puts
+                                           ? weft_host_put_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last)
+                                           : weft_host_get_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last));
 }
 
 /* Many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
     TRY(weftmpi_reach_failed(reach, weft_host_batch_begin(weftmpi.job)));
-    const int error = weftmpi_reach_each(reach, row, puts ? put_stretch : get_stretch, NULL);
+    const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
     const int end = weftmpi_reach_failed(reach, weft_host_batch_end(weftmpi.job));
     return error != MPI_SUCCESS ? error : end;
 }
 
 static int put_or_get(struct weftmpi_request *request, const char *call, bool requested, bool puts,
-                      const void *user, int count, MPI_Datatype type, MPI_Win win, TO)
+                      const void *user, MPI_Count count, MPI_Datatype type, MPI_Win win,
+                      TO(MPI_Count))
 {
     struct weftmpi_elements elements;
     struct weftmpi_reach reach;
@@ -267,6 +257,7 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool re
     return weftmpi_reach_leave(request, &reach, requested);
 }
 
-RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), FROM, TO)
-RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), void *into,
-    int count, MPI_Datatype type, TO)
+#define PUT(N) FROM(N), TO(N)
+#define GET(N) void *into, N count, MPI_Datatype type, TO(N)
+RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), GET)

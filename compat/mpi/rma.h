@@ -24,7 +24,7 @@ struct weftmpi_reach {
 
 /* Checks and finds where elements are at the target. */
 int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
-                     MPI_Aint offset, int count, MPI_Datatype type);
+                     MPI_Aint offset, MPI_Count count, MPI_Datatype type);
 /* Calls `each` for every stretch of the elements, with its place in a row of their bytes. */
 int weftmpi_reach_each(struct weftmpi_reach *reach, char *row,
                        int (*each)(struct weftmpi_reach *reach, void *state, size_t offset,
@@ -42,7 +42,7 @@ int weftmpi_reach_flush(const struct weftmpi_reach *reach);
 int weftmpi_reach_failed(const struct weftmpi_reach *reach, weft_status status);
 /* The request of a call: its elements, and that they are as many bytes as those of the target. */
 int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
-                       const void *user, int count, MPI_Datatype type,
+                       const void *user, MPI_Count count, MPI_Datatype type,
                        struct weftmpi_elements *elements);
 /*
  * An operation is under way: the next flush ends it. At once, if its bytes are in the request's
@@ -51,16 +51,18 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
                         bool requested);
 
-/* Defines a call, and the form that has a request. */
-#define RMA(name, rname, begin, ...)                                                               \
+/* A call was begun, with that error: lets go what it held. */
+static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
+{
+    return error == MPI_SUCCESS ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
+}
+/* Defines a call, and the form that has a request; both with parameters of that type of counts. */
+#define RMA_FORMS(name, rname, begin, ...)                                                         \
     API(name, (__VA_ARGS__, MPI_Win win))                                                          \
     {                                                                                              \
         struct weftmpi_request begun = {0};                                                        \
         const bool requested = false;                                                              \
-        const int error = begin;                                                                   \
-        if (error != MPI_SUCCESS)                                                                  \
-            weftmpi_request_wait(&begun, error, MPI_STATUS_IGNORE);                                \
-        return error;                                                                              \
+        return weftmpi_rma_begun(&begun, begin);                                                   \
     }                                                                                              \
     API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
     {                                                                                              \
@@ -69,8 +71,12 @@ int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *r
         const bool requested = true;                                                               \
         return weftmpi_request_keep(&begun, begin, request);                                       \
     }
-#define TO    int to, MPI_Aint offset, int to_count, MPI_Datatype to_type
-#define FROM  const void *from, int count, MPI_Datatype type
-#define GIVEN win, to, offset, to_count, to_type
+#define RMA(name, rname, begin, parameters)                                                        \
+    RMA_FORMS(name, rname, begin, parameters(int))                                                 \
+    RMA_FORMS(name##_c, rname##_c, begin, parameters(MPI_Count))
+#define TO(N)   int to, MPI_Aint offset, N to_count, MPI_Datatype to_type
+#define FROM(N) const void *from, N count, MPI_Datatype type
+#define OLD(N)  void *old, N old_count, MPI_Datatype old_type
+#define GIVEN   win, to, offset, to_count, to_type
 
 #endif

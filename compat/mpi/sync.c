@@ -46,22 +46,17 @@ API(Win_fence, (int assertion, MPI_Win handle))
     return weftmpi_barrier(__func__, win->comm);
 }
 
-/* ---- post, start, complete, wait ---------------------------------------------------------------
- */
+/* ---- post, start, complete, wait ------------------------------------------------------------- */
 
 /* The rank in the window of each member of a group, in ranks, which the caller frees. */
 static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
                     int *count)
 {
-    const struct weftmpi_group *group = weftmpi_find(WEFTMPI_GROUP, handle);
+    OBJECT_ON(win, group, group, WEFTMPI_GROUP, call, handle);
 
-    *ranks = NULL;
-    if (group == NULL)
-        return weftmpi_no_object(win, call, WEFTMPI_GROUP);
     *count = group->size;
     *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
-    if (*ranks == NULL)
-        return weftmpi_no_memory(win, call);
+    TRY(weftmpi_memory_in(win, call, *ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
         if ((*ranks)[i] < 0) {
@@ -188,9 +183,8 @@ API(Win_test, (MPI_Win handle, int *flag))
 /* Of one rank; -1: of all. */
 static int flush(const char *call, MPI_Win handle, int rank)
 {
-    struct weftmpi_win *win;
+    WIN_OF(win, call, handle);
 
-    TRY(weftmpi_win_in(call, handle, &win));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     if (rank != -1)

@@ -31,28 +31,17 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
     return topology;
 }
 
-int weftmpi_topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
-                        struct weftmpi_topology **topology)
+int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind)
 {
-    TRY(weftmpi_comm_in(call, handle, comm));
-    *topology = (*comm)->topology;
-    if (*topology == NULL || (*topology)->kind != kind)
-        return weftmpi_fail(*comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", (*comm)->name,
-                            kind == MPI_CART ? "grid" : "graph");
-    return MPI_SUCCESS;
-}
-
-int weftmpi_topology_base(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    TRY(weftmpi_comm_in(call, handle, comm));
-    return (*comm)->remote == NULL ? MPI_SUCCESS
-                                   : weftmpi_fail(*comm, call, MPI_ERR_COMM,
-                                                  "%s is an intercommunicator", (*comm)->name);
+    if (comm->topology != NULL && comm->topology->kind == kind)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
+                        kind == MPI_CART ? "grid" : "graph");
 }
 
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
 
-ASK(Topo_test, COMM_IN, MPI_Comm, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
+ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
@@ -205,16 +194,10 @@ static int cells_of(const char *call, struct weftmpi_comm *comm, int ndims, cons
 int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
                           struct weftmpi_topology *topology, MPI_Comm *made)
 {
-    struct weftmpi_group *group = topology != NULL ? weftmpi_group_make(count) : NULL;
-
-    if (group != NULL)
-        memcpy(group->processes, comm->group->processes, (size_t)count * sizeof(int));
-    else if (comm->rank < count) {
-        weftmpi_leave(topology);
-        return weftmpi_no_memory(comm, call);
-    }
-    return weftmpi_agree_now(call, comm,
-                             (struct weftmpi_making){.group = group, .topology = topology}, made);
+    if (comm->rank < count)
+        TRY(weftmpi_memory_in(comm, call, topology));
+    return weftmpi_split(call, comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology,
+                         made);
 }
 
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
@@ -241,7 +224,7 @@ API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[]
     return MPI_SUCCESS;
 }
 
-ASK(Cartdim_get, GRID_IN, MPI_Comm, of->ndims)
+ASK(Cartdim_get, GRID_IN, MPI_Comm, int, of->ndims)
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
@@ -290,33 +273,18 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
     GRID_IN(grid, handle);
-    int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
-    int ndims = 0, own = 0; /* of the part, and this member's rank there */
-    struct weftmpi_group *group = weftmpi_group_make(comm->size);
-    if (group == NULL)
-        return weftmpi_no_memory(comm, __func__);
+    int dims[grid->ndims + 1], periods[grid->ndims + 1];
+    int ndims = 0, own = 0, others = 0; /* of the part; and the other coordinates' place */
     for (int i = 0; i < grid->ndims; i++) {
-        if (!remain[i])
+        if (!remain[i]) {
+            others = others * grid->dims[i] + grid->coords[i];
             continue;
+        }
         dims[ndims] = grid->dims[i];
         periods[ndims++] = grid->periods[i];
         own = own * grid->dims[i] + grid->coords[i];
     }
-    /* Those whose other coordinates are this one's, in the order of the grid. */
-    group->size = 0;
-    for (int rank = 0; rank < comm->size; rank++) {
-        bool same = true;
-        coords_of(grid, rank, coords);
-        for (int i = 0; i < grid->ndims; i++)
-            same = same && (remain[i] || coords[i] == grid->coords[i]);
-        if (same)
-            group->processes[group->size++] = comm->group->processes[rank];
-    }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    if (sub == NULL) {
-        weftmpi_leave(group);
-        return weftmpi_no_memory(comm, __func__);
-    }
-    return weftmpi_agree_now(__func__, comm,
-                             (struct weftmpi_making){.group = group, .topology = sub}, part);
+    TRY(weftmpi_memory_in(comm, __func__, sub));
+    return weftmpi_split(__func__, comm, others, own, sub, part);
 }

@@ -10,20 +10,19 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
 /* A communicator of the first processes of another, with that topology; NULL: this is none. */
 int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
                           struct weftmpi_topology *topology, MPI_Comm *made);
-int weftmpi_topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
-                        struct weftmpi_topology **topology);
-/* A communicator that a topology can be made over. */
-int weftmpi_topology_base(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
+int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind);
 
-/* The same for a function of MPI: declares it. */
+/* A communicator that a topology can be made over, in a function of MPI: declares it. */
 #define BASE_IN(comm, handle)                                                                      \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_topology_base(__func__, handle, &(comm)))
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, false))
 
-/* Both of a communicator's handle, in a function of MPI: declares them. */
+/* A communicator and its topology, in a function of MPI, or for `call`: declares them. */
 #define TOPOLOGY_IN(topology, comm, handle, kind)                                                  \
-    struct weftmpi_topology *topology;                                                             \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_topology_in(__func__, handle, kind, &(comm), &(topology)))
+    TOPOLOGY_OF(topology, comm, __func__, handle, kind)
+#define TOPOLOGY_OF(name, comm, call, handle, kind)                                                \
+    COMM_OF(comm, call, handle);                                                                   \
+    TRY(weftmpi_check_topology(call, comm, kind));                                                 \
+    struct weftmpi_topology *const name = comm->topology
 
 #endif

@@ -54,10 +54,8 @@ struct weftmpi_type weftmpi_types[] = {
 int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                         MPI_Datatype handle, struct weftmpi_elements *elements)
 {
-    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+    OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
 
-    if (type == NULL)
-        return weftmpi_no_object(on, call, WEFTMPI_TYPE);
     if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
         return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
     if (count < 0)
@@ -69,15 +67,10 @@ int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count 
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(Type_size, TYPE_IN, MPI_Datatype, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
+ASK(Type_size, TYPE_IN, MPI_Datatype, int, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
 
-API(Type_size_x, (MPI_Datatype handle, MPI_Count *bytes))
-{
-    OUT(bytes);
-    TYPE_IN(type, handle);
-    *bytes = (MPI_Count)type->size;
-    return MPI_SUCCESS;
-}
+ASK(Type_size_x, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
+ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
 
 #define EXTENT(name, from, to, number)                                                             \
     API(Type_get_##name, (MPI_Datatype handle, number * lower, number * extent))                   \
@@ -95,20 +88,11 @@ EXTENT(extent_x, lower, upper, MPI_Count)
 EXTENT(true_extent_x, true_lower, true_upper, MPI_Count)
 EXTENT(extent_c, lower, upper, MPI_Count)
 EXTENT(true_extent_c, true_lower, true_upper, MPI_Count)
-CALL(Type_size_c, (MPI_Datatype type, MPI_Count *bytes), PMPI_Type_size_x(type, bytes))
 
 /* Those of MPI 1. */
-#define BOUND(name, answer)                                                                        \
-    API(Type_##name, (MPI_Datatype handle, MPI_Aint * told))                                       \
-    {                                                                                              \
-        OUT(told);                                                                                 \
-        TYPE_IN(type, handle);                                                                     \
-        *told = answer;                                                                            \
-        return MPI_SUCCESS;                                                                        \
-    }
-BOUND(extent, weftmpi_extent(type))
-BOUND(lb, type->lower)
-BOUND(ub, type->upper)
+ASK(Type_extent, TYPE_IN, MPI_Datatype, MPI_Aint, weftmpi_extent(of))
+ASK(Type_lb, TYPE_IN, MPI_Datatype, MPI_Aint, of->lower)
+ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
 
 API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
 {

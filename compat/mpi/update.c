@@ -13,55 +13,12 @@ struct update {
     const struct weftmpi_op *op;
     const struct weftmpi_type *basic; /* of every element */
     MPI_Op handle;
-    char *old;  /* a row for what was there; NULL: nobody asks */
-    int native; /* weft's type, 1 more; 0: it has none */
+    char *old;            /* a row for what was there; NULL: nobody asks */
+    const void *expected; /* the update is made where this is there; NULL: always */
+    bool known;           /* weft has the operation, under these names */
+    weft_type element;
+    weft_operation function;
 };
-
-/* Weft's type of a basic one, 1 more. */
-static int native_type(const struct weftmpi_type *basic)
-{
-    enum {
-        i8,
-        u8 = 0,
-        i16 = 0,
-        u16 = 0,
-        l = 0,
-        i32 = WEFT_I32 + 1,
-        u32 = WEFT_U32 + 1,
-        i64 = WEFT_I64 + 1,
-        u64 = WEFT_U64 + 1,
-        f = WEFT_F32 + 1,
-        d = WEFT_F64 + 1
-    };
-#define NONE       0
-#define INTEGER(t) t
-#define REAL(t)    t
-#define COMPLEX(t) 0
-#define BITS(t)    0
-#define LOGICAL(t) 0
-    static const unsigned char types[0x100] = {
-#define TYPE(number, name, ctype, row) [number - 0x200] = row,
-#define PAIR(...)
-#include "types.def"
-    };
-    return types[basic - weftmpi_types];
-}
-
-/* Weft's operation; -1: it has none. */
-static int native_operation(MPI_Op op)
-{
-    static const struct {
-        MPI_Op op;
-        weft_operation operation;
-    } operations[] = {{MPI_SUM, WEFT_SUM},  {MPI_MIN, WEFT_MIN}, {MPI_MAX, WEFT_MAX},
-                      {MPI_BAND, WEFT_AND}, {MPI_BOR, WEFT_OR},  {MPI_BXOR, WEFT_XOR},
-                      {MPI_PROD, WEFT_PROD}};
-
-    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-        if (operations[i].op == op)
-            return (int)operations[i].operation;
-    return -1;
-}
 
 /* The element at `offset` is a word that is updated by itself. */
 static bool is_word(const struct weftmpi_reach *reach, const struct weftmpi_type *basic,
@@ -71,44 +28,23 @@ static bool is_word(const struct weftmpi_reach *reach, const struct weftmpi_type
            (reach->home + offset) % basic->size == 0;
 }
 
+/* *old is 0 before: of a word of 4 bytes its lower half is set. */
 static weft_status fetch_add(const struct weftmpi_reach *reach, size_t offset, size_t size,
                              uint64_t value, uint64_t *old)
 {
-    uint32_t old32 = 0;
-    weft_status status;
-
-    if (size == 8)
-        return weft_host_fetch_add(weftmpi.job, reach->exposure, 0, offset, value, old);
-    status =
-        weft_host_fetch_add_u32(weftmpi.job, reach->exposure, 0, offset, (uint32_t)value, &old32);
-    *old = old32;
-    return status;
+    return size == 8 ? weft_host_fetch_add(weftmpi.job, reach->exposure, 0, offset, value, old)
+                     : weft_host_fetch_add_u32(weftmpi.job, reach->exposure, 0, offset,
+                                               (uint32_t)value, (uint32_t *)old);
 }
 
 static weft_status compare_swap(const struct weftmpi_reach *reach, size_t offset, size_t size,
                                 uint64_t expected, uint64_t value, uint64_t *old)
 {
-    uint32_t old32 = 0;
-    weft_status status;
-
-    if (size == 8)
-        return weft_host_compare_swap(weftmpi.job, reach->exposure, 0, offset, expected, value,
-                                      old);
-    status = weft_host_compare_swap_u32(weftmpi.job, reach->exposure, 0, offset, (uint32_t)expected,
-                                        (uint32_t)value, &old32);
-    *old = old32;
-    return status;
-}
-
-/* Whether weft accumulates so. */
-static bool is_native(const struct update *update)
-{
-    const int operation = native_operation(update->handle);
-    const bool real =
-        update->native == WEFT_F32 + 1 || update->native == WEFT_F64 + 1; /* which have no bits */
-
-    return update->native != 0 && operation >= 0 &&
-           !(real && (operation == WEFT_AND || operation == WEFT_OR || operation == WEFT_XOR));
+    return size == 8
+               ? weft_host_compare_swap(weftmpi.job, reach->exposure, 0, offset, expected, value,
+                                        old)
+               : weft_host_compare_swap_u32(weftmpi.job, reach->exposure, 0, offset,
+                                            (uint32_t)expected, (uint32_t)value, (uint32_t *)old);
 }
 
 static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
@@ -118,10 +54,9 @@ static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t o
 
     reach->stretches++;
     return weftmpi_reach_failed(
-        reach,
-        weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
-                                   bytes / update->basic->size, (weft_type)(update->native - 1),
-                                   (weft_operation)native_operation(update->handle), &reach->last));
+        reach, weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
+                                          bytes / update->basic->size, update->element,
+                                          update->function, &reach->last));
 }
 
 /* ---- words that are updated by compare and swap, all at once --------------------------------- */
@@ -194,8 +129,7 @@ static int update_words(struct weftmpi_reach *reach, const struct update *update
     struct words words = {.list = calloc(count, sizeof(*words.list)), .size = size};
     size_t left = count;
 
-    if (words.list == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, words.list));
     int error = weftmpi_reach_each(reach, row, list_stretch, &words);
     if (error == MPI_SUCCESS)
         error = swap_words(reach, &words, &left);
@@ -243,8 +177,7 @@ static int combine(const struct weftmpi_reach *reach, const struct update *updat
         return MPI_SUCCESS;
     }
     char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
-    if (a == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
+    TRY(weftmpi_memory_in(reach->win, reach->call, a));
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
@@ -253,28 +186,32 @@ static int combine(const struct weftmpi_reach *reach, const struct update *updat
     return MPI_SUCCESS;
 }
 
+static int get_and_put(struct weftmpi_reach *reach, const struct update *update, char *row,
+                       char *now)
+{
+    const size_t bytes = reach->elements.bytes;
+
+    TRY(weftmpi_reach_move(reach, false, now));
+    TRY(weftmpi_reach_flush(reach));
+    if (update->old != NULL)
+        memcpy(update->old, now, bytes);
+    if (update->handle == MPI_NO_OP ||
+        (update->expected != NULL && memcmp(update->expected, now, bytes) != 0))
+        return MPI_SUCCESS;
+    TRY(combine(reach, update, row, now, bytes));
+    TRY(weftmpi_reach_move(reach, true, now));
+    return weftmpi_reach_flush(reach);
+}
+
 /* Under the target's lock: got, put together here, and put back. */
 static int update_locked(struct weftmpi_reach *reach, const struct update *update, char *row)
 {
-    const size_t bytes = reach->elements.bytes;
-    char *now = malloc(bytes);
-    int error;
+    char *now = malloc(reach->elements.bytes);
 
-    if (now == NULL)
-        return weftmpi_no_memory(reach->win, reach->call);
-    error = weftmpi_update_lock(reach->win, reach->call, reach->target);
+    TRY(weftmpi_memory_in(reach->win, reach->call, now));
+    int error = weftmpi_update_lock(reach->win, reach->call, reach->target);
     if (error == MPI_SUCCESS) {
-        error = weftmpi_reach_move(reach, false, now);
-        if (error == MPI_SUCCESS)
-            error = weftmpi_reach_flush(reach);
-        if (update->old != NULL)
-            memcpy(update->old, now, bytes);
-        if (error == MPI_SUCCESS && update->handle != MPI_NO_OP)
-            error = combine(reach, update, row, now, bytes);
-        if (error == MPI_SUCCESS && update->handle != MPI_NO_OP)
-            error = weftmpi_reach_move(reach, true, now);
-        if (error == MPI_SUCCESS)
-            error = weftmpi_reach_flush(reach);
+        error = get_and_put(reach, update, row, now);
         const int end = weftmpi_update_unlock(reach->win, reach->call, reach->target);
         error = error != MPI_SUCCESS ? error : end;
     }
@@ -301,88 +238,75 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
     if (handle != MPI_REPLACE && handle != MPI_NO_OP && !weftmpi_can_operate(op, update->basic))
         return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP, "no operation for %s",
                             update->basic->name);
-    update->native = native_type(update->basic);
+    update->known = weftmpi_know(op, update->basic, &update->element, &update->function);
     return MPI_SUCCESS;
 }
 
-/* old: a row for what was there, or NULL. */
-static int run_update(struct weftmpi_reach *reach, struct update *update, char *row, char *old)
+static int run_update(struct weftmpi_reach *reach, struct update *update, char *row)
 {
     const size_t size = update->basic->size;
-    const bool adds =
-        update->handle == MPI_NO_OP ||
-        (update->handle == MPI_SUM && update->native != 0 && update->native < WEFT_F32 + 1);
+    const bool counts =
+        update->known && update->function == WEFT_SUM && update->element < WEFT_F32; /* integers */
     uint64_t value = 0, was = 0;
 
-    update->old = old;
     if (weftmpi_reach_each(reach, row, check_words, update) != MPI_SUCCESS)
         return update_locked(reach, update, row);
-    if (old == NULL && is_native(update))
+    if (update->old == NULL && update->known)
         return weftmpi_reach_each(reach, row, accumulate_stretch, update);
-    if (!adds || reach->elements.bytes != size || !reach->elements.type->dense)
+    if ((!counts && update->handle != MPI_NO_OP) || reach->elements.bytes != size ||
+        !reach->elements.type->dense)
         return update_words(reach, update, row);
-    if (update->handle == MPI_SUM) /* one counter: in one crossing */
+    if (counts) /* one counter: in one crossing */
         memcpy(&value, row, size);
     TRY(weftmpi_reach_failed(reach,
                              fetch_add(reach, weftmpi_reach_place(reach), size, value, &was)));
-    if (old != NULL)
-        memcpy(old, &was, size);
+    if (update->old != NULL)
+        memcpy(update->old, &was, size);
     return MPI_SUCCESS;
 }
 
-static int accumulate(struct weftmpi_request *request, const char *call, bool requested,
-                      const void *from, int count, MPI_Datatype type, MPI_Op op, MPI_Win win, TO)
-{
-    struct weftmpi_elements elements;
-    struct update update;
-    struct weftmpi_reach reach;
-    void *row;
-
-    TRY(weftmpi_reach_in(&reach, call, GIVEN));
-    TRY(update_in(&reach, op, false, &update));
-    TRY(weftmpi_reach_open(request, &reach, from, count, type, &elements));
-    if (reach.target == NULL)
-        return MPI_SUCCESS;
-    TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
-    TRY(run_update(&reach, &update, row, NULL));
-    return weftmpi_reach_leave(request, &reach, requested);
-}
-
-static int get_accumulate(struct weftmpi_request *request, const char *call, bool requested,
-                          const void *from, int count, MPI_Datatype type, void *old, int old_count,
-                          MPI_Datatype old_type, MPI_Op op, MPI_Win win, TO)
+/* fetches: what was there goes to old, and all is over when it returns. */
+static int begin_update(struct weftmpi_request *request, const char *call, bool requested,
+                        FROM(MPI_Count), bool fetches, OLD(MPI_Count), MPI_Op op, MPI_Win win,
+                        TO(MPI_Count))
 {
     struct weftmpi_elements elements, result;
     struct update update;
     struct weftmpi_reach reach;
-    void *row, *old_row;
+    void *row, *old_row = NULL;
 
-    (void)requested; /* all is over when it returns */
     TRY(weftmpi_reach_in(&reach, call, GIVEN));
-    TRY(update_in(&reach, op, true, &update));
-    TRY(weftmpi_reach_open(request, &reach, old, old_count, old_type, &result));
+    TRY(update_in(&reach, op, fetches, &update));
+    if (fetches)
+        TRY(weftmpi_reach_open(request, &reach, old, old_count, old_type, &result));
     if (op != MPI_NO_OP)
         TRY(weftmpi_reach_open(request, &reach, from, count, type, &elements));
     if (reach.target == NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_row(request, &result, WEFTMPI_FILL, &old_row));
+    if (fetches)
+        TRY(weftmpi_row(request, &result, WEFTMPI_FILL, &old_row));
     row = old_row;
     if (op != MPI_NO_OP)
         TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
-    TRY(run_update(&reach, &update, row, old_row));
+    update.old = old_row;
+    TRY(run_update(&reach, &update, row));
+    if (!fetches)
+        return weftmpi_reach_leave(request, &reach, requested);
     weftmpi_request_until(request);
     return MPI_SUCCESS;
 }
 
-RMA(Accumulate, Raccumulate, accumulate(&begun, __func__, requested, from, count, type, op, GIVEN),
-    FROM, TO, MPI_Op op)
+#define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
+#define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
+RMA(Accumulate, Raccumulate,
+    begin_update(&begun, __func__, requested, from, count, type, false, NULL, 0, type, op, GIVEN),
+    ACCUMULATE)
 RMA(Get_accumulate, Rget_accumulate,
-    get_accumulate(&begun, __func__, requested, from, count, type, old, old_count, old_type, op,
-                   GIVEN),
-    FROM, void *old, int old_count, MPI_Datatype old_type, TO, MPI_Op op)
+    begin_update(&begun, __func__, requested, from, count, type, true, old, old_count, old_type, op,
+                 GIVEN),
+    GET_ACCUMULATE)
 
-/* ---- one element -------------------------------------------------------------------------------
- */
+/* ---- one element ----------------------------------------------------------------------------- */
 
 API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_Aint offset,
                    MPI_Op op, MPI_Win win))
@@ -392,16 +316,14 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
 
     if (found != NULL && !found->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is not the standard's", found->name);
-    const int error = get_accumulate(&request, __func__, false, from, 1, type, old, 1, type, op,
-                                     win, to, offset, 1, type);
-    if (error != MPI_SUCCESS)
-        weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
-    return error;
+    return weftmpi_rma_begun(&request, begin_update(&request, __func__, false, from, 1, type, true,
+                                                    old, 1, type, op, win, to, offset, 1, type));
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
                        MPI_Aint offset, MPI_Win handle))
 {
+    uint64_t put = 0, compared = 0, seen = 0;
     struct weftmpi_reach reach;
     struct update update;
 
@@ -415,27 +337,14 @@ API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Da
         (!weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) &&
          !weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) && type != MPI_CHARACTER))
         return weftmpi_fail(reach.win, __func__, MPI_ERR_TYPE, "%s is no integer", basic->name);
-    char was[sizeof(uint64_t)], value[sizeof(uint64_t)];
-    if (weftmpi_reach_each(&reach, was, check_words, &update) == MPI_SUCCESS) {
-        uint64_t put = 0, compared = 0, seen = 0;
-        memcpy(&put, from, size);
-        memcpy(&compared, expected, size);
-        TRY(weftmpi_reach_failed(
-            &reach, compare_swap(&reach, weftmpi_reach_place(&reach), size, compared, put, &seen)));
-        memcpy(old, &seen, size);
-        return MPI_SUCCESS;
-    }
-    memcpy(value, from, size);
-    TRY(weftmpi_update_lock(reach.win, __func__, reach.target));
-    int error = weftmpi_reach_move(&reach, false, was);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_reach_flush(&reach);
-    if (error == MPI_SUCCESS && memcmp(was, expected, size) == 0)
-        error = weftmpi_reach_move(&reach, true, value);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_reach_flush(&reach);
-    const int end = weftmpi_update_unlock(reach.win, __func__, reach.target);
-    if (error == MPI_SUCCESS)
-        memcpy(old, was, size);
-    return error != MPI_SUCCESS ? error : end;
+    memcpy(&put, from, size);
+    update.old = old;
+    update.expected = expected;
+    if (weftmpi_reach_each(&reach, (char *)&put, check_words, &update) != MPI_SUCCESS)
+        return update_locked(&reach, &update, (char *)&put);
+    memcpy(&compared, expected, size);
+    TRY(weftmpi_reach_failed(
+        &reach, compare_swap(&reach, weftmpi_reach_place(&reach), size, compared, put, &seen)));
+    memcpy(old, &seen, size);
+    return MPI_SUCCESS;
 }

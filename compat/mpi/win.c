@@ -6,32 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-int weftmpi_win_in(const char *call, MPI_Win handle, struct weftmpi_win **win)
-{
-    TRY(weftmpi_is_open(call));
-    *win = weftmpi_find(WEFTMPI_WIN, handle);
-    return *win != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_WIN);
-}
-
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What members tell each other of their parts. */
 struct part {
-    int64_t bytes;
-    uint64_t home, lock_words, at;
+    int64_t bytes, unit;
+    uint64_t home, lock_words;
     uint32_t number;
-    int32_t unit, exposer, error; /* exposer: the process whose exposure it is in */
+    int error;
 };
 
-static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, int unit,
+static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit,
                  const void *base, bool given)
 {
-    if (comm->remote != NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is an intercommunicator", comm->name);
+    TRY(weftmpi_check_inter(call, comm, false));
     if (bytes < 0)
         return weftmpi_fail(comm, call, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes);
     if (unit < 1)
-        return weftmpi_fail(comm, call, MPI_ERR_DISP, "displacement unit %d", unit);
+        return weftmpi_fail(comm, call, MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit);
     if (given && base == NULL && bytes > 0)
         return weftmpi_fail(comm, call, MPI_ERR_BASE, "%td bytes at NULL", (ptrdiff_t)bytes);
     if (weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA)
@@ -43,7 +35,7 @@ static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, in
 
 /* A window without a part yet, and its communicator. */
 static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info, int flavor,
-                    int unit, struct weftmpi_win **made)
+                    MPI_Aint unit, struct weftmpi_win **made)
 {
     struct weftmpi_win *win = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
     MPI_Comm comm;
@@ -55,7 +47,7 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     }
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
-    win->unit = unit;
+    win->unit = (int)unit;
     win->slot = -1;
     win->posted = -1;
     win->unnamed = true;
@@ -74,34 +66,21 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     return MPI_SUCCESS;
 }
 
-/* This process's memory is announced under a number; errors are said, and told by it. */
-static int expose(struct weftmpi_win *win, const char *call, void *base, size_t bytes)
-{
-    if (bytes == 0)
-        return MPI_SUCCESS;
-    win->number = weftmpi_exposure_number();
-    LOCKED; /* one thread at a time exposes memory */
-    TRY(weftmpi_failed(win->comm, call, weft_expose(weftmpi.job, base, bytes, win->number)));
-    win->exposed = true;
-    return MPI_SUCCESS;
-}
-
 static int learn_target(struct weftmpi_win *win, const char *call, int rank,
                         const struct part *part)
 {
     struct weftmpi_target *target = &win->targets[rank];
 
-    *target = (struct weftmpi_target){.at = part->at,
-                                      .bytes = part->bytes,
+    *target = (struct weftmpi_target){.bytes = part->bytes,
                                       .unit = part->unit,
                                       .home = part->home,
                                       .lock_words = part->lock_words};
     TRY(weftmpi_locks_of(call, win->comm, win->comm->group->processes[rank], &target->locks));
     if (part->number == 0)
         return MPI_SUCCESS;
-    return weftmpi_failed(
-        win->comm, call,
-        weft_exposed(weftmpi.job, part->exposer, part->number, INFINITY, &target->win));
+    return weftmpi_failed(win->comm, call,
+                          weft_exposed(weftmpi.job, win->comm->group->processes[rank], part->number,
+                                       INFINITY, &target->win));
 }
 
 /* All learn of all parts; one that could not be made is everybody's error. Ends the window then. */
@@ -132,53 +111,10 @@ static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI
     return MPI_SUCCESS;
 }
 
-/* Of `bytes` at base; base NULL: they are allocated. */
-static int create(const char *call, void *base, MPI_Aint bytes, int unit, MPI_Info info,
-                  MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
-{
-    struct weftmpi_comm *comm;
-    struct weftmpi_win *win;
+/* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
 
-    TRY(weftmpi_place_in(call, made));
-    TRY(weftmpi_comm_in(call, handle, &comm));
-    TRY(check(call, comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
-    TRY(open_win(call, comm, info, flavor, unit, &win));
-    struct part mine = {
-        .bytes = bytes, .unit = unit, .exposer = weft_numbers_of(weftmpi.job)->process};
-    if (flavor == MPI_WIN_FLAVOR_ALLOCATE) {
-        LOCKED;
-        base = win->memory = weft_malloc(weftmpi.job, (size_t)bytes + 1);
-        if (base == NULL)
-            mine.error = weftmpi_no_memory(comm, call);
-    }
-    win->base = base;
-    win->bytes = bytes;
-    if (mine.error == MPI_SUCCESS)
-        mine.error = expose(win, call, base, (size_t)bytes);
-    mine.home = (uintptr_t)base;
-    mine.number = win->exposed ? win->number : 0;
-    TRY(meet(win, call, mine, made));
-    if (allocated != NULL)
-        *allocated = base;
-    return MPI_SUCCESS;
-}
-
-CALL(Win_create, (void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),
-     create(__func__, base, bytes, unit, info, comm, MPI_WIN_FLAVOR_CREATE, NULL, win))
-
-API(Win_allocate,
-    (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win))
-{
-    OUT(base);
-    return create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_ALLOCATE, base, win);
-}
-
-/* ---- shared: the first member's memory, the parts one behind the other --------------------------
- */
-
-/* Where each part is; that this process maps them all is said by `mapped`. */
-static int place_parts(struct weftmpi_win *win, const char *call, const int64_t sizes[],
-                       int32_t *mapped)
+/* Where each part is. */
+static int place_parts(struct weftmpi_win *win, const char *call)
 {
     const weft_win exposure = win->targets[0].win;
     const uintptr_t home = win->targets[0].home;
@@ -187,30 +123,30 @@ static int place_parts(struct weftmpi_win *win, const char *call, const int64_t 
 
     if (memory == NULL && exposure != WEFT_WIN_NONE)
         TRY(weftmpi_failed(win->comm, call, weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
-    *mapped = memory != NULL || exposure == WEFT_WIN_NONE;
-    for (int i = 0; i < win->comm->size; at += (size_t)sizes[i++]) {
+    for (int i = 0; i < win->comm->size; i++) {
         struct weftmpi_target *target = &win->targets[i];
         target->at = at;
         target->home = home + at;
-        target->bytes = sizes[i];
         target->win = exposure;
-        target->shared = memory != NULL && sizes[i] != 0 ? (char *)memory + at : NULL;
+        target->shared = memory != NULL && target->bytes != 0 ? (char *)memory + at : NULL;
+        at += (size_t)target->bytes;
     }
     win->base = win->targets[win->comm->rank].shared;
+    win->mapped = memory != NULL || exposure == WEFT_WIN_NONE;
     return MPI_SUCCESS;
 }
 
-/* One that cannot is everybody's error. */
-static int map_parts(struct weftmpi_win *win, const char *call, const int64_t sizes[])
+/* One that does not map the memory is everybody's error. */
+static int map_parts(struct weftmpi_win *win, const char *call)
 {
     const int n = win->comm->size;
-    int32_t mapped = 1, *all = malloc((size_t)n * sizeof(*all));
-    int error = all == NULL ? weftmpi_no_memory(win->comm, call) : MPI_SUCCESS;
+    bool *all = malloc((size_t)n);
 
+    int error = weftmpi_memory_in(win->comm, call, all);
     if (error == MPI_SUCCESS)
-        error = place_parts(win, call, sizes, &mapped);
+        error = place_parts(win, call);
     if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(call, win->comm, &mapped, sizeof(mapped), all);
+        error = weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), all);
     for (int i = 0; i < n && error == MPI_SUCCESS; i++)
         if (!all[i])
             error = weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
@@ -221,94 +157,125 @@ static int map_parts(struct weftmpi_win *win, const char *call, const int64_t si
     return error;
 }
 
-/* Ends the window where that fails. */
-static int share(struct weftmpi_win *win, const char *call, int64_t sizes[], MPI_Win *made)
+/* What all have together. */
+static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
 {
-    const int64_t own = win->bytes;
-    struct part mine = {
-        .bytes = win->bytes, .unit = win->unit, .exposer = weft_numbers_of(weftmpi.job)->process};
-    size_t all = 0;
+    MPI_Aint *all = malloc((size_t)comm->size * sizeof(*all));
 
-    TRY(weftmpi_allgather(call, win->comm, &own, sizeof(own), sizes));
-    for (int i = 0; i < win->comm->size; i++)
-        all += (size_t)sizes[i];
-    if (win->comm->rank == 0 && all != 0) {
-        LOCKED;
-        win->memory = weft_malloc(weftmpi.job, all);
-        mine.error = win->memory == NULL ? weftmpi_no_memory(win->comm, call)
-                                         : expose(win, call, win->memory, all);
-        mine.home = (uintptr_t)win->memory;
-        mine.number = win->exposed ? win->number : 0;
-    }
-    TRY(meet(win, call, mine, made));
-    const int error = map_parts(win, call, sizes);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        *made = MPI_WIN_NULL;
-    }
+    TRY(weftmpi_memory_in(comm, call, all));
+    const int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), all);
+    *sum = 0;
+    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+        *sum += (size_t)all[i];
+    free(all);
     return error;
 }
 
-API(Win_allocate_shared,
-    (MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm handle, void *base, MPI_Win *made))
-{
-    struct weftmpi_win *win;
-    OUT(base);
-    OUT(made);
-    COMM_IN(comm, handle);
-    TRY(check(__func__, comm, bytes, unit, NULL, false));
-    TRY(open_win(__func__, comm, info, MPI_WIN_FLAVOR_SHARED, unit, &win));
-    win->bytes = bytes;
-    int64_t *sizes = malloc((size_t)comm->size * sizeof(*sizes));
-    const int error =
-        sizes == NULL ? weftmpi_no_memory(comm, __func__) : share(win, __func__, sizes, made);
-    free(sizes);
-    if (error == MPI_SUCCESS)
-        *(void **)base = win->base;
-    return error;
-}
+/* ---- made ------------------------------------------------------------------------------------ */
 
-/* MPI_PROC_NULL: the first with any bytes. */
-API(Win_shared_query, (MPI_Win handle, int rank, MPI_Aint *bytes, int *unit, void *base))
+/*
+ * The memory of this process's part, `room` bytes at *base, or allocated. It is announced under a
+ * number.
+ */
+static int open_part(struct weftmpi_win *win, const char *call, size_t room, void **base)
 {
-    OUT(bytes);
-    OUT(unit);
-    OUT(base);
-    WIN_IN(win, handle);
-    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
-        return weftmpi_fail(win, __func__, MPI_ERR_RMA_FLAVOR, "the window is not shared");
-    const int n = win->comm->size, asked = rank;
-    if (rank == MPI_PROC_NULL)
-        for (rank = 0; rank < n - 1 && win->targets[rank].bytes == 0;)
-            rank++;
-    if (rank < 0 || rank >= n)
-        return weftmpi_fail(win, __func__, MPI_ERR_RANK, "rank %d of %d", asked, n);
-    *bytes = win->targets[rank].bytes;
-    *unit = win->targets[rank].unit;
-    *(void **)base = win->targets[rank].shared;
+    LOCKED; /* one thread at a time allocates and exposes memory */
+    if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+        (win->flavor != MPI_WIN_FLAVOR_CREATE && room != 0)) {
+        *base = win->memory = weft_malloc(weftmpi.job, room + 1);
+        TRY(weftmpi_memory_in(win->comm, call, win->memory));
+    }
+    if (room == 0)
+        return MPI_SUCCESS;
+    const uint32_t number = weftmpi_exposure_number();
+    TRY(weftmpi_failed(win->comm, call, weft_expose(weftmpi.job, *base, room, number)));
+    win->number = number;
     return MPI_SUCCESS;
 }
 
-/* ---- dynamic --------------------------------------------------------------------------------- */
-
-API(Win_create_dynamic, (MPI_Info info, MPI_Comm handle, MPI_Win *made))
+/* Of `bytes` at base; of the other flavors they are allocated, and *allocated says where. */
+static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
+                  MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
 {
-    struct weftmpi_win *win;
-    OUT(made);
-    COMM_IN(comm, handle);
-    TRY(check(__func__, comm, 0, 1, NULL, false));
-    TRY(open_win(__func__, comm, info, MPI_WIN_FLAVOR_DYNAMIC, 1, &win));
-    struct part mine = {.unit = 1, .exposer = weft_numbers_of(weftmpi.job)->process};
-    {
-        LOCKED;
-        win->memory = win->table = weft_malloc(weftmpi.job, sizeof(*win->table));
+    const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    struct weftmpi_win *win = NULL;
+    size_t room = (size_t)bytes;
+
+    TRY(weftmpi_place_in(call, made));
+    TRY(weftmpi_place_in(call, allocated));
+    COMM_OF(comm, call, handle);
+    TRY(check(call, comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
+    if (shared)
+        TRY(sum_of(call, comm, bytes, &room));
+    if (shared && comm->rank != 0)
+        room = 0;
+    if (dynamic)
+        room = sizeof(*win->table);
+    TRY(open_win(call, comm, info, flavor, unit, &win));
+    win->bytes = bytes;
+    struct part mine = {.bytes = dynamic ? INT64_MAX : bytes, .unit = unit};
+    mine.error = open_part(win, call, room, &base);
+    mine.home = (uintptr_t)base;
+    mine.number = win->number;
+    if (dynamic)
+        win->table = base;
+    else
+        win->base = base;
+    TRY(meet(win, call, mine, made));
+    const int error = shared ? map_parts(win, call) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(win);
+        *made = MPI_WIN_NULL;
+        return error;
     }
-    mine.error = win->table == NULL ? weftmpi_no_memory(comm, __func__)
-                                    : expose(win, __func__, win->table, sizeof(*win->table));
-    mine.number = win->exposed ? win->number : 0;
-    mine.bytes = INT64_MAX;
-    return meet(win, __func__, mine, made);
+    *allocated = win->base;
+    return MPI_SUCCESS;
 }
+
+/* MPI_PROC_NULL: the first with any bytes. */
+static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit,
+                        void **base)
+{
+    TRY(weftmpi_place_in(call, bytes));
+    TRY(weftmpi_place_in(call, base));
+    WIN_OF(win, call, handle);
+    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
+        return weftmpi_fail(win, call, MPI_ERR_RMA_FLAVOR, "the window is not shared");
+    if (rank == MPI_PROC_NULL)
+        for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
+            rank++;
+    TRY(weftmpi_win_rank(win, call, rank));
+    *bytes = win->targets[rank].bytes;
+    *unit = win->targets[rank].unit;
+    *base = win->targets[rank].shared;
+    return MPI_SUCCESS;
+}
+
+/* Those that take or tell a displacement unit, of type U. */
+#define UNITS(c, U)                                                                                \
+    CALL(Win_create##c,                                                                            \
+         (void *base, MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),         \
+         create(__func__, base, bytes, unit, info, comm, MPI_WIN_FLAVOR_CREATE, (void *[1]){NULL}, \
+                win))                                                                              \
+    CALL(Win_allocate##c,                                                                          \
+         (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
+         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_ALLOCATE, base, win))      \
+    CALL(Win_allocate_shared##c,                                                                   \
+         (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
+         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_SHARED, base, win))        \
+    API(Win_shared_query##c, (MPI_Win win, int rank, MPI_Aint *bytes, U *unit, void *base))        \
+    {                                                                                              \
+        MPI_Aint wide;                                                                             \
+        OUT(unit);                                                                                 \
+        TRY(shared_query(__func__, win, rank, bytes, &wide, base));                                \
+        *unit = (U)wide;                                                                           \
+        return MPI_SUCCESS;                                                                        \
+    }
+UNITS(, int)
+UNITS(_c, MPI_Aint)
+
+CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
+     create(__func__, NULL, 0, 1, info, comm, MPI_WIN_FLAVOR_DYNAMIC, (void *[1]){NULL}, win))
 
 /* ---- freed ----------------------------------------------------------------------------------- */
 
@@ -320,7 +287,7 @@ void weftmpi_win_end(void *object)
     for (int i = 0; win->table != NULL && i < WEFTMPI_REGIONS; i++)
         if (win->table->regions[i].bytes != 0)
             weftmpi_win_detach(win, "MPI_Win_free", &win->table->regions[i]);
-    if (win->exposed)
+    if (win->number != 0)
         weft_unexpose(weftmpi.job, win->number);
     weft_free(weftmpi.job, win->memory);
     if (win->slot >= 0)
@@ -332,9 +299,8 @@ void weftmpi_win_end(void *object)
 API(Win_free, (MPI_Win * handle))
 {
     WIN_IN(win, *handle);
-    if (win->epoch == WEFTMPI_STARTED || win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0 ||
-        win->posted >= 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_RMA_SYNC, "an epoch is open");
+    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win) || win->posted >= 0)
+        return weftmpi_win_wrong(win, __func__, "an epoch is open");
     TRY(weftmpi_attributes_delete(__func__, &win->object));
     TRY(weftmpi_win_flush_all(win, __func__));
     TRY(weftmpi_barrier(__func__, win->comm));
@@ -367,45 +333,3 @@ const void *weftmpi_win_attribute(struct weftmpi_object *object, int keyval)
 }
 
 NAMES(Win, WIN_IN, MPI_Win)
-ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
-
-API(Win_get_group, (MPI_Win handle, MPI_Group *group))
-{
-    WIN_IN(win, handle);
-    return weftmpi_group_give(__func__, win->comm->group, group);
-}
-
-API(Win_set_info, (MPI_Win handle, MPI_Info info))
-{
-    WIN_IN(win, handle);
-    return weftmpi_info_set(__func__, &win->object, true, info);
-}
-
-API(Win_get_info, (MPI_Win handle, MPI_Info *info))
-{
-    WIN_IN(win, handle);
-    return weftmpi_info_get(__func__, &win->object, info);
-}
-
-CALL(Win_create_errhandler, (MPI_Win_errhandler_function * function, MPI_Errhandler *handle),
-     weftmpi_errhandler_make(__func__, WEFTMPI_WIN, (void (*)(void))function, handle))
-
-API(Win_set_errhandler, (MPI_Win handle, MPI_Errhandler errhandler))
-{
-    WIN_IN(win, handle);
-    return weftmpi_errhandler_set(__func__, &win->object, WEFTMPI_WIN, errhandler);
-}
-
-API(Win_get_errhandler, (MPI_Win handle, MPI_Errhandler *errhandler))
-{
-    OUT(errhandler);
-    WIN_IN(win, handle);
-    *errhandler = weftmpi_errhandler_of(&win->object)->object.handle;
-    return MPI_SUCCESS;
-}
-
-API(Win_call_errhandler, (MPI_Win handle, int code))
-{
-    WIN_IN(win, handle);
-    return weftmpi_errhandler_call(__func__, &win->object, code);
-}

@@ -17,7 +17,7 @@ struct weftmpi_target {
     weft_win win;   /* NONE: no bytes */
     size_t at;      /* where the part begins there */
     MPI_Aint bytes; /* of the part; dynamic: any address is meant */
-    int unit;
+    MPI_Aint unit;
     uintptr_t home;    /* its address, at the member */
     weft_win locks;    /* the member's words */
     size_t lock_words; /* where this window's words begin among them */
@@ -34,10 +34,10 @@ struct weftmpi_win {
     int flavor, model, unit;
     void *base;
     MPI_Aint bytes;
-    void *memory; /* that was allocated for it; NULL: the program's, or another's */
-    bool exposed; /* under `number` */
-    uint32_t number;
-    int slot; /* of its locks; -1: none */
+    void *memory;    /* that was allocated for it; NULL: the program's, or another's */
+    bool mapped;     /* of a shared one */
+    uint32_t number; /* that it is exposed under; 0: it is not */
+    int slot;        /* of its locks; -1: none */
     enum weftmpi_epoch epoch;
     int locks;                   /* targets that are locked one by one */
     int posted;                  /* origins of the exposure epoch; -1: there is none */
@@ -48,11 +48,11 @@ struct weftmpi_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-int weftmpi_win_in(const char *call, MPI_Win handle, struct weftmpi_win **win);
-/* The window of a handle, in a function of MPI: declares it. */
-#define WIN_IN(win, handle)                                                                        \
-    struct weftmpi_win *win;                                                                       \
-    TRY(weftmpi_win_in(__func__, handle, &(win)))
+/* The window of a handle, in a function of MPI, or for `call`: declares it. */
+#define WIN_IN(win, handle) WIN_OF(win, __func__, handle)
+#define WIN_OF(name, call, handle)                                                                 \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, win, WEFTMPI_WIN, call, handle)
 
 /* A call at the wrong time. */
 static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, const char *why)

@@ -308,6 +308,7 @@ enum {
 };
 
 typedef void MPI_User_function(void *in, void *inout, int *count, MPI_Datatype *type);
+typedef void MPI_User_function_c(void *in, void *inout, MPI_Count *count, MPI_Datatype *type);
 #define WEFT_MPI_CALLBACKS(kind, type)                                                             \
     typedef int MPI_##kind##_copy_attr_function(type handle, int keyval, void *extra, void *value, \
                                                 void *copy, int *flag);                            \

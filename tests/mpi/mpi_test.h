@@ -13,6 +13,14 @@
 
 static int rank, size; /* in MPI_COMM_WORLD */
 
+/* The types of counts, and of displacements and offsets. */
+#ifdef LARGE_COUNTS
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#else
+typedef int count_t, place_t;
+#endif
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -378,9 +378,10 @@ static void graph(void)
     MPI_Dist_graph_neighbors(graph, 3, got, got_weights, 3, more, more_weights);
     CHECK(memcmp(got, sources, sizeof(got)) == 0 && memcmp(more, targets, sizeof(more)) == 0 &&
           got_weights[2] == 3);
-    int mine[6], all[24], counts[3] = {1, 2, 3}, offsets[3] = {9, 5, 0};
+    int mine[6], all[24];
+    count_t counts[3] = {1, 2, 3};
+    place_t offsets[3] = {9, 5, 0}, starts[3] = {0, 1, 3};
     MPI_Aint places[3] = {36, 20, 0}, from[3] = {0, 4, 12};
-    int starts[3] = {0, 1, 3};
     MPI_Datatype types[3] = {MPI_INT, MPI_INT, MPI_INT};
     MPI_Request request;
     for (int i = 0; i < 6; i++)

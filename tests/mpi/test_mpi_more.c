@@ -144,21 +144,44 @@ static void attributes(void)
 /* ---- datatypes
  * -------------------------------------------------------------------------------------- */
 
-/* What a datatype was made of, against what is expected: makes it again, which must be the same. */
+/* What a datatype was made of, against what is expected. Of large counts it is told as such. */
 static void check_contents(MPI_Datatype type, int combiner, int integers, int addresses, int types)
 {
     int counts[3], is, list[64];
-    MPI_Aint places[64], lower, extent;
+    MPI_Count given[4], wide[64];
+    MPI_Aint places[64];
     MPI_Datatype olds[64];
 
-    MPI_Type_get_envelope(type, &counts[0], &counts[1], &counts[2], &is);
-    CHECK(is == combiner && counts[0] == integers && counts[1] == addresses && counts[2] == types);
+    MPI_Type_get_envelope_c(type, &given[0], &given[1], &given[2], &given[3], &is);
+    CHECK(is == combiner && given[3] == types);
+    CHECK(given[0] + given[1] + given[2] == integers + addresses);
     if (combiner == MPI_COMBINER_NAMED)
         return;
-    MPI_Type_get_contents(type, 64, 64, 64, list, places, olds);
-    MPI_Type_get_extent(olds[0], &lower, &extent);
+    if (given[2] == 0) {
+        MPI_Type_get_envelope(type, &counts[0], &counts[1], &counts[2], &is);
+        CHECK(is == combiner && counts[0] == integers && counts[1] == addresses);
+        CHECK(counts[2] == types && given[0] == integers);
+        MPI_Type_get_contents(type, 64, 64, 64, list, places, olds);
+    } else {
+        const int dims = combiner == MPI_COMBINER_SUBARRAY ? 2 : 10; /* and orders: of int */
+        const int array = combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY;
+        CHECK(given[1] == 0 && given[0] == (array ? dims : 0));
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        FAILS(MPI_ERR_TYPE, MPI_Type_get_envelope(type, &is, &is, &is, &is));
+        FAILS(MPI_ERR_TYPE, MPI_Type_get_contents(type, 64, 64, 64, list, places, olds));
+        FAILS(MPI_ERR_ARG,
+              MPI_Type_get_contents_c(type, 64, 64, given[2] - 1, 64, list, places, wide, olds));
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        MPI_Type_get_contents_c(type, 64, 64, 64, 64, list, places, wide, olds);
+        for (int i = 0; !array && i < integers; i++)
+            list[i] = (int)wide[i];
+        for (int i = 0; !array && i < addresses; i++)
+            places[i] = wide[integers + i];
+        if (combiner == MPI_COMBINER_SUBARRAY)
+            CHECK(list[0] == 2 && list[1] == MPI_ORDER_C && wide[0] == 4 && wide[5] == 2);
+    }
     for (int i = 0; i < types; i++) {
-        MPI_Type_get_envelope(olds[i], &counts[0], &counts[1], &counts[2], &is);
+        MPI_Type_get_envelope_c(olds[i], &given[0], &given[1], &given[2], &given[3], &is);
         if (is != MPI_COMBINER_NAMED)
             MPI_Type_free(&olds[i]);
     }
@@ -174,8 +197,9 @@ static void check_contents(MPI_Datatype type, int combiner, int integers, int ad
 
 static void contents(void)
 {
-    const int lengths[] = {1, 2}, offsets[] = {5, 0}, sizes[] = {4, 6}, parts[] = {2, 3},
-              starts[] = {1, 2};
+    const int int_lengths[] = {1, 2};
+    const count_t lengths[] = {1, 2}, offsets[] = {5, 0}, sizes[] = {4, 6}, parts[] = {2, 3},
+                  starts[] = {1, 2};
     const MPI_Aint places[] = {40, 4};
     MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE}, vector, t;
     int room[8];
@@ -184,7 +208,8 @@ static void contents(void)
     MPI_Type_contiguous(3, MPI_INT, &t);
     check_contents(t, MPI_COMBINER_CONTIGUOUS, 1, 0, 1);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    FAILS(MPI_ERR_ARG, MPI_Type_get_contents(t, 0, 0, 1, room, NULL, types));
+    FAILS(sizeof(count_t) == sizeof(int) ? MPI_ERR_ARG : MPI_ERR_TYPE,
+          MPI_Type_get_contents(t, 0, 0, 1, room, NULL, types));
     FAILS(MPI_ERR_TYPE, MPI_Type_get_contents(MPI_INT, 8, 0, 1, room, NULL, types));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     types[0] = MPI_INT;
@@ -198,7 +223,7 @@ static void contents(void)
     MPI_Type_indexed(2, lengths, offsets, MPI_INT, &t);
     check_contents(t, MPI_COMBINER_INDEXED, 5, 0, 1);
     MPI_Type_free(&t);
-    MPI_Type_hindexed(2, (int *)lengths, (MPI_Aint *)places, MPI_INT, &t);
+    MPI_Type_hindexed(2, (int *)int_lengths, (MPI_Aint *)places, MPI_INT, &t);
     check_contents(t, MPI_COMBINER_HINDEXED, 3, 2, 1);
     MPI_Type_free(&t);
     MPI_Type_create_indexed_block(2, 2, offsets, MPI_INT, &t);
@@ -207,7 +232,7 @@ static void contents(void)
     MPI_Type_create_hindexed_block(2, 3, places, MPI_INT, &t);
     check_contents(t, MPI_COMBINER_HINDEXED_BLOCK, 2, 2, 1);
     MPI_Type_free(&t);
-    MPI_Type_struct(2, (int *)lengths, (MPI_Aint *)places, types, &t);
+    MPI_Type_struct(2, (int *)int_lengths, (MPI_Aint *)places, types, &t);
     check_contents(t, MPI_COMBINER_STRUCT, 3, 2, 2);
     MPI_Type_free(&t);
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &t);
@@ -243,7 +268,8 @@ static void arrays(void)
 {
     enum { X = 7, Y = 9, PX = 2, PY = 3 };
     static const int hows[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
-    const int sizes[] = {X, Y}, grid[] = {PX, PY};
+    const count_t sizes[] = {X, Y};
+    const int grid[] = {PX, PY};
 
     for (int which = 0; which < 24; which++) {
         const int order = which % 2 == 0 ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
@@ -251,7 +277,8 @@ static void arrays(void)
         const int argument[] = {which / 8 == 0 ? MPI_DISTRIBUTE_DFLT_DARG : 3 + which / 8,
                                 which / 8 == 1 ? 4 : MPI_DISTRIBUTE_DFLT_DARG};
         for (int process = 0; process < PX * PY; process++) {
-            int array[X * Y], packed[X * Y], at = 0, position = 0, bytes;
+            int array[X * Y], packed[X * Y], at = 0, bytes;
+            count_t position = 0;
             MPI_Aint lower, extent;
             MPI_Datatype type;
             for (int i = 0; i < X * Y; i++)
@@ -297,7 +324,7 @@ static void external(void)
         short s;
         long l;
     } in = {0x01020304, {1.0, -2.5}, 0x0506, -7}, out;
-    const int lengths[] = {1, 2, 1, 1};
+    const count_t lengths[] = {1, 2, 1, 1};
     const MPI_Aint offsets[] = {0, 8, 24, 32};
     const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_SHORT, MPI_LONG};
     unsigned char bytes[64] = {0};
@@ -324,6 +351,83 @@ static void external(void)
           MPI_Pack_external("external32", &in, 1, type, bytes, sizeof(bytes), &position));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Type_free(&type);
+}
+
+/* Counts that no int holds, and where the forms with int say so. */
+static void beyond_int(void)
+{
+    const MPI_Count many = (MPI_Count)3 << 30, sizes[2] = {many, 4}, parts[2] = {2, 2},
+                    starts[2] = {many - 2, 1}, lengths[1] = {many};
+    MPI_Datatype empty, large, column, part;
+    MPI_Count count, lower, extent;
+    MPI_Status status;
+    int number, value = rank;
+    MPI_Request request;
+
+    MPI_Type_contiguous_c(many, MPI_INT, &large);
+    MPI_Type_size(large, &number);
+    CHECK(number == MPI_UNDEFINED);
+    MPI_Type_size_c(large, &count);
+    CHECK(count == 4 * many);
+    MPI_Type_vector_c(2, 1, many, MPI_CHAR, &column);
+    MPI_Type_get_extent_c(column, &lower, &extent);
+    CHECK(lower == 0 && extent == many + 1);
+    MPI_Type_free(&column);
+    MPI_Type_indexed_c(1, lengths, &many, MPI_SHORT, &column);
+    MPI_Type_get_extent_c(column, &lower, &extent);
+    CHECK(lower == 2 * many && extent == 2 * many);
+    MPI_Type_free(&column);
+    MPI_Type_create_subarray_c(2, sizes, parts, starts, MPI_ORDER_C, MPI_CHAR, &part);
+    MPI_Type_get_extent_c(part, &lower, &extent);
+    MPI_Type_size_c(part, &count);
+    CHECK(lower == 0 && extent == 4 * many && count == 4);
+    MPI_Type_get_true_extent_c(part, &lower, &extent);
+    CHECK(lower == 4 * (many - 2) + 1 && extent == 6);
+    MPI_Type_free(&part);
+    MPI_Pack_size_c(many, MPI_INT, MPI_COMM_SELF, &count);
+    CHECK(count == 4 * many);
+    MPI_Pack_external_size_c("external32", many, MPI_LONG, &count);
+    CHECK(count == 4 * many);
+    MPI_Status_set_elements_c(&status, MPI_INT, many);
+    MPI_Get_count_c(&status, MPI_INT, &count);
+    MPI_Get_count(&status, MPI_INT, &number);
+    CHECK(count == many && number == MPI_UNDEFINED);
+    MPI_Get_elements_c(&status, large, &count);
+    MPI_Get_elements(&status, large, &number);
+    CHECK(count == many && number == MPI_UNDEFINED);
+    MPI_Type_free(&large);
+    /* Of elements without bytes there may be many. */
+    MPI_Type_contiguous(0, MPI_INT, &empty);
+    MPI_Type_commit(&empty);
+    MPI_Bcast_c(&value, many, empty, 0, MPI_COMM_WORLD);
+    MPI_Ibcast_c(&value, many, empty, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Sendrecv_c(&value, many, empty, rank, 0, &value, many, empty, rank, 0, MPI_COMM_WORLD,
+                   &status);
+    CHECK(value == rank);
+    MPI_Type_free(&empty);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_COUNT, MPI_Bcast_c(&value, -many, MPI_INT, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_COUNT, MPI_Bcast_c(&value, -1, MPI_INT, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_COUNT, MPI_Gather_c(&value, -1, MPI_INT, &number, 1, MPI_INT, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_COUNT, MPI_Reduce_c(&value, &number, -1, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_COUNT, MPI_Ireduce_scatter_c(&value, &number, &(MPI_Count){-1}, MPI_INT, MPI_SUM,
+                                               MPI_COMM_SELF, &request));
+    FAILS(MPI_ERR_COUNT, PMPI_Pack_size((int)((many >> 1) - 1), MPI_INT, MPI_COMM_SELF, &number));
+    FAILS(MPI_ERR_COUNT,
+          MPI_Sendrecv_replace_c(&value, -1, MPI_INT, 0, 0, 0, 0, MPI_COMM_SELF, &status));
+    FAILS(MPI_ERR_TRUNCATE,
+          MPI_Pack_c(&value, 1, MPI_INT, &number, 3, &(MPI_Count){0}, MPI_COMM_SELF));
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_COUNT, MPI_Type_contiguous_c(-many, MPI_INT, &large));
+    FAILS(MPI_ERR_ARG, MPI_Type_vector_c(1, -many, 1, MPI_INT, &large));
+    FAILS(MPI_ERR_ARG,
+          MPI_Type_create_subarray_c(2, sizes, parts, sizes, MPI_ORDER_C, MPI_CHAR, &part));
+    FAILS(MPI_ERR_COUNT, MPI_Status_set_elements_c(&status, MPI_INT, -1));
+    FAILS(MPI_ERR_BUFFER, MPI_Buffer_attach_c(&value, -1));
+    FAILS(MPI_ERR_ARG, MPI_Op_create_c(NULL, 1, &(MPI_Op){MPI_OP_NULL}));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 static void small_ones(void)
@@ -576,13 +680,14 @@ static void persistent(void)
     MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[4]);
     MPI_Type_free(&pairs); /* the request keeps it */
     /* Arrays may go, too. */
-    int *counts = memory((size_t)size * sizeof(int)), part = -1;
+    count_t *counts = memory((size_t)size * sizeof(*counts));
+    int part = -1;
     for (int i = 0; i < size; i++)
         counts[i] = 1;
     MPI_Request scattered;
     MPI_Reduce_scatter_init(send, &part, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
                             &scattered);
-    memset(counts, 0xff, (size_t)size * sizeof(int));
+    memset(counts, 0xff, (size_t)size * sizeof(*counts));
     free(counts);
     for (int i = 0; i < size; i++)
         send[i] = rank + i;
@@ -632,10 +737,49 @@ static MPI_Comm make_inter(MPI_Comm *local)
     return inter;
 }
 
+/* Keeps the lower member's. */
+static void keep_lower(void *in, void *inout, count_t *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < (int)*count; i++)
+        ((int *)inout)[2 * i] = ((int *)in)[2 * i];
+}
+
+/* Of elements with gaps, by an operation that does not commute; in parts of one and two. */
+static void check_gaps(MPI_Comm inter, int me, int n, int remote)
+{
+    const int first = rank % 2 == 0 ? 1 : 0; /* of the other side, in the world */
+    int send[128], all[128];
+    count_t counts[64];
+    MPI_Datatype wide;
+    MPI_Op op;
+
+    MPI_Type_create_resized(MPI_INT, 0, 8, &wide);
+    MPI_Type_commit(&wide);
+    MPI_Op_create(keep_lower, 0, &op);
+    for (int i = 0; i < 128; i++) {
+        send[i] = rank * 1000 + i;
+        all[i] = -1;
+    }
+    MPI_Allreduce(send, all, 3, wide, op, inter);
+    for (int i = 0; i < 6; i++)
+        CHECK(all[i] == (i % 2 == 0 ? first * 1000 + i : -1));
+    /* Both sides give as many: n * remote. */
+    for (int i = 0; i < n; i++)
+        counts[i] = remote;
+    MPI_Reduce_scatter(send, all, counts, wide, op, inter);
+    for (int i = 0; i < 2 * remote; i++)
+        CHECK(all[i] == (i % 2 == 0 ? first * 1000 + 2 * me * remote + i : -1));
+    MPI_Op_free(&op);
+    MPI_Type_free(&wide);
+}
+
 static void check_collectives(MPI_Comm inter, int me, int n, int remote)
 {
     const int even = rank % 2 == 0, first_root = even ? (me == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
-    int value = even && me == 0 ? 42 : -1, all[64], send[64], sum = -1, counts[64], offsets[64];
+    int value = even && me == 0 ? 42 : -1, all[64], send[64], sum = -1;
+    count_t counts[64];
+    place_t offsets[64];
 
     MPI_Bcast(&value, 1, MPI_INT, first_root, inter);
     CHECK(value == (even && me != 0 ? -1 : 42));
@@ -686,6 +830,7 @@ static void check_collectives(MPI_Comm inter, int me, int n, int remote)
     MPI_Reduce_scatter(send, all, counts, MPI_INT, MPI_SUM, inter);
     for (int i = 0; i < remote; i++)
         CHECK(all[i] == expected + remote * (me * remote + i));
+    check_gaps(inter, me, n, remote);
     MPI_Request request;
     MPI_Ibarrier(inter, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -772,6 +917,7 @@ int main(int argc, char **argv)
     arrays();
     external();
     small_ones();
+    beyond_int();
     general();
     graphs();
     of_groups();

@@ -55,7 +55,7 @@ static void forms(void)
             CHECK(status.MPI_SOURCE == left && status.MPI_TAG == form && count == n);
             for (int i = 0; i < n; i++)
                 CHECK(in[i] == (unsigned char)mix((uint32_t)left, (uint32_t)form, (uint32_t)i));
-            int detached;
+            count_t detached;
             MPI_Buffer_detach(&buffer, &detached);
             CHECK(detached == n + MPI_BSEND_OVERHEAD);
             free(buffer);

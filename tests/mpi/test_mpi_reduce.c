@@ -19,7 +19,7 @@ static matrix times(matrix x, matrix y)
                     .d = (x.c * y.b + x.d * y.d) % p};
 }
 
-static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+static void multiply(void *in, void *inout, count_t *count, MPI_Datatype *type)
 {
     MPI_Aint lower, extent;
 
@@ -106,7 +106,8 @@ static void ordered(int count, int root, int gap)
 static void sums(int count, int root)
 {
     int *mine = filled(count * n, me), *all = memory((size_t)(count * n) * sizeof(int));
-    int *counts = memory((size_t)n * sizeof(int)), before = 0;
+    count_t *counts = memory((size_t)n * sizeof(*counts));
+    int before = 0;
 
     for (int in_place = 0; in_place < 2; in_place++) {
 #define EXPECT_SUM(got, i)                                                                         \
@@ -177,7 +178,7 @@ static void freed(void)
     CHECK(same(all, product(0, n - 1, 0)));
 }
 
-static void keep_first(void *in, void *inout, int *count, MPI_Datatype *type)
+static void keep_first(void *in, void *inout, count_t *count, MPI_Datatype *type)
 {
     MPI_Aint lower, extent;
 
@@ -211,8 +212,10 @@ static void shifted(void)
 /* One buffer to send from and to receive into is refused, before anything is sent. */
 static void aliases(void)
 {
-    int *b = filled(2 * n, me), *ones = memory((size_t)n * sizeof(int));
-    int *places = memory((size_t)n * sizeof(int)), *offsets = memory((size_t)n * sizeof(int));
+    int *b = filled(2 * n, me);
+    count_t *ones = memory((size_t)n * sizeof(*ones));
+    place_t *places = memory((size_t)n * sizeof(*places));
+    place_t *offsets = memory((size_t)n * sizeof(*offsets));
     MPI_Datatype *types = memory((size_t)n * sizeof(MPI_Datatype));
     MPI_Errhandler before;
 
@@ -224,23 +227,23 @@ static void aliases(void)
     }
     MPI_Comm_get_errhandler(comm, &before);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-#define REFUSED(call) CHECK(MPI_##call == MPI_ERR_BUFFER)
-    REFUSED(Allreduce(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Scan(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Exscan(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Reduce_scatter(b, b, ones, MPI_INT, MPI_SUM, comm));
-    REFUSED(Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
-    REFUSED(Allgatherv(b + me, 1, MPI_INT, b, ones, places, MPI_INT, comm));
-    REFUSED(Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, comm));
-    REFUSED(Alltoallv(b, ones, places, MPI_INT, b, ones, places, MPI_INT, comm));
-    REFUSED(Alltoallw(b, ones, offsets, types, b, ones, offsets, types, comm));
+#define REFUSED(call) CHECK((call) == MPI_ERR_BUFFER)
+    REFUSED(MPI_Allreduce(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Scan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Exscan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Reduce_scatter(b, b, ones, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(MPI_Allgatherv(b + me, 1, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(MPI_Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(MPI_Alltoallv(b, ones, places, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(MPI_Alltoallw(b, ones, offsets, types, b, ones, offsets, types, comm));
     if (me == 0) {
-        REFUSED(Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, comm));
-        REFUSED(Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
-        REFUSED(Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
-        REFUSED(Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
-        REFUSED(Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, comm));
+        REFUSED(MPI_Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
+        REFUSED(MPI_Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
     }
     MPI_Comm_set_errhandler(comm, before);
     MPI_Errhandler_free(&before);

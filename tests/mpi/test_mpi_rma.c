@@ -502,7 +502,8 @@ static void shared(void)
 {
     MPI_Comm node;
     MPI_Aint bytes;
-    int *base, *other, unit, n, me;
+    int *base, *other, n, me;
+    place_t unit;
     MPI_Win w;
 
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
@@ -545,6 +546,7 @@ static void errors(void)
     MPI_Group group;
     MPI_Comm comm;
     MPI_Aint bytes;
+    place_t unit;
     MPI_Win w;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -567,7 +569,7 @@ static void errors(void)
     FAILS(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, size, 0, w));
     FAILS(MPI_ERR_ASSERT, MPI_Win_fence(MPI_MODE_NOCHECK, w));
     FAILS(MPI_ERR_RMA_FLAVOR, MPI_Win_attach(w, memory, 4));
-    FAILS(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(w, 0, &bytes, &value, &base));
+    FAILS(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(w, 0, &bytes, &unit, &base));
     FAILS(MPI_ERR_GROUP, MPI_Win_post(MPI_GROUP_NULL, 0, w));
     /* Within one. */
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, w);
