@@ -231,7 +231,10 @@ WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, in
 WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
                               int tag);
 
-/* Blocks until `count` notifications of the tag are there, and consumes them. */
+/*
+ * Blocks until `count` notifications of the tag are there, and consumes them. Those that are left
+ * when the kernel ends are dropped: one line of a process says how many.
+ */
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count);
 /* Consumes them and returns 1 only if they are there; else returns 0 and consumes none. */
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count);
