@@ -308,5 +308,9 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
 #include <weft/log_args.h>
 #ifdef __CUDACC__
 #include "rank/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_DEVICE
+#include <weft/lines.h>
+#endif
 #endif
 #endif

@@ -229,6 +229,14 @@ WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const
 #endif
 
 #ifdef __CUDACC__
+#ifdef WEFT_LINES
+#undef WEFT_AT
+#define WEFT_AT(self) self
+#endif
 #include "pgas/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_PGAS
+#include <weft/lines.h>
+#endif
 #endif
 #endif

@@ -250,6 +250,14 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
     WEFT_TASK_TABLE(name, LIST, user_type)
 
 #ifdef __CUDACC__
+#ifdef WEFT_LINES
+#undef WEFT_AT
+#define WEFT_AT(self) self
+#endif
 #include "task/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_TASK
+#include <weft/lines.h>
+#endif
 #endif
 #endif

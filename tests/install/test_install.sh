@@ -64,7 +64,7 @@ prints_42 "weftrun" "$prefix/bin/weftrun" -n 1 ./hello
 # Every header alone, and with it only installed headers of weft.
 for header in "$prefix"/include/weft/*.h; do
     name=weft/${header##*/}
-    case $name in weft/kernel.h | weft/log_args.h) name=weft/device.h ;; esac # they are parts of that
+    case $name in weft/kernel.h | weft/lines.h | weft/log_args.h) name=weft/device.h ;; esac # they are parts of that
     echo "#include <$name>" >header.c
     gcc -std=c17 -I"$prefix/include" -M header.c >header.d || fail "$name does not compile alone"
     tr -s ' ' '\n' <header.d | grep weft | grep -v "^$prefix/include/weft/" |
