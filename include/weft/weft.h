@@ -231,6 +231,8 @@ WEFT_API weft_status weft_copy(weft_job *job, void *target, const void *source, 
  * Runs program(argument) `processes` times at once inside this process, each call as one process
  * of a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of
  * it, and with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order.
+ * So the processes share static data, and in random mode thread-local data, too: keep what belongs
+ * to one process on program's stack, or in memory that it allocates.
  * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0; or, if it
  * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM. A process that returns
  * without weft_close is named; its threads go on.

@@ -54,7 +54,7 @@ if command -v c++ >/dev/null; then
     printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(user CXX)' 'find_package(weft REQUIRED)' \
         'weft_add_program(hello hello.cu)' >project/CMakeLists.txt
     cmake -S project -B project/cxx -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && fail "a kernel without C"
-    grep -q 'weft_add_program(hello): kernels are C' cmake.log || fail "$(cat cmake.log)"
+    grep -q 'hello: its kernels are C on' cmake.log || fail "$(cat cmake.log)"
 fi
 
 # ---- what is there -----------------------------------------------------------------------------------

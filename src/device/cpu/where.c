@@ -39,6 +39,7 @@ void weft_where_begin(const void *kernel)
 static void write_calls(char *line)
 {
     static const char inlined[] = " (inlined by) ";
+    bool inside = true; /* of weft */
     int calls = 0;
 
     for (char *next; calls < CALLS && (next = strchr(line, '\n')) != NULL; line = next + 1) {
@@ -46,8 +47,9 @@ static void write_calls(char *line)
             strncmp(line, inlined, strlen(inlined)) == 0 ? line + strlen(inlined) : line;
         *next = 0;
         const bool own = strncmp(name, "weft_", 5) == 0;
-        if (own && calls > 0)
+        if (own && !inside)
             break;
+        inside = own;
         if (own || strstr(line, " ??:") != NULL || strstr(line, ":?") != NULL)
             continue;
         *next = '\n';
