@@ -58,6 +58,12 @@ root=${here%/tests/install}
 "$HOME/opt/weft/bin/weftrun" -n 3 ./dcuda >out 2>err || fail "dCUDA: status $?: $(cat err)"
 grep -qx "rank 0: step 99: the sum of 48 ranks is 117600" out || fail "dCUDA: $(cat out)"
 
+# shellcheck disable=SC2046
+"$cxx" -x c++ -std=c++17 -Wall -Wextra -Werror ${sanitizers:+-fsanitize="$sanitizers"} \
+    "$here/thesis.cu" $(pkg-config --cflags --libs weft-dcuda) -o thesis || fail "names of the thesis: not compiled"
+WEFT_RANKS=2 "$HOME/opt/weft/bin/weftrun" -n 2 ./thesis >out 2>&1 || fail "names of the thesis: status $?"
+[ "$(sort out)" = "$(printf 'rank %d: of 4 got %d.5\n' 0 3 1 0 2 1 3 2)" ] || fail "names of the thesis: $(cat out)"
+
 # The example of docs/global.md, in C, on two processes.
 awk '$0 == "```" { inside = 0 } inside; $0 == "```c" { inside = 1 }' "$root/docs/global.md" >pass.c
 # shellcheck disable=SC2046

@@ -102,7 +102,7 @@ static void run(char **words)
 /* Instructions that a call returns to are taken for those before them, which are the calls. */
 static void say(const void *after, bool fault)
 {
-    static char path[PATH_MAX], places[FRAMES][24], name[] = "addr2line", how[] = "-fpie";
+    static char path[PATH_MAX], places[FRAMES][24], name[] = "addr2line", how[] = "-fpiCe";
     char *words[3 + FRAMES + 1] = {name, how, path};
     void *frames[FRAMES];
     const int count = backtrace(frames, FRAMES);
