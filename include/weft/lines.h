@@ -1,7 +1,7 @@
 /*
- * weft/lines.h - with -DWEFT_LINES each call of a kernel on a GPU notes its place in the program,
- * and an error of the rank is preceded by that. It costs a store a call. The headers of the device
- * API include it, each for its own calls; nothing here is for kernels to name.
+ * weft/lines.h - with -DWEFT_LINES each call of a kernel on a GPU notes its place in the program.
+ * An error of the rank is preceded by that place. It costs a store a call. The headers of the
+ * device API include it, each for its own calls; nothing here is for kernels to name.
  */
 #ifndef WEFT_DEVICE_H
 #error "weft/lines.h is a part of weft/device.h: include that"
