@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -135,10 +136,10 @@ static void say(const void *after, bool fault)
 
 void weft_where_say(const void *fault)
 {
-    static bool busy; /* with the static memory above */
+    static pthread_mutex_t memory = PTHREAD_MUTEX_INITIALIZER; /* the static one above */
 
-    if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
+    if (pthread_mutex_trylock(&memory) != 0)
         return;
     say(fault != NULL ? fault : __builtin_return_address(0), fault != NULL);
-    __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&memory);
 }
