@@ -91,7 +91,6 @@ static void weft_rank_main(void *argument)
 
     weft_fiber_acquire(&weft_strand);
     weft_strand_set_rank(rank->number);
-    weft_where_begin((const void *)(uintptr_t)rank->launch->kernel->cpu);
     if (port->team == NULL) {
         const struct weft_fiber *fiber =
             weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
@@ -202,6 +201,7 @@ static void worker_main(void *argument)
     weft_exits_begin();
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
+    weft_where_begin((const void *)(uintptr_t)w->launch->kernel->cpu);
     if (live > 0)
         weft_overflow_begin(find_rank, w);
     weft_fiber_release(&weft_strand); /* its fibers' from now on */
@@ -315,6 +315,7 @@ static void weft_model_rank_main(void *argument)
     WEFT_PORT_SET(port, running, true); /* or may at any moment */
     if (!pass(w->gate))
         return;
+    weft_where_begin((const void *)(uintptr_t)w->launch->kernel->cpu);
     if (port->team != NULL)
         weft_team_run(port->team);
     else
