@@ -187,7 +187,7 @@ WEFT_API weft_status weft_ccl_combine(weft_ccl_moe *moe, const void *in, const f
  * acquired: who needs what other blocks wrote makes weft_barrier(self, WEFT_COMM_DEVICE) first. On
  * return the target is there for all threads of the block.
  *
- * self may be NULL in a kernel that is no WEFT_KERNEL (on a GPU): then a call returns 0 when the
+ * self may be NULL in a kernel that is no WEFT_KERNEL (on a GPU). Then a call returns 0 when the
  * job or a call of the ccl has failed, and the kernel should end. Else it returns 1, and after a
  * failure it does not return.
  */

@@ -6,8 +6,8 @@
  * member makes the same calls on it in the same order. A call returns when the collective is begun;
  * weft_team_test and weft_team_wait complete it; several may be under way. With op NULL it returns
  * when the collective is complete: the quickest form for few bytes, which all members take then.
- * Where members' calls differ (in what they are, in the root, in bytes, in the form), one of them
- * says so in a later wait or when the team is closed, and the job fails (MISMATCH).
+ * Members' calls may differ in what they are, in the root, in bytes or in the form. Then one of
+ * them says so in a later wait or when the team is closed, and the job fails (MISMATCH).
  *
  * Collectives move while the program computes, as messages do: the receive task of the job drives
  * them, and so does every thread that waits for a message or a collective.

@@ -228,6 +228,7 @@ WEFT_COLD void weft_coll_begin(weft_self *self, struct weft_coll *c, enum weft_c
                                         .count = count};
 
     WEFT_IN_SHARED(self);
+    weft_region_begin(self, weft_coll_name(what) + sizeof("weft"));
     c->call = call;
     c->source = (unsigned char *)(uintptr_t)source;
     c->target = (unsigned char *)target;

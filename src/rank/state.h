@@ -67,9 +67,10 @@ struct weft_said {
 
 /* Host memory that ranks look at now and then. */
 struct weft_signals {
-    uint32_t stop;    /* the job has failed, ranks must end */
-    uint32_t proxied; /* someone may reach this process through its host counters */
-    uint64_t clock;   /* in a traced run: the device's clock when its first rank began */
+    uint32_t stop;            /* the job has failed, ranks must end */
+    uint32_t proxied;         /* someone may reach this process through its host counters */
+    uint32_t accused, unused; /* the slot that the job's error names; 0: none here */
+    uint64_t clock;           /* in a traced run: the device's clock when its first rank began */
     struct weft_said said[WEFT_SLOTS];
 };
 

@@ -35,7 +35,18 @@ struct weft_cuda_rank {
     uint32_t missed;    /* what was not among them last: its handle, */
     int32_t missed_end; /* and the target after those that were found then */
     double sums[32];    /* weft_block_sum: one a warp */
+#ifdef WEFT_LINES
+    const char *place; /* of its last call in the program */
+#endif
 };
+
+#ifdef WEFT_LINES
+WEFT_INLINE weft_self *weft_at(weft_self *self, const char *place)
+{
+    ((struct weft_cuda_rank *)self)->place = place;
+    return self;
+}
+#endif
 
 /*
  * No handle is like that; if a program makes it up, the host is asked, and refuses it. The other

@@ -31,6 +31,16 @@ void weft_services_are_quiet(struct weft_job *job)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
+/* Errors of a rank begin with its name (weft_slot_name). It says where it was when it ends. */
+static void accuse(struct weft_job *job, const char *text)
+{
+    int rank;
+
+    if (sscanf(text, "rank %d", &rank) == 1 && job->space.state.signals != NULL &&
+        rank >= job->numbers.first_rank && rank - job->numbers.first_rank < job->numbers.ranks_here)
+        job->space.state.signals->accused = (uint32_t)(rank - job->numbers.first_rank + 1);
+}
+
 static void failed(struct weft_job *job, weft_status status, const char *text,
                    enum weft_level level)
 {
@@ -38,6 +48,7 @@ static void failed(struct weft_job *job, weft_status status, const char *text,
     if (weft_job_status(job) == WEFT_OK) {
         snprintf(job->error, sizeof(job->error), "%s: %s", weft_status_name(status), text);
         weft_say(level, "%s", job->error);
+        accuse(job, text);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
     struct weft_bell *const command = job->proxy.command_bell, *const receive =

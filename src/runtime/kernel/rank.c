@@ -98,13 +98,13 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
 void weft_rank_reset(struct weft_job *job, uint32_t slot)
 {
     weft_self *self = job->ranks.selves[slot];
-    const struct weft_exposed *exposed = job->space.state.exposed;
+    const struct weft_counter *counters = job->space.state.exposed->counters;
     const bool image = job->ranks.image != NULL && slot != WEFT_HOST_SLOT;
 
     /* The image's counters all begin at one value (weft_image_reset). */
     for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
         self->consumed[tag] = image ? 3 * (uint32_t)job->config.counter_start
-                                    : weft_count_read_quiet(exposed, weft_count_index(slot, tag));
+                                    : weft_count_read_quiet(counters + weft_count_index(slot, tag));
     if (!image)
         memset(self->barriers, 0, job->space.state.comms_count * sizeof(*self->barriers));
     memset(self->meeting, 0, sizeof(self->meeting));
@@ -137,23 +137,37 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
            weft_load_acquire_u32(&self->link->answers, ORDER_answer_seen) == self->asks;
 }
 
-void weft_ranks_left(const struct weft_job *job)
+uint32_t weft_rank_left(const struct weft_job *job, const struct weft_counter *counters,
+                        uint32_t slot, uint32_t tag)
 {
-    enum { SAID = 8 };
-    int places = 0;
+    const uint32_t index = weft_count_index(slot, tag);
 
-    if (job->config.log < WEFT_SAY_INFO || job->ranks.image != NULL)
+    return weft_count_read_quiet(&counters[index]) + weft_queues_counted(job, index) -
+           job->ranks.selves[slot]->consumed[tag];
+}
+
+void weft_ranks_left(struct weft_job *job)
+{
+    const struct weft_counter *const counters = weft_image_counters(job);
+    uint32_t first = 0, of_first = 0;
+    unsigned long long all = 0;
+
+    if (counters == NULL)
         return;
     for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
         for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
-            const uint32_t count =
-                weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag)) +
-                weft_queues_counted(job, weft_count_index(slot, tag));
-            const uint32_t left = count - job->ranks.selves[slot]->consumed[tag];
-            if (left != 0 && ++places <= SAID)
-                weft_say(WEFT_SAY_INFO, "rank %d left %u notification%s of tag %u: dropped",
-                         job->numbers.first_rank + (int)slot - 1, left, left == 1 ? "" : "s", tag);
+            const uint32_t left = weft_rank_left(job, counters, slot, tag);
+            if (all == 0 && left != 0) {
+                first = weft_count_index(slot, tag);
+                of_first = left;
+            }
+            all += left;
         }
-    if (places > SAID)
-        weft_say(WEFT_SAY_INFO, "and so of %d more ranks or tags", places - SAID);
+    if (all != 0)
+        weft_say(WEFT_SAY_WARN,
+                 "kernel %s ended with %llu notification%s that nobody waited for; rank %d had %u "
+                 "of tag %u: does a weft_wait wait for too few?",
+                 job->ranks.kernel->name, all, all == 1 ? "" : "s",
+                 job->numbers.first_rank + (int)(first / WEFT_TAGS) - 1, of_first,
+                 first % WEFT_TAGS);
 }

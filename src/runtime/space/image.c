@@ -43,6 +43,8 @@ static void drop_tables(struct weft_job *job)
     struct weft_image *image = job->ranks.image;
 
     weft_arena_clear(&image->arena);
+    weft_job_host_free(job, image->seen);
+    image->seen = NULL;
     while (image->blocks != NULL) {
         struct weft_image_block *block = image->blocks;
         image->blocks = block->next;
@@ -205,6 +207,10 @@ weft_status weft_image_prepare(struct weft_job *job)
     if (status != WEFT_OK)
         return status;
     image->memory = image->blocks->memory;
+    image->seen = job->device_ops->host_alloc(job->device, (numbers.here + 1) * WEFT_TAGS *
+                                                               sizeof(*image->seen));
+    if (image->seen == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", numbers.here);
     const size_t words =
         (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
     status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
@@ -270,6 +276,19 @@ weft_status weft_image_reset(struct weft_job *job)
     for (size_t i = 0; i < barriers; i++)
         image->counts[WEFT_BARRIER_AT + i] = start;
     return status;
+}
+
+const struct weft_counter *weft_image_counters(struct weft_job *job)
+{
+    const struct weft_image *image = job->ranks.image;
+    const size_t bytes = (size_t)job->ranks.slots * WEFT_TAGS * sizeof(*image->seen);
+
+    if (image == NULL)
+        return job->space.state.exposed->counters;
+    if (job->queues != NULL ||
+        weft_job_copy(job, image->seen, image->exposed->counters, bytes) != WEFT_OK)
+        return NULL;
+    return image->seen;
 }
 
 void weft_image_count(struct weft_job *job, uint32_t index)

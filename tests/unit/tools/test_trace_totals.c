@@ -53,7 +53,7 @@ static void sums(void **state)
     assert_true(t.pairs[1].from == 0 && t.pairs[1].to == 1);
     assert_int_equal(t.pairs[1].puts, 2);
     assert_int_equal(t.pairs[1].bytes, 128);
-    assert_int_equal(t.pairs[1].notices, 1);
+    assert_int_equal(t.pairs[1].notices, 2);
     assert_int_equal(t.tags_count, 2);
     assert_int_equal(t.tags[0].tag, 3);
     assert_int_equal(t.tags[0].waits, 2);
