@@ -267,7 +267,6 @@ static void *keep_arrays(struct weftmpi_side *side, size_t n)
 /* On a communicator of its own, since members may start several in any order. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
-    struct weftmpi_request request = {.persistent = true};
     struct weftmpi_comm *comm;
     MPI_Comm own;
 
@@ -278,21 +277,23 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
                                                   .remote = weftmpi_hold(comm->remote),
                                                   .topology = weftmpi_hold(comm->topology)},
                           &own));
-    TRY(weftmpi_open(&request, given->call, own));
-    request.given = malloc(sizeof(*given));
-    if (request.given == NULL)
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (request == NULL || (request->given = malloc(sizeof(*given))) == NULL)
         return weftmpi_no_memory(comm, given->call);
-    *request.given = *given;
-    request.given->comm = own;
-    request.given->parent = weftmpi_hold(comm);
-    request.given->arrays[0] = keep_arrays(&request.given->send, pieces_of(given, comm, true));
-    request.given->arrays[1] = keep_arrays(&request.given->receive, pieces_of(given, comm, false));
-    if (request.given->arrays[0] == NULL || request.given->arrays[1] == NULL)
+    request->persistent = true;
+    TRY(weftmpi_open(request, given->call, own));
+    *request->given = *given;
+    request->given->comm = own;
+    request->given->parent = weftmpi_hold(comm);
+    request->given->arrays[0] = keep_arrays(&request->given->send, pieces_of(given, comm, true));
+    request->given->arrays[1] =
+        keep_arrays(&request->given->receive, pieces_of(given, comm, false));
+    if (request->given->arrays[0] == NULL || request->given->arrays[1] == NULL)
         return weftmpi_no_memory(comm, given->call);
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
-    return weftmpi_request_keep(&request, MPI_SUCCESS, handle);
+    return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
 void weftmpi_given_handler(const struct weftmpi_given *given)

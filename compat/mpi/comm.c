@@ -18,13 +18,6 @@ struct weftmpi_comm weftmpi_comms[] = {
     {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
 };
 
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    TRY(weftmpi_is_open(call));
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
-}
-
 static bool take_groups(struct weftmpi_comm *comm)
 {
     const uint32_t first = (uint32_t)comm->number * WEFTMPI_GROUPS;
@@ -179,9 +172,9 @@ static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm
                          copy);
 }
 
-BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, NULL, copy), MPI_Comm comm,
+BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
      MPI_Comm *copy)
-BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(&begun, __func__, comm, &info, copy),
+BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(begun, __func__, comm, &info, copy),
      MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
 
 struct claim {

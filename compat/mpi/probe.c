@@ -107,5 +107,5 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
     return weftmpi_request_failed(request, status);
 }
 
-BOTH_TOLD(Mrecv, Imrecv, begin_matched(&begun, __func__, buffer, count, type, message),
-          void *buffer, int count, MPI_Datatype type, MPI_Message *message)
+BOTH_TOLD(Mrecv, Imrecv, begin_matched(begun, __func__, buffer, count, type, message), void *buffer,
+          int count, MPI_Datatype type, MPI_Message *message)

@@ -267,6 +267,6 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool re
     return weftmpi_reach_leave(request, &reach, requested);
 }
 
-RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), FROM, TO)
-RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), void *into,
+RMA(Put, Rput, put_or_get(begun, __func__, requested, true, from, count, type, GIVEN), FROM, TO)
+RMA(Get, Rget, put_or_get(begun, __func__, requested, false, into, count, type, GIVEN), void *into,
     int count, MPI_Datatype type, TO)

@@ -55,19 +55,18 @@ int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *r
 #define RMA(name, rname, begin, ...)                                                               \
     API(name, (__VA_ARGS__, MPI_Win win))                                                          \
     {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         const bool requested = false;                                                              \
         const int error = begin;                                                                   \
         if (error != MPI_SUCCESS)                                                                  \
-            weftmpi_request_wait(&begun, error, MPI_STATUS_IGNORE);                                \
+            weftmpi_request_wait(begun, error, MPI_STATUS_IGNORE);                                 \
         return error;                                                                              \
     }                                                                                              \
     API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        MAKE(begun, request);                                                                      \
         const bool requested = true;                                                               \
-        return weftmpi_request_keep(&begun, begin, request);                                       \
+        return weftmpi_request_keep(begun, begin, request);                                        \
     }
 #define TO    int to, MPI_Aint offset, int to_count, MPI_Datatype to_type
 #define FROM  const void *from, int count, MPI_Datatype type

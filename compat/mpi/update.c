@@ -374,10 +374,10 @@ static int get_accumulate(struct weftmpi_request *request, const char *call, boo
     return MPI_SUCCESS;
 }
 
-RMA(Accumulate, Raccumulate, accumulate(&begun, __func__, requested, from, count, type, op, GIVEN),
+RMA(Accumulate, Raccumulate, accumulate(begun, __func__, requested, from, count, type, op, GIVEN),
     FROM, TO, MPI_Op op)
 RMA(Get_accumulate, Rget_accumulate,
-    get_accumulate(&begun, __func__, requested, from, count, type, old, old_count, old_type, op,
+    get_accumulate(begun, __func__, requested, from, count, type, old, old_count, old_type, op,
                    GIVEN),
     FROM, void *old, int old_count, MPI_Datatype old_type, TO, MPI_Op op)
 
