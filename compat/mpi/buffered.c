@@ -25,29 +25,33 @@ static void give_room(struct weftmpi_request *request)
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    struct weftmpi_request send = {.elements.bytes = bytes}, *kept;
     MPI_Request handle;
     LOCKED;
 
     weftmpi_orphans_sweep();
-    weftmpi_request_open(&send, WEFTMPI_SEND, request->call, request->comm);
-    void *copy =
-        whole <= attached_bytes - attached_used ? weftmpi_request_memory(&send, bytes) : NULL;
-    if (copy == NULL)
+    if (whole > attached_bytes - attached_used)
         return FAIL(request, MPI_ERR_BUFFER,
                     "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
                     attached_used, attached_bytes);
+    struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
+    TRY(weftmpi_memory_in(request->comm, request->call, send));
+    weftmpi_request_open(send, WEFTMPI_SEND, request->call, request->comm);
+    send->elements.bytes = bytes;
+    void *copy = weftmpi_request_memory(send, bytes);
+    if (copy == NULL) {
+        weftmpi_unmake(send);
+        return weftmpi_no_memory(request->comm, request->call);
+    }
     if (bytes != 0)
         memcpy(copy, row, bytes);
     const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
                                                     request->comm->base + request->peer,
-                                                    request->tag, copy, bytes, &send.op);
-    TRY(weftmpi_request_keep(&send, weftmpi_request_failed(request, status), &handle));
+                                                    request->tag, copy, bytes, &send->op);
+    TRY(weftmpi_request_keep(send, weftmpi_request_failed(request, status), &handle));
     if (handle == WEFTMPI_REQUEST_DONE)
         return MPI_SUCCESS;
     attached_used += whole;
-    kept = weftmpi_find(WEFTMPI_REQUEST, handle);
-    kept->finish = give_room;
+    send->finish = give_room;
     return PMPI_Request_free(&handle);
 }
 

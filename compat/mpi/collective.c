@@ -250,7 +250,6 @@ static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
 /* On a communicator of its own, since members may start several in any order. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
-    struct weftmpi_request request = {.persistent = true};
     MPI_Comm own;
 
     TRY(weftmpi_place_in(given->call, handle));
@@ -260,7 +259,10 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
                                                   .remote = weftmpi_hold(comm->remote),
                                                   .topology = weftmpi_hold(comm->topology)},
                           &own));
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, given->call,
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    TRY(weftmpi_memory_in(comm, given->call, request));
+    request->persistent = true;
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call,
                          weftmpi_find(WEFTMPI_COMM, own));
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
@@ -272,11 +274,11 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     kept->parent = weftmpi_hold(comm);
     keep_arrays(&kept->send, sends, &at);
     keep_arrays(&kept->receive, receives, &at);
-    request.given = kept;
+    request->given = kept;
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
-    return weftmpi_request_keep(&request, MPI_SUCCESS, handle);
+    return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
 void weftmpi_given_handler(const struct weftmpi_given *given)

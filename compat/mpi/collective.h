@@ -67,7 +67,7 @@ void weftmpi_given_handler(const struct weftmpi_given *given);
     (&(struct weftmpi_given){                                                                      \
         .begin = (function), .call = __func__, .comm = comm, GIVEN_FIELDS fields})
 #define COLLECTIVE(name, iname, init, function, fields, ...)                                       \
-    BOTH(name, iname, weftmpi_begin(&begun, GIVEN_OF(function, fields)), __VA_ARGS__)              \
+    BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)              \
     API(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request))                                 \
     {                                                                                              \
         (void)info;                                                                                \
@@ -107,10 +107,6 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
     weftmpi_request_failed(                                                                        \
         request, weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
-static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
-{
-    return (char *)elements->user + elements->type->true_lower;
-}
 /* What a member gives and what it gets are not one place. */
 static inline int weftmpi_check_apart(const struct weftmpi_request *request, const void *from,
                                       const void *into, size_t bytes)

@@ -169,9 +169,9 @@ static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm
                          copy);
 }
 
-BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, NULL, copy), MPI_Comm comm,
+BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
      MPI_Comm *copy)
-BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(&begun, __func__, comm, &info, copy),
+BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(begun, __func__, comm, &info, copy),
      MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
 
 struct claim {

@@ -134,10 +134,8 @@ int weftmpi_fail(void *on, const char *call, int error_class, const char *format
     return raise_error(on != NULL ? on : &weftmpi_comms[0], error_class, text);
 }
 
-int weftmpi_failed(void *on, const char *call, weft_status status)
+int weftmpi_raise(void *on, const char *call, weft_status status)
 {
-    if (status == WEFT_OK)
-        return MPI_SUCCESS;
     return weftmpi_fail(on, call, class_of[status] != 0 ? class_of[status] : MPI_ERR_OTHER, "%s",
                         *weft_error(weftmpi.job) != '\0' ? weft_error(weftmpi.job)
                                                          : weft_status_text(status));
@@ -148,10 +146,8 @@ int weftmpi_no_memory(void *on, const char *call)
     return weftmpi_fail(on, call, MPI_ERR_NO_MEM, "no memory");
 }
 
-int weftmpi_is_open(const char *call)
+int weftmpi_not_open(const char *call)
 {
-    if (weftmpi.begun && !weftmpi.ended)
-        return MPI_SUCCESS;
     fprintf(stderr, "weft-mpi: %s was called %s\n", call,
             weftmpi.ended ? "after MPI_Finalize" : "before MPI_Init");
     weftmpi_exit(MPI_ERR_OTHER);

@@ -14,17 +14,21 @@ struct general {
 API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,
                      MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *handle))
 {
-    struct weftmpi_request request = {0};
     TRY(weftmpi_is_open(__func__));
     OUT(handle);
     if (query == NULL || release == NULL || cancel == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
     struct general *general = malloc(sizeof(*general));
-    TRY(weftmpi_memory_in(NULL, __func__, general));
+    struct weftmpi_request *request =
+        general == NULL ? NULL : weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (request == NULL) {
+        free(general);
+        return weftmpi_no_memory(NULL, __func__);
+    }
     *general = (struct general){query, release, cancel, extra, false};
-    weftmpi_request_open(&request, WEFTMPI_GENERAL, __func__, &weftmpi_comms[0]);
-    request.state = general;
-    return weftmpi_request_keep(&request, MPI_SUCCESS, handle);
+    weftmpi_request_open(request, WEFTMPI_GENERAL, __func__, &weftmpi_comms[0]);
+    request->state = general;
+    return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
 API(Grequest_complete, (MPI_Request handle))

@@ -58,6 +58,15 @@
         return MPI_SUCCESS;                                                                        \
     }
 
+/* ---- start.c --------------------------------------------------------------------------------- */
+
+extern struct weftmpi_state {
+    weft_job *job;
+    int level; /* of threads */
+    bool begun, ended;
+    pthread_t main_thread;
+} weftmpi;
+
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
 enum weftmpi_kind {
@@ -93,13 +102,49 @@ struct weftmpi_object {
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
 /* The handle of a new object, whose reference it takes; NULL: no memory. */
 int weftmpi_give(const char *call, void *object, void *handle);
+/* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
+void weftmpi_unmake(void *object);
+/* Objects of the standard, in a row from that handle on, are not counted. */
+extern const struct weftmpi_standard {
+    uintptr_t first;
+    size_t count, bytes;
+    void *objects;
+} weftmpi_standard[];
+static inline bool weftmpi_is_standard(const void *handle)
+{
+    return (uintptr_t)handle >> 32 == 0;
+}
+static inline bool weftmpi_is_counted(const void *object)
+{
+    return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
+}
 /* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
-void *weftmpi_hold(void *object);
-void weftmpi_leave(void *object);
+static inline void *weftmpi_hold(void *object)
+{
+    if (weftmpi_is_counted(object))
+        __atomic_add_fetch(&((struct weftmpi_object *)object)->references, 1, __ATOMIC_RELAXED);
+    return object;
+}
+void weftmpi_release(void *object);
+static inline void weftmpi_leave(void *object)
+{
+    if (weftmpi_is_counted(object))
+        weftmpi_release(object);
+}
 /* The handle is none from now on. The object stays as long as it is referred to. */
 void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
+void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle);
+static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
+{
+    const struct weftmpi_standard *of = &weftmpi_standard[kind];
+    const uintptr_t i = (uintptr_t)handle - of->first;
+
+    if (!weftmpi_is_standard(handle))
+        return weftmpi_find_made(kind, handle);
+    struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
+    return i < of->count && object->references != 0 ? object : NULL;
+}
 int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
 /* A number for a handle, and the handle, which may be none. */
 MPI_Fint weftmpi_to_fortran(const void *handle);
@@ -112,8 +157,17 @@ void *weftmpi_from_fortran(MPI_Fint number);
 #define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
-void weftmpi_lock(void);
-void weftmpi_unlock(void);
+extern pthread_mutex_t weftmpi_mutex;
+static inline void weftmpi_lock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_lock(&weftmpi_mutex);
+}
+static inline void weftmpi_unlock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_unlock(&weftmpi_mutex);
+}
 /* Holds it until the end of the block. */
 #define LOCKED                                                                                     \
     __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
@@ -238,7 +292,11 @@ int weftmpi_fail(void *on, const char *call, int error_class, const char *format
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
-int weftmpi_failed(void *on, const char *call, weft_status status);
+int weftmpi_raise(void *on, const char *call, weft_status status);
+static inline int weftmpi_failed(void *on, const char *call, weft_status status)
+{
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(on, call, status);
+}
 int weftmpi_no_memory(void *on, const char *call);
 extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 /* The object's, with a reference. */
@@ -247,12 +305,35 @@ struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 extern int weftmpi_last_code;
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
-int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
-                        MPI_Datatype handle, struct weftmpi_elements *elements);
-int weftmpi_is_open(const char *call);
 static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
 {
     return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+}
+int weftmpi_not_open(const char *call);
+static inline int weftmpi_is_open(const char *call)
+{
+    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
+}
+/* The library is open; *comm is the communicator. */
+static inline int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+{
+    if (weftmpi_is_open(call) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    *comm = weftmpi_find(WEFTMPI_COMM, handle);
+    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
+}
+int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
+static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
+                                      MPI_Datatype handle, struct weftmpi_elements *elements)
+{
+    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+
+    *elements =
+        (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
+    if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
+        return weftmpi_no_elements(on, call, count, handle);
+    elements->bytes = (size_t)count * type->size;
+    return MPI_SUCCESS;
 }
 /* There is a place for a result. */
 static inline int weftmpi_place_in(const char *call, const void *place)
@@ -281,15 +362,6 @@ int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
         if (try_error != MPI_SUCCESS)                                                              \
             return try_error;                                                                      \
     } while (0)
-
-/* ---- start.c --------------------------------------------------------------------------------- */
-
-extern struct weftmpi_state {
-    weft_job *job;
-    int level; /* of threads */
-    bool begun, ended;
-    pthread_t main_thread;
-} weftmpi;
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 

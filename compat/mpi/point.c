@@ -52,44 +52,37 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int begin_send(struct weftmpi_request *request)
+/* A message of bytes in a row is begun. */
+static inline weft_status post(enum weftmpi_way way, const struct weftmpi_comm *comm, void *row,
+                               size_t bytes, int peer, int tag, weft_message_op *op)
 {
-    const size_t bytes = request->elements.bytes;
-    const weft_comm comm = request->comm->messages;
-    const int to = request->comm->base + request->peer;
-    void *row;
+    const weft_comm messages = comm->messages;
+    const int other = peer == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + peer;
 
-    TRY(weftmpi_row(request, &request->elements, WEFTMPI_TAKE, &row));
-    if (request->way == WEFTMPI_SEND_BUFFERED)
-        return weftmpi_buffered(request, row, bytes);
-    return weftmpi_request_failed(
-        request,
-        request->way == WEFTMPI_SEND_SYNCHRONOUS
-            ? weft_host_send_synchronous_begin(weftmpi.job, comm, to, request->tag, row, bytes,
-                                               &request->op)
-            : weft_host_send_begin(weftmpi.job, comm, to, request->tag, row, bytes, &request->op));
-}
-
-static int begin_receive(struct weftmpi_request *request)
-{
-    const int from =
-        request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->comm->base + request->peer;
-    const int tag = request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag;
-    void *row;
-
-    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
-    return weftmpi_request_failed(
-        request, weft_host_receive_begin(weftmpi.job, request->comm->messages, from, tag, row,
-                                         request->elements.bytes, &request->op));
+    if (way == WEFTMPI_RECEIVE)
+        return weft_host_receive_begin(weftmpi.job, messages, other,
+                                       tag == MPI_ANY_TAG ? WEFT_ANY : tag, row, bytes, op);
+    if (way == WEFTMPI_SEND_SYNCHRONOUS)
+        return weft_host_send_synchronous_begin(weftmpi.job, messages, other, tag, row, bytes, op);
+    return weft_host_send_begin(weftmpi.job, messages, other, tag, row, bytes, op);
 }
 
 int weftmpi_point_begin(struct weftmpi_request *request)
 {
-    if (request->peer != MPI_PROC_NULL)
-        return request->way == WEFTMPI_RECEIVE ? begin_receive(request) : begin_send(request);
-    if (request->way == WEFTMPI_RECEIVE)
-        weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
-    return MPI_SUCCESS;
+    const bool receives = request->way == WEFTMPI_RECEIVE;
+    const size_t bytes = request->elements.bytes;
+    void *row;
+
+    if (request->peer == MPI_PROC_NULL) {
+        if (receives)
+            weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+        return MPI_SUCCESS;
+    }
+    TRY(weftmpi_row(request, &request->elements, receives ? WEFTMPI_FILL : WEFTMPI_TAKE, &row));
+    if (request->way == WEFTMPI_SEND_BUFFERED)
+        return weftmpi_buffered(request, row, bytes);
+    return weftmpi_request_failed(request, post(request->way, request->comm, row, bytes,
+                                                request->peer, request->tag, &request->op));
 }
 
 /* ---- sends and receives ---------------------------------------------------------------------- */
@@ -106,23 +99,66 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, const ch
     return weftmpi_point_begin(request);
 }
 
+/*
+ * The same for a request that the program gets. What is in a row, and no more than begun, takes
+ * none while it may end at once.
+ */
+static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Request *handle)
+{
+    struct weftmpi_request *request;
+    struct weftmpi_comm *in;
+    struct weftmpi_elements e;
+    weft_message_op op = WEFT_MESSAGE_NONE;
+
+    TRY(weftmpi_place_in(call, handle));
+    *handle = MPI_REQUEST_NULL;
+    TRY(weftmpi_comm_in(call, comm, &in));
+    TRY(weftmpi_elements_in(in, call, buffer, count, type, &e));
+    TRY(weftmpi_check_peer(in, call, peer, tag, way == WEFTMPI_RECEIVE));
+    const bool at_once =
+        peer != MPI_PROC_NULL && way != WEFTMPI_SEND_BUFFERED && weftmpi_is_row(&e);
+    if (at_once) {
+        TRY(weftmpi_failed(in, call, post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
+        if (op.generation == 0) {
+            *handle = WEFTMPI_REQUEST_DONE;
+            return MPI_SUCCESS;
+        }
+    }
+    request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (request == NULL) {
+        weft_host_message_wait(weftmpi.job, &op, NULL);
+        return weftmpi_no_memory(in, call);
+    }
+    weftmpi_request_open(request, way, call, in);
+    request->elements = e;
+    request->peer = peer;
+    request->tag = tag;
+    request->op = op;
+    return weftmpi_request_keep(request, at_once ? MPI_SUCCESS : weftmpi_point_begin(request),
+                                handle);
+}
+
 /* The persistent form. */
 #define INIT(name, way, ...)                                                                       \
     API(name, (__VA_ARGS__, MPI_Request * request))                                                \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {.persistent = true};                                       \
-        TRY(open(&begun, way, __func__, GIVEN));                                                   \
-        return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \
+        MAKE(made, request);                                                                       \
+        made->persistent = true;                                                                   \
+        return weftmpi_request_keep(made, open(made, way, __func__, GIVEN), request);              \
     }
+#define STARTED(name, way, ...)                                                                    \
+    CALL(name, (__VA_ARGS__, MPI_Request * request), start(way, __func__, GIVEN, request))
 #define SEND_FORMS(name, iname, init, way, N)                                                      \
-    BOTH(name, iname, begin(&begun, way, __func__, GIVEN), TO(N))                                  \
+    BLOCKING(name, begin(begun, way, __func__, GIVEN), (TO(N)), MPI_STATUS_IGNORE)                 \
+    STARTED(iname, way, TO(N))                                                                     \
     INIT(init, way, TO(N))
 #define SENDS(name, iname, way)                                                                    \
     SEND_FORMS(name, iname, name##_init, way, int)                                                 \
     SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
 #define RECEIVES(name, iname, init, N)                                                             \
-    BOTH_TOLD(name, iname, begin(&begun, WEFTMPI_RECEIVE, __func__, GIVEN), FROM(N))               \
+    BLOCKING(name, begin(begun, WEFTMPI_RECEIVE, __func__, GIVEN), (FROM(N), MPI_Status * status), \
+             status)                                                                               \
+    STARTED(iname, WEFTMPI_RECEIVE, FROM(N))                                                       \
     INIT(init, WEFTMPI_RECEIVE, FROM(N))
 
 SENDS(Send, Isend, WEFTMPI_SEND)
@@ -165,13 +201,13 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
 
 #define SENDRECVS(c, N)                                                                            \
     BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
-              sendrecv(&begun, __func__, send, send_count, send_type, to, send_tag, receive,       \
+              sendrecv(begun, __func__, send, send_count, send_type, to, send_tag, receive,       \
                        receive_count, receive_type, from, receive_tag, comm),                      \
               const void *send, N send_count, MPI_Datatype send_type, int to, int send_tag,        \
               void *receive, N receive_count, MPI_Datatype receive_type, int from,                 \
               int receive_tag, MPI_Comm comm)                                                      \
     BOTH_TOLD(Sendrecv_replace##c, Isendrecv_replace##c,                                           \
-              sendrecv(&begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,   \
+              sendrecv(begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,   \
                        from, receive_tag, comm),                                                   \
               void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
               int receive_tag, MPI_Comm comm)

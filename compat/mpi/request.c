@@ -19,6 +19,13 @@ struct weftmpi_request weftmpi_requests[] = {
      .complete = true,
      .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}}};
 
+struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request)
+{
+    static volatile size_t bytes = sizeof(*request); /* what compilers do instead takes longer */
+
+    return memset(request, 0, bytes);
+}
+
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
 {
@@ -151,6 +158,16 @@ static void unpack(const struct weftmpi_unpack *what)
                    into->user);
 }
 
+static void complete(struct weftmpi_request *request)
+{
+    if (request->finish != NULL)
+        request->finish(request);
+    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
+        unpack(what);
+    let_go(request);
+    request->complete = true;
+}
+
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
 {
     bool done;
@@ -167,20 +184,21 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
         done = weftmpi_rma_poll(request, seconds);
     else
         done = poll_point(request, seconds);
-    if (!done)
-        return false;
-    if (request->finish != NULL)
-        request->finish(request);
-    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
-        unpack(what);
-    let_go(request);
-    request->complete = true;
-    return true;
+    if (done)
+        complete(request);
+    return done;
 }
 
 void weftmpi_pause(void)
 {
     nanosleep(&(struct timespec){0, 20000}, NULL);
+}
+
+/* Whether it is one message alone, which is under way. */
+static bool is_message(const struct weftmpi_request *request)
+{
+    return request->active && !request->complete && request->way < WEFTMPI_COLLECTIVE &&
+           !is_zero(request->op);
 }
 
 void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
@@ -190,19 +208,17 @@ void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
     weft_status status = WEFT_ERR_TIMEOUT;
 
     for (int i = 0; i < count; i++)
-        ops[i] =
-            requests[i]->active && !requests[i]->complete && requests[i]->way < WEFTMPI_COLLECTIVE
-                ? requests[i]->op
-                : WEFT_MESSAGE_NONE;
+        ops[i] = is_message(requests[i]) ? requests[i]->op : WEFT_MESSAGE_NONE;
     if (isinf(weftmpi_meanwhile()))
         status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
     for (int i = 0; i < count; i++) {
-        if ((status == WEFT_OK || status == WEFT_ERR_BOUNDS) && !is_zero(requests[i]->op) &&
-            !requests[i]->complete && requests[i]->way < WEFTMPI_COLLECTIVE) {
-            requests[i]->op = WEFT_MESSAGE_NONE;
-            end_message(requests[i], messages[i].status, &messages[i]);
+        if ((status != WEFT_OK && status != WEFT_ERR_BOUNDS) || !is_message(requests[i])) {
+            weftmpi_request_until(requests[i]);
+            continue;
         }
-        weftmpi_request_until(requests[i]);
+        requests[i]->op = WEFT_MESSAGE_NONE;
+        end_message(requests[i], messages[i].status, &messages[i]);
+        complete(requests[i]);
     }
 }
 
@@ -244,28 +260,20 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
 
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle)
 {
-    *handle = MPI_REQUEST_NULL;
-    request->active = !request->persistent;
-    if (error != MPI_SUCCESS) {
+    const bool is_over =
+        !request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op);
+
+    *handle = error != MPI_SUCCESS ? MPI_REQUEST_NULL : WEFTMPI_REQUEST_DONE;
+    if (error != MPI_SUCCESS || is_over) {
         let_go(request);
+        weftmpi_unmake(request);
         return error;
     }
-    if (!request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op)) {
-        let_go(request);
-        *handle = WEFTMPI_REQUEST_DONE;
-        return MPI_SUCCESS;
-    }
-    struct weftmpi_request *kept = weftmpi_make(WEFTMPI_REQUEST, sizeof(*kept));
-    if (kept == NULL) {
-        weftmpi_request_until(request);
-        return weftmpi_no_memory(request->comm, request->call);
-    }
-    request->object = kept->object;
-    *kept = *request;
-    *handle = kept->object.handle;
-    weftmpi_hold(kept->comm);
-    weftmpi_hold(kept->elements.type);
-    weftmpi_hold(kept->operation);
+    request->active = !request->persistent;
+    *handle = request->object.handle;
+    weftmpi_hold(request->comm);
+    weftmpi_hold(request->elements.type);
+    weftmpi_hold(request->operation);
     return MPI_SUCCESS;
 }
 

@@ -61,6 +61,17 @@ static inline int weftmpi_request_failed(const struct weftmpi_request *request, 
     return weftmpi_failed(request->comm, request->call, status);
 }
 
+/* Where elements begin; and whether their bytes are there in a row, and may be used. */
+static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
+{
+    return (char *)elements->user + elements->type->true_lower;
+}
+static inline bool weftmpi_is_row(const struct weftmpi_elements *elements)
+{
+    return elements->type->dense &&
+           (elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0);
+}
+
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 
 /*
@@ -73,7 +84,15 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
-/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
+/* All zero, without a handle: on the stack of a blocking call. Returns it. */
+struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
+/* One with a handle, all zero else, for a call whose `place` a handle will be put: declares it. */
+#define MAKE(name, place)                                                                          \
+    OUT(place);                                                                                    \
+    struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)));           \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_memory(NULL, __func__)
+/* It is begun by that call. */
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
@@ -86,27 +105,29 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
                                               const struct weftmpi_elements *into);
 /*
  * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
- * For the others: a copy of it with a handle.
+ * For the others: *handle becomes its handle, or it is over.
  */
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
+ * Defines both forms of a call, the second with a request: `begin`, an expression with begun and
  * __func__, begins it and is its error. TOLD: the blocking form has a status.
  */
-#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+#define BLOCKING(name, begin, parameters, status)                                                  \
     API(name, parameters)                                                                          \
     {                                                                                              \
-        struct weftmpi_request begun = {.waits = true};                                            \
+        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
+        begun->waits = true;                                                                       \
         const int error = begin;                                                                   \
-        return weftmpi_request_wait(&begun, error, status);                                        \
-    }                                                                                              \
+        return weftmpi_request_wait(begun, error, status);                                         \
+    }
+#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+    BLOCKING(name, begin, parameters, status)                                                      \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        MAKE(begun, request);                                                                      \
         const int error = begin;                                                                   \
-        return weftmpi_request_keep(&begun, error, request);                                       \
+        return weftmpi_request_keep(begun, error, request);                                        \
     }
 #define BOTH(name, iname, begin, ...)                                                              \
     FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)

@@ -259,5 +259,5 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool re
 
 #define PUT(N) FROM(N), TO(N)
 #define GET(N) void *into, N count, MPI_Datatype type, TO(N)
-RMA(Put, Rput, put_or_get(&begun, __func__, requested, true, from, count, type, GIVEN), PUT)
-RMA(Get, Rget, put_or_get(&begun, __func__, requested, false, into, count, type, GIVEN), GET)
+RMA(Put, Rput, put_or_get(begun, __func__, requested, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(begun, __func__, requested, false, into, count, type, GIVEN), GET)

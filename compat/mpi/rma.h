@@ -60,16 +60,15 @@ static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
 #define RMA_FORMS(name, rname, begin, ...)                                                         \
     API(name, (__VA_ARGS__, MPI_Win win))                                                          \
     {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         const bool requested = false;                                                              \
-        return weftmpi_rma_begun(&begun, begin);                                                   \
+        return weftmpi_rma_begun(begun, begin);                                                   \
     }                                                                                              \
     API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        MAKE(begun, request);                                                                      \
         const bool requested = true;                                                               \
-        return weftmpi_request_keep(&begun, begin, request);                                       \
+        return weftmpi_request_keep(begun, begin, request);                                        \
     }
 #define RMA(name, rname, begin, parameters)                                                        \
     RMA_FORMS(name, rname, begin, parameters(int))                                                 \

@@ -70,13 +70,15 @@ static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle,
 /* An empty message, which goes by itself. */
 static int send_empty(struct weftmpi_win *win, const char *call, int rank, int tag)
 {
-    struct weftmpi_request request = {0};
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     MPI_Request handle;
 
-    weftmpi_request_open(&request, WEFTMPI_SEND, call, win->comm);
+    if (request == NULL)
+        return weftmpi_no_memory(win, call);
+    weftmpi_request_open(request, WEFTMPI_SEND, call, win->comm);
     const weft_status status =
-        weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request.op);
-    TRY(weftmpi_request_keep(&request, weftmpi_failed(win, call, status), &handle));
+        weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
+    TRY(weftmpi_request_keep(request, weftmpi_failed(win, call, status), &handle));
     return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : PMPI_Request_free(&handle);
 }
 

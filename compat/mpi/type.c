@@ -51,18 +51,13 @@ struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
-                        MPI_Datatype handle, struct weftmpi_elements *elements)
+int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle)
 {
     OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
 
     if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
         return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
-    if (count < 0)
-        return weftmpi_fail(on, call, MPI_ERR_COUNT, "count %lld", (long long)count);
-    *elements =
-        (struct weftmpi_elements){(void *)user, (size_t)count, (size_t)count * type->size, type};
-    return MPI_SUCCESS;
+    return weftmpi_fail(on, call, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */

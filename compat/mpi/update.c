@@ -299,10 +299,10 @@ static int begin_update(struct weftmpi_request *request, const char *call, bool 
 #define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
 #define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
 RMA(Accumulate, Raccumulate,
-    begin_update(&begun, __func__, requested, from, count, type, false, NULL, 0, type, op, GIVEN),
+    begin_update(begun, __func__, requested, from, count, type, false, NULL, 0, type, op, GIVEN),
     ACCUMULATE)
 RMA(Get_accumulate, Rget_accumulate,
-    begin_update(&begun, __func__, requested, from, count, type, true, old, old_count, old_type, op,
+    begin_update(begun, __func__, requested, from, count, type, true, old, old_count, old_type, op,
                  GIVEN),
     GET_ACCUMULATE)
 

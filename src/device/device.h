@@ -257,6 +257,7 @@ const struct weft_device_ops *weft_device_choose(const struct weft_config *confi
  * and else known from the last time.
  */
 bool weft_device_is_foreign(const void *memory, bool look);
+extern bool weft_device_foreign_known; /* such a driver was found: it stays */
 
 /* Why no program can use a GPU on this machine, with this build; NULL: it can. */
 const char *weft_device_no_gpu(void);

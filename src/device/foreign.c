@@ -26,6 +26,8 @@ static get_attribute *find_driver_call(void)
     return library != NULL ? (get_attribute *)dlsym(library, "cuPointerGetAttribute") : NULL;
 }
 
+bool weft_device_foreign_known;
+
 /* The driver's function; NULL: there is none. Looked for again only after another library was
  * loaded: dlopen takes long to find that there is none. */
 static get_attribute *look_again(get_attribute **known)
@@ -38,6 +40,7 @@ static get_attribute *look_again(get_attribute **known)
         get_attribute *const found = find_driver_call();
         if (found != NULL)
             __atomic_store_n(known, found, __ATOMIC_RELEASE);
+        __atomic_store_n(&weft_device_foreign_known, found != NULL, __ATOMIC_RELAXED);
         __atomic_store_n(&seen, now, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(known, __ATOMIC_ACQUIRE);

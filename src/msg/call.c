@@ -5,18 +5,6 @@
 
 #include <stdlib.h>
 
-weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char *name)
-{
-    const weft_status status = weft_job_ready(job, name);
-
-    if (status != WEFT_OK)
-        return status;
-    call->name = name;
-    call->m = job->messages;
-    weft_msg_lock(call->m);
-    return WEFT_OK;
-}
-
 /*
  * Those of communicators that had the same place in the table before, if nothing is left in them.
  * The program says that they are gone, not a frame: other processes may name any handle.
@@ -107,8 +95,8 @@ weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const c
     return no_group(call, comm); /* messages may be there, but the group was not taken */
 }
 
-weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,
-                                weft_comm comm, int member, int tag, bool wild)
+weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
+                               weft_comm comm, int member, int tag, bool wild)
 {
     const weft_status status = weft_msg_begin_in(call, job, name, comm);
 
@@ -124,17 +112,16 @@ weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const
     return WEFT_OK;
 }
 
-struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched)
+struct weft_transfer *weft_msg_not_found(struct weft_msg_call *call, weft_message_op op,
+                                         bool matched)
 {
-    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(op));
+    const bool over = weft_transfer_find(&call->m->transfers, weft_op_number(op)) == NULL;
 
-    if (transfer != NULL && (transfer->state == WEFT_TRANSFER_MATCHED) == matched)
-        return transfer;
     weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u of process %d %s", op.index,
                     op.generation, call->m->job->numbers.process,
-                    transfer == NULL ? "is none, or is over"
-                    : matched        ? "is no matched message"
-                                     : "is a matched message, to be received");
+                    over      ? "is none, or is over"
+                    : matched ? "is no matched message"
+                              : "is a matched message, to be received");
     return NULL;
 }
 

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
-
 const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device)
 {
@@ -18,15 +16,15 @@ const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_
         return NULL;
     if (job->device_ops->whose != NULL)
         whose = job->device_ops->whose(job->device, memory);
-    else if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
+    else if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= WEFT_MSG_LOOK_FROM)))
         return "are memory of a GPU, and this job is on the CPU device";
     *device = whose == WEFT_MEMORY_DEVICE;
     return whose == WEFT_MEMORY_OTHER_DEVICE ? "are memory of another GPU than this process's"
                                              : NULL;
 }
 
-weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
-                           bool *device)
+weft_status weft_msg_place_any(struct weft_msg_call *call, const void *memory, size_t bytes,
+                               bool *device)
 {
     const char *const wrong = weft_msg_whose(call->m->job, memory, bytes, device);
 

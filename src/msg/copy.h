@@ -29,6 +29,8 @@ static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int p
     return m->stage + (size_t)part * WEFT_MSG_STAGE;
 }
 
+enum { WEFT_MSG_LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
+
 /* Whether a buffer is memory of the device. NULL, or what its bytes "are" that no message takes. */
 const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device);
@@ -36,8 +38,18 @@ const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_
  * The same for a call. Errors, said, and the lock given up: ARGUMENT: it is NULL, or memory of
  * another device, or of a GPU in a job on the CPU device.
  */
-weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
-                           bool *device);
+weft_status weft_msg_place_any(struct weft_msg_call *call, const void *memory, size_t bytes,
+                               bool *device);
+static inline weft_status weft_msg_place(struct weft_msg_call *call, const void *memory,
+                                         size_t bytes, bool *device)
+{
+    *device = false;
+    return bytes == 0 || (memory != NULL && bytes < WEFT_MSG_LOOK_FROM &&
+                          !__atomic_load_n(&weft_device_foreign_known, __ATOMIC_RELAXED) &&
+                          call->m->job->device_ops->whose == NULL)
+               ? WEFT_OK
+               : weft_msg_place_any(call, memory, bytes, device);
+}
 
 /*
  * Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.

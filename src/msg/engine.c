@@ -35,11 +35,11 @@ bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint
     return false;
 }
 
-void weft_msg_took(struct weft_messages *m, int process, uint32_t bytes)
+void weft_msg_took(struct weft_messages *m, int process, uint32_t units)
 {
     struct weft_msg_peer *peer = &m->peers[process];
 
-    peer->took += weft_mail_need(bytes);
+    peer->took += units;
     if (process == m->job->numbers.process)
         peer->taken = peer->took;
     else if (peer->far.hears)
@@ -300,7 +300,7 @@ static bool receive_round(struct weft_job *job)
     return did || blocked;
 }
 
-void weft_msg_unlock(struct weft_messages *m)
+void weft_msg_unlock_all(struct weft_messages *m)
 {
     const bool completed = m->completed && m->attending != 0, posted = m->posted;
 

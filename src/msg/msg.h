@@ -135,7 +135,14 @@ static inline void weft_msg_lock(struct weft_messages *m)
     weft_lock(&m->lock);
 }
 /* Wakes who waits for what was completed, and sends what was posted. */
-void weft_msg_unlock(struct weft_messages *m);
+void weft_msg_unlock_all(struct weft_messages *m);
+static inline void weft_msg_unlock(struct weft_messages *m)
+{
+    if (m->completed || m->posted)
+        weft_msg_unlock_all(m);
+    else
+        weft_unlock(&m->lock);
+}
 
 /*
  * Looks at all that has arrived and goes on with what is under way. True: anything moved. Lock
@@ -173,8 +180,8 @@ static inline void weft_msg_reuse(const struct weft_msg_peer *peer)
 bool weft_msg_flush(struct weft_messages *m, int process);
 /* Whether a payload of so many bytes may go along: its receiver has room to keep it. */
 bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t bytes);
-/* A payload that came from a process is kept no more. */
-void weft_msg_took(struct weft_messages *m, int process, uint32_t bytes);
+/* So many units of payload that came from a process are kept no more. */
+void weft_msg_took(struct weft_messages *m, int process, uint32_t units);
 
 /*
  * Wakes the program, or the task, of a process to which frames went by memory. after_unlock: right

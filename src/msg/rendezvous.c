@@ -254,7 +254,7 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
         return;
     struct weft_unexpected *message = (void *)kept;
     weft_match_take(&context->match, kept);
-    weft_msg_took(m, process, message->head.count);
+    weft_msg_took(m, process, weft_mail_need(message->head.count));
     weft_unexpected_free(&m->unexpected, message);
     weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_RECALLED}, &answer, NULL,
                   NULL);

@@ -13,13 +13,22 @@
 
 #include <string.h>
 
+weft_status weft_team_place(const weft_team *team, int tag, const void *memory, size_t bytes,
+                            bool *far)
+{
+    const char *const wrong = weft_msg_whose(team->job, memory, bytes, far);
+
+    return wrong == NULL ? WEFT_OK
+                         : weft_refused(team->job, WEFT_ERR_ARGUMENT, "%s: %zu bytes at %p %s",
+                                        weft_team_name(team, tag), bytes, memory, wrong);
+}
+
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes)
 {
-    bool far;
-    const char *const wrong = weft_msg_whose(op->team->job, memory, bytes, &far);
+    bool far = false;
 
-    if (wrong != NULL)
-        weft_plan_fail(op, WEFT_ERR_ARGUMENT, "%zu bytes at %p %s", bytes, memory, wrong);
+    if (op->failed == WEFT_OK)
+        op->failed = weft_team_place(op->team, op->tag, memory, bytes, &far);
     return far;
 }
 

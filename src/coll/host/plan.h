@@ -107,6 +107,9 @@ void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
 /* ---- device.c ------------------------------------------------------------------------------- */
 
+/* Whether a call's buffer is memory of the device: *far. ARGUMENT, said: none for a message. */
+weft_status weft_team_place(const weft_team *team, int tag, const void *memory, size_t bytes,
+                            bool *far);
 /* Whether it is memory of the device. The plan fails where it is none for a message. */
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
 /* Puts scratch in the place of a source and a target in memory of the device: the source is copied

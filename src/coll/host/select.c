@@ -245,7 +245,8 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
     } else {
         weft_plan_copy(plan, own, source, bytes);
         weft_plan_next(plan);
-        weft_ring_allgather_equal(plan, 0, target, bytes, bytes * (size_t)team->members);
+        weft_ring_allgather(
+            plan, target, (struct weft_ring){.piece = bytes, .all = bytes * (size_t)team->members});
     }
     return weft_plan_begin(plan, op);
 }
@@ -258,7 +259,7 @@ weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void 
     if (source != NULL)
         weft_plan_copy(plan, weft_at(target, offsets[team->me]), source, sizes[team->me]);
     weft_plan_next(plan);
-    weft_ring_allgather(plan, target, sizes, offsets);
+    weft_ring_allgather(plan, target, (struct weft_ring){.sizes = sizes, .offsets = offsets});
     return weft_plan_begin(plan, op);
 }
 
@@ -276,10 +277,8 @@ weft_status weft_team_alltoall(weft_team *team, const void *source, void *target
     weft_plan_near(plan, &source, staged, &target, staged);
     if (way == BRUCK)
         weft_bruck_alltoall(plan, source, target, bytes);
-    else if (way == ALL_AT_ONCE)
-        weft_linear_alltoall(plan, source, target, bytes);
     else
-        weft_pairwise_alltoall(plan, source, target, bytes);
+        weft_pairwise_alltoall(plan, source, target, bytes, way == ALL_AT_ONCE);
     return weft_plan_begin(plan, op);
 }
 

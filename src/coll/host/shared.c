@@ -353,17 +353,6 @@ static bool take_all(const weft_team *team, const struct weft_shared *what, bool
     return true;
 }
 
-/* Whose memory it is, as of messages. */
-static weft_status place(const weft_team *team, int tag, const void *memory, size_t bytes,
-                         bool *far)
-{
-    const char *const wrong = weft_msg_whose(team->job, memory, bytes, far);
-
-    return wrong == NULL ? WEFT_OK
-                         : weft_refused(team->job, WEFT_ERR_ARGUMENT, "%s: %zu bytes at %p %s",
-                                        weft_team_name(team, tag), bytes, memory, wrong);
-}
-
 static weft_status run(weft_team *team, const struct weft_shared *what)
 {
     _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
@@ -373,10 +362,10 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
     const uint32_t before = team->parts->before;
     const void *source = what->source;
     bool far, into_far;
-    weft_status status = place(team, tag, source, what->out, &far);
+    weft_status status = weft_team_place(team, tag, source, what->out, &far);
 
     if (status == WEFT_OK)
-        status = place(team, tag, what->target, in, &into_far);
+        status = weft_team_place(team, tag, what->target, in, &into_far);
     if (status != WEFT_OK)
         return status;
     team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;

@@ -153,7 +153,7 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call)
     return WEFT_OK;
 }
 
-weft_status weft_job_ready(struct weft_job *job, const char *call)
+weft_status weft_job_check(struct weft_job *job, const char *call)
 {
     const weft_status status = weft_job_owned(job, call);
 
