@@ -262,8 +262,7 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     TRY(weftmpi_memory_in(comm, given->call, request));
     request->persistent = true;
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call,
-                         weftmpi_find(WEFTMPI_COMM, own));
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, weftmpi_find(WEFTMPI_COMM, own));
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */

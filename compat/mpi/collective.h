@@ -67,7 +67,7 @@ void weftmpi_given_handler(const struct weftmpi_given *given);
     (&(struct weftmpi_given){                                                                      \
         .begin = (function), .call = __func__, .comm = comm, GIVEN_FIELDS fields})
 #define COLLECTIVE(name, iname, init, function, fields, ...)                                       \
-    BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)              \
+    BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)               \
     API(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request))                                 \
     {                                                                                              \
         (void)info;                                                                                \

@@ -201,13 +201,13 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
 
 #define SENDRECVS(c, N)                                                                            \
     BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
-              sendrecv(begun, __func__, send, send_count, send_type, to, send_tag, receive,       \
+              sendrecv(begun, __func__, send, send_count, send_type, to, send_tag, receive,        \
                        receive_count, receive_type, from, receive_tag, comm),                      \
               const void *send, N send_count, MPI_Datatype send_type, int to, int send_tag,        \
               void *receive, N receive_count, MPI_Datatype receive_type, int from,                 \
               int receive_tag, MPI_Comm comm)                                                      \
     BOTH_TOLD(Sendrecv_replace##c, Isendrecv_replace##c,                                           \
-              sendrecv(begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,   \
+              sendrecv(begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,    \
                        from, receive_tag, comm),                                                   \
               void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
               int receive_tag, MPI_Comm comm)

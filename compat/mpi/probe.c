@@ -106,7 +106,7 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
 }
 
 #define MATCHED(c, N)                                                                              \
-    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, __func__, buffer, count, type, message),  \
+    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, __func__, buffer, count, type, message),   \
               void *buffer, N count, MPI_Datatype type, MPI_Message *message)
 MATCHED(, int)
 MATCHED(_c, MPI_Count)

@@ -62,7 +62,7 @@ static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
     {                                                                                              \
         struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         const bool requested = false;                                                              \
-        return weftmpi_rma_begun(begun, begin);                                                   \
+        return weftmpi_rma_begun(begun, begin);                                                    \
     }                                                                                              \
     API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
     {                                                                                              \
