@@ -1,7 +1,7 @@
 /*
- * runtime/space/find.c - memory that several processes know: this one's by its address, and another's
- * by the word with which it was offered. Callers hold the table lock; the two
- * calls of offers try to take it themselves.
+ * runtime/space/find.c - memory that several processes know: this one's by its address, and
+ * another's by the word with which it was offered. Callers hold the table lock; the two calls of
+ * offers try to take it themselves.
  */
 #include "runtime/job/job.h"
 
