@@ -71,7 +71,7 @@ void weft_net_close(struct weft_net *net)
     const struct weft_net_device *device = net->open.device;
 
     if (net->packets > 0)
-        weft_say(WEFT_SAY_INFO, "%s: %llu puts in %llu packets", net->ops->name,
+        weft_say(WEFT_SAY_INFO, "network %s carried %llu puts in %llu packets", net->ops->name,
                  (unsigned long long)net->puts, (unsigned long long)net->packets);
     for (uint32_t i = 0; i < net->regions.count; i++)
         if (net->regions.list[i].used && net->regions.list[i].mr != NULL)
