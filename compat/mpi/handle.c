@@ -89,7 +89,9 @@ static struct slot *find(const void *handle)
     if (index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
         return NULL;
     struct slot *slot = slot_at(index);
-    return slot->object != NULL && slot->object->handle == handle && slot->object->references != 0
+    const struct weftmpi_object *object = slot->object;
+    return object != NULL && object->handle == handle &&
+                   __atomic_load_n(&object->references, __ATOMIC_RELAXED) != 0
                ? slot
                : NULL;
 }
