@@ -15,12 +15,12 @@
 /* The pieces of one side of a call, as its forms give them. */
 struct weftmpi_side {
     void *base;
-    MPI_Count count;               /* of each piece, */
-    struct weftmpi_numbers counts; /* or by piece */
+    MPI_Count count;               /* of each piece */
+    struct weftmpi_numbers counts; /* by piece; none: all have `count` */
     struct weftmpi_numbers displs; /* none: one after the other */
     bool in_bytes;                 /* displs; else in extents */
-    MPI_Datatype handle;           /* of each piece, */
-    const MPI_Datatype *handles;   /* or by piece */
+    MPI_Datatype handle;           /* of each piece */
+    const MPI_Datatype *handles;   /* by piece; NULL: all have `handle` */
     bool unlike;                   /* by piece, also where the call ignores the arrays */
     bool same;                     /* all pieces are the first */
 };

@@ -38,7 +38,7 @@ struct session_device {
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
     CUstream in, out;                /* of copies between processes */
-    bool unmarked;                   /* something delivered since the last mark */
+    bool unmarked;                   /* something was delivered since the last mark */
     CUevent events[SESSION_PENDING]; /* free ones */
     uint32_t event_count;
 };

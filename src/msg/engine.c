@@ -215,7 +215,7 @@ bool weft_msg_round(struct weft_messages *m)
 /*
  * Frames that come by memory ring the bell on which the program sleeps. The receive task, which
  * looks while no thread of the program waits, sleeps on a bell that others do not reach. It stands
- * in box->watch as a sleeper then (armed), and who sends wake-ups: a notice, once for each time.
+ * in box->watch as a sleeper then (armed), and who sends wakes it: by a notice, once for each time.
  *
  * A program that waits often would be woken at between its waits. So when the task sees that
  * there were waits since it last looked, it does not arm but looks every now and then (active),

@@ -91,7 +91,7 @@ struct weft_messages {
     /* Who looks at what arrives (engine.c). */
     uint32_t attending;   /* threads of the program that wait */
     uint32_t waits, seen; /* waits so far; when the receive task looked last */
-    bool armed, woken;    /* box->watch has this process as a sleeper; someone woken */
+    bool armed, woken;    /* box->watch has this process as a sleeper; it was woken */
     bool active;          /* the receive task looks often, */
     uint32_t quiet;       /* and so often in a row there were no waits since its last look */
     uint32_t vain;        /* times that a thread looked and found nothing */
