@@ -68,8 +68,8 @@ WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *mee
 }
 
 /* Few: the last rank tells every other process. */
-WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meeting *meeting,
-                                       uint32_t word)
+WEFT_COLD void weft_barrier_tell_all(weft_self *self, const struct weft_meeting *meeting,
+                                     uint32_t word)
 {
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
 #ifdef __CUDACC__
@@ -156,13 +156,7 @@ WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait
     weft_join(self);
 }
 
-WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
-{
-    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
-    weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
-}
-
-WEFT_FN void weft_begin(weft_self *self, void *shared)
+WEFT_FAR_FN(void, weft_begin)(weft_self *self, void *shared)
 {
     WEFT_TOGETHER(self, weft_begin(self, shared), 0)
     if (shared != NULL) /* on a GPU the kernel knows where it is */
@@ -195,7 +189,7 @@ WEFT_INLINE void weft_end_channels(weft_self *self)
     }
 }
 
-WEFT_FN void weft_end(weft_self *self)
+WEFT_FAR_FN(void, weft_end)(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_end(self), 0)
     if (self->eager_bytes != 0)
@@ -206,6 +200,18 @@ WEFT_FN void weft_end(weft_self *self)
         weft_batch_send(self);
         weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NO_MORE);
     }
+}
+
+#ifdef __CUDACC__
+WEFT_COLD void weft_barrier_far(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+{
+    weft_barrier_as(self, comm, as);
+}
+#else
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+{
+    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
+    weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
 }
 
 WEFT_FN void weft_enter(weft_self *self)
@@ -219,5 +225,6 @@ WEFT_FN void weft_leave(weft_self *self)
     WEFT_TOGETHER(self, weft_leave(self), 0)
     weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
 }
+#endif
 
 #endif

@@ -6,7 +6,7 @@
 #define WEFT_RANK_COLLECTIVE_H
 
 #include "rank/exchange.h"
-#include "rank/parts.h"
+#include "rank/put.h"
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
@@ -50,7 +50,7 @@ WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, wef
     return entry;
 }
 
-WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
+WEFT_FAR_FN(weft_win, weft_win_create)(weft_self *self, weft_comm comm, void *base, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_win, self, weft_win_create(self, comm, base, bytes), comm, base, bytes)
     struct weft_command command = {0};
@@ -65,14 +65,15 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
 }
 
 /* Each thread has a copy of the handle. */
-WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
+WEFT_FAR_FN(void, weft_win_free)(weft_self *self, weft_win *win)
 {
     weft_win mine = *win;
     WEFT_TOGETHER_THEN(self, weft_win_free(self, &mine), *win = WEFT_WIN_NONE, mine)
     struct weft_command command = {0};
     const struct weft_window *window = weft_check_window(self, mine, "weft_win_free");
 
-    weft_flush(self, mine); /* nothing of this rank may land in memory that is about to go */
+    WEFT_FAR(weft_flush)
+    (self, mine); /* nothing of this rank may land in memory that is about to go */
     weft_route_forget(self, mine);
     command.object = window->comm;
     command.offset = mine;
@@ -80,7 +81,7 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
     *win = WEFT_WIN_NONE;
 }
 
-WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
+WEFT_FAR_FN(weft_comm, weft_comm_split)(weft_self *self, weft_comm parent, int color, int key)
 {
     WEFT_TOGETHER_FOR(weft_comm, self, weft_comm_split(self, parent, color, key), parent, color,
                       key)
@@ -102,10 +103,10 @@ WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
     weft_win win = known->win;
 
     if (weft_coll_has_window(self, known, comm))
-        weft_win_free(self, &win);
+        WEFT_FAR(weft_win_free)(self, &win);
 }
 
-WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
+WEFT_FAR_FN(void, weft_comm_free)(weft_self *self, weft_comm *comm)
 {
     weft_comm mine = *comm;
     WEFT_TOGETHER_THEN(self, weft_comm_free(self, &mine), *comm = WEFT_COMM_NONE, mine)
@@ -126,9 +127,11 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     *comm = WEFT_COMM_NONE;
 }
 
-WEFT_FN weft_status weft_failure(weft_self *self)
+#ifndef __CUDACC__
+weft_status weft_failure(weft_self *self)
 {
     return self->failure;
 }
+#endif
 
 #endif

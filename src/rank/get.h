@@ -64,7 +64,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
                          route.bytes, from);
     if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
         weft_fail_memory(self, call, to);
-    if (self->queues != NULL && tag < 0 && weft_queue_reaches(self, &route)) {
+    if (weft_has_queues(self) && tag < 0 && weft_queue_reaches(self, &route)) {
         weft_join(self);
         if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
             if (!now)
@@ -116,64 +116,25 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
     return op;
 }
 
-#ifdef __CUDACC__
-
-/* A word of mapped memory, whose route is known: one load. False: nothing has been done. */
-WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
-{
-    const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
-    const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
-    const struct weft_route *const route = &found->route;
-    const unsigned char *const at = route->address + offset;
-    const bool here = route->way == WEFT_WAY_HERE;
-    const bool plain = found->handle == win && found->target == from &&
-                       (here || self->queues == NULL) && route->address != NULL &&
-                       (bytes == 8 || bytes == 4) && bytes <= route->bytes &&
-                       offset <= route->bytes - bytes && to != NULL &&
-                       (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
-
-    if (!plain)
-        return false;
-    if (here) {
-        weft_join(self); /* what the other threads have put there */
-    } else {
-        if (weft_leads(self))
-            weft_channel_clear(self, route, route->home + offset, bytes);
-        weft_path_meet(self, route->process);
-    }
-    if (threadIdx.x == 0) {
-        if (bytes == 8)
-            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);
-        else
-            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)at);
-        weft_turn(self);
-    }
-    weft_join(self);
-    return true;
-}
-
-#endif
-
 WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 {
     const struct weft_shape shape = {bytes, 1, bytes, bytes};
     return shape;
 }
 
-WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                      size_t bytes)
+#ifdef __CUDACC__
+WEFT_COLD void weft_get_far(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                            size_t bytes)
+#else
+void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
+#endif
 {
     WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
-#ifdef __CUDACC__
-    if (weft_get_word(self, win, from, offset, to, bytes))
-        return;
-#endif
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
-WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
+WEFT_FAR_FN(weft_op, weft_get_begin)
+(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
                       offset, to, bytes)
@@ -181,8 +142,8 @@ WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t o
                         "weft_get_begin");
 }
 
-WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                             size_t bytes, int tag)
+WEFT_FAR_FN(void, weft_get_notify)
+(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes, int tag)
 {
     WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
                   to, bytes, tag)
@@ -190,9 +151,9 @@ WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t off
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
 
-WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
-                                  size_t pitch, void *to, size_t to_pitch, size_t width,
-                                  size_t height)
+WEFT_FAR_FN(weft_op, weft_get_2d_begin)
+(weft_self *self, weft_win win, int from, size_t offset, size_t pitch, void *to, size_t to_pitch,
+ size_t width, size_t height)
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

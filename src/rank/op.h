@@ -25,16 +25,16 @@ WEFT_INLINE weft_op weft_op_done(void)
 /* The newest number of a kind. */
 WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t kind)
 {
-    return kind == WEFT_OP_PUT   ? self->sent_to[process]
-           : kind == WEFT_OP_ASK ? self->asked[process]
-                                 : self->queues[process].posted;
+    if (weft_has_queues(self) && kind == WEFT_OP_QUEUE)
+        return self->queues[process].posted;
+    return kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
 }
 
 /* What a put through the host, or by the queue, is. The one that was used last has put everything
  * before it to rest. */
 WEFT_INLINE uint32_t weft_op_put_kind(const weft_self *self, int process)
 {
-    return self->queues != NULL && self->settled[process] == (uint32_t)self->sent_to[process]
+    return weft_has_queues(self) && self->settled[process] == (uint32_t)self->sent_to[process]
                ? WEFT_OP_QUEUE
                : WEFT_OP_PUT;
 }
@@ -58,7 +58,7 @@ WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
         return true;
     if ((op.kind & 15) == WEFT_OP_ASK)
         return weft_ask_answered(self, op.process, op.sequence);
-    if ((op.kind & 15) == WEFT_OP_QUEUE)
+    if (weft_has_queues(self) && (op.kind & 15) == WEFT_OP_QUEUE)
         return weft_queue_is_done(self, op.process, op.sequence);
     const uint64_t sent = self->sent_to[op.process];
     const uint32_t open =
@@ -78,7 +78,7 @@ WEFT_INLINE bool weft_op_exists(const weft_self *self, weft_op op)
 
     if (kind == WEFT_OP_DONE)
         return true;
-    return kind <= (self->queues != NULL ? WEFT_OP_QUEUE : WEFT_OP_ASK) &&
+    return kind <= (weft_has_queues(self) ? WEFT_OP_QUEUE : WEFT_OP_ASK) &&
            (op.kind >> 4 & 0xff) == self->op_stamp && op.process >= 0 &&
            op.process < self->state->processes &&
            op.sequence <= weft_op_newest(self, op.process, kind);
@@ -102,7 +102,7 @@ WEFT_INLINE void weft_op_reuse(void)
 #endif
 }
 
-WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
+WEFT_FAR_FN(int, weft_op_test)(weft_self *self, weft_op op, weft_progress how)
 {
     WEFT_TOGETHER_FOR(int, self, weft_op_test(self, op, how), op.sequence, op.process, op.kind, how)
     weft_check_op(self, op, how,
@@ -128,7 +128,7 @@ WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
     return result;
 }
 
-WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
+WEFT_FAR_FN(void, weft_op_wait)(weft_self *self, weft_op op, weft_progress how)
 {
     WEFT_TOGETHER(self, weft_op_wait(self, op, how), op.sequence, op.process, op.kind, how)
     const uint32_t kind = op.kind & 15;
@@ -141,7 +141,7 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
         uint32_t rounds = 0;
         if (kind == WEFT_OP_ASK)
             weft_ask_await(self, op.process, op.sequence);
-        if (kind == WEFT_OP_QUEUE)
+        if (weft_has_queues(self) && kind == WEFT_OP_QUEUE)
             weft_queue_await(self, op.process, op.sequence);
         if (kind == WEFT_OP_PUT && how == WEFT_REMOTE)
             weft_proxy_ask(self, op.process);
@@ -160,7 +160,7 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-WEFT_FN void weft_batch_begin(weft_self *self)
+WEFT_FAR_FN(void, weft_batch_begin)(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_batch_begin(self), 0)
     weft_check_stop(self);
@@ -168,7 +168,7 @@ WEFT_FN void weft_batch_begin(weft_self *self)
         self->batches++;
 }
 
-WEFT_FN void weft_batch_end(weft_self *self)
+WEFT_FAR_FN(void, weft_batch_end)(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_batch_end(self), 0)
     weft_check_stop(self);

@@ -31,7 +31,11 @@
 #include "rank/path/peer.h"
 #include "rank/path/proxy.h"
 #include "rank/path/ask.h"
+#if defined(__CUDACC__) && !WEFT_QUEUES
+#include "rank/path/queue_none.h"
+#else
 #include "rank/path/queue.h"
+#endif
 #ifdef __CUDACC__
 #include "rank/path/channel_cuda.h"
 #endif

@@ -1,8 +1,8 @@
 /*
  * rank/put.h - moving data, and knowing when it has moved.
  *
- * A put whose route is known, on a GPU, takes a short way (cached); any other is checked first, and
- * in a traced job recorded around that. path/dispatch.h has the ways, docs/a-put.md follows a put
+ * A put whose route is kept takes a short way on a GPU (near.h); any other is checked first, and in
+ * a traced job recorded around that. path/dispatch.h has the ways, docs/a-put.md follows a put
  * along each.
  */
 #ifndef WEFT_RANK_PUT_H
@@ -10,43 +10,9 @@
 
 #include "rank/op.h"
 
-#ifdef __CUDACC__
+#ifndef __CUDACC__
 
-/*
- * One row to a target whose route is known, on this device or mapped: the same as weft_put_checked,
- * with little else on the way. False: it is something else, and nothing has been done.
- */
-WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size_t offset,
-                                 const void *source, const struct weft_shape *shape, int tag)
-{
-    const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
-    const struct weft_cached *const there = &((struct weft_cuda_rank *)self)->routes[place];
-    const struct weft_cached found = *there;
-    const struct weft_route *const to = &found.route;
-    const struct weft_route *const rest = WEFT_KEEP_ROUTE ? to : &there->route;
-    /* The leader's business: it may be changing it, in the call before, when others come here. */
-    const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
-    const size_t bytes = shape->width;
-
-    if (found.handle != win || found.target != target || offset > to->bytes ||
-        bytes > to->bytes - offset || source == NULL || blockDim.x < 32)
-        return false;
-    if (tag >= 0 && bytes < to->eager) {
-        weft_channel_put_short(self, to, offset, source, bytes, tag);
-        return true;
-    }
-    if (rest->address == NULL || !weft_way_is_mapped(to))
-        return false;
-    if (WEFT_UNLIKELY(late != 0))
-        weft_path_meet_late(self, rest->process);
-    weft_join(self);
-    weft_path_put_mapped(self, to, rest, offset, source, shape, tag, false);
-    return true;
-}
-
-#else
-
-/* The same to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
+/* One row to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
  * which says it. */
 WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t offset,
                               const void *source, const struct weft_shape *shape, int tag,
@@ -114,16 +80,24 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
 
     shape.width = shape.pitch = shape.source_pitch = bytes;
     shape.height = 1;
-#ifdef __CUDACC__
-    if (weft_put_cached(self, win, target, offset, source, &shape, tag))
-        return;
-#else
+#ifndef __CUDACC__
     if (weft_put_mapped(self, win, target, offset, source, &shape, tag, call))
         return;
 #endif
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
+#ifdef __CUDACC__
+WEFT_COLD void weft_put_far(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, size_t bytes, int64_t tag, const char *call)
+{
+    WEFT_IN_SHARED(self);
+    if (tag != WEFT_NO_TAG)
+        weft_check_tag(self, (int)tag, call);
+    weft_put_row(self, win, target, offset, source, bytes, tag != WEFT_NO_TAG ? (int)tag : -1,
+                 call);
+}
+#else
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
@@ -140,6 +114,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
     weft_check_tag(self, tag, "weft_put_notify");
     weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
+#endif
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
 WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
@@ -159,8 +134,9 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
-WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
-                         const void *source, size_t source_pitch, size_t width, size_t height)
+WEFT_FAR_FN(void, weft_put_2d)
+(weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source,
+ size_t source_pitch, size_t width, size_t height)
 {
     WEFT_TOGETHER(
         self, weft_put_2d(self, win, target, offset, pitch, source, source_pitch, width, height),
@@ -169,9 +145,9 @@ WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offse
                   "weft_put_2d");
 }
 
-WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
-                                size_t pitch, const void *source, size_t source_pitch, size_t width,
-                                size_t height, int tag)
+WEFT_FAR_FN(void, weft_put_2d_notify)
+(weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source,
+ size_t source_pitch, size_t width, size_t height, int tag)
 {
     WEFT_TOGETHER(self,
                   weft_put_2d_notify(self, win, target, offset, pitch, source, source_pitch, width,
@@ -182,8 +158,8 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                   "weft_put_2d_notify");
 }
 
-WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
-                               const void *source, size_t bytes)
+WEFT_FAR_FN(weft_op, weft_put_begin)
+(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_put_begin(self, win, target, offset, source, bytes), win,
                       target, offset, source, bytes)
@@ -197,7 +173,7 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
     return weft_op_of(self, to.process, weft_op_put_kind(self, to.process));
 }
 
-WEFT_FN void weft_fence(weft_self *self)
+WEFT_FAR_FN(void, weft_fence)(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_fence(self), 0)
     weft_check_stop(self);
@@ -234,7 +210,7 @@ WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 #endif
 }
 
-WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
+WEFT_FAR_FN(void, weft_flush_local)(weft_self *self, weft_win win)
 {
     WEFT_TOGETHER(self, weft_flush_local(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
@@ -246,7 +222,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
     weft_join(self);
 }
 
-WEFT_FN void weft_flush(weft_self *self, weft_win win)
+WEFT_FAR_FN(void, weft_flush)(weft_self *self, weft_win win)
 {
     WEFT_TOGETHER(self, weft_flush(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush");
@@ -257,7 +233,7 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
     weft_join(self);
 }
 
-WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)
+WEFT_FAR_FN(void *, weft_ptr)(weft_self *self, weft_win win, int target)
 {
     const struct weft_window *window = weft_check_window(self, win, "weft_ptr");
     weft_check_rank(self, target, window->members, "weft_ptr");

@@ -95,7 +95,7 @@ WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
 /* Whether this rank has a queue for what it does not map of that rank's process. */
 WEFT_INLINE bool weft_is_queued(const weft_self *self, int32_t process, uint32_t slot)
 {
-    return self->queues != NULL && slot != WEFT_HOST_SLOT &&
+    return weft_has_queues(self) && slot != WEFT_HOST_SLOT &&
            self->state->process_table[process].queued != 0;
 }
 

@@ -286,6 +286,7 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
     return (unsigned char *)exposed + state->channels_at;
 }
 
+#include "rank/far.h"
 #ifdef __CUDACC__
 #include "rank/state_cuda.h"
 #endif

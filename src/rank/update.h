@@ -87,7 +87,7 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 
     if (weft_is_private(self, old))
         weft_fail_memory(self, call, old);
-    if (self->queues != NULL && weft_queue_reaches(self, &to)) {
+    if (weft_has_queues(self) && weft_queue_reaches(self, &to)) {
         weft_join(self);
         if (weft_queue_update(self, win, &to, target, offset, &change, now, old)) {
             if (op != NULL)
@@ -134,6 +134,24 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
     const struct weft_change change = {value, expected, how, type};
     return change;
 }
+
+#ifdef __CUDACC__
+
+WEFT_COLD uint64_t weft_update_far(weft_self *self, weft_win win, int target, size_t offset,
+                                   uint32_t how, uint32_t type, uint64_t value, uint64_t expected)
+{
+    const bool wide = weft_type_bytes(type) == 8;
+    const char *call = wide ? "weft_compare_swap" : "weft_compare_swap_u32";
+
+    if (how == WEFT_SUM)
+        call = wide ? "weft_fetch_add" : "weft_fetch_add_u32";
+    else if (how == WEFT_REPLACE)
+        call = wide ? "weft_swap" : "weft_swap_u32";
+    return weft_update_any(self, win, target, offset, weft_change(how, type, value, expected), true,
+                           NULL, NULL, call);
+}
+
+#else
 
 /* The old value of a word of this type, which `call` changes; it is there on return. */
 #define WEFT_UPDATE_NOW(call, how, type, value, expected)                                          \
@@ -191,8 +209,10 @@ WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target
 }
 #undef WEFT_UPDATE_NOW
 
-WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
-                                     uint64_t value, uint64_t *old)
+#endif
+
+WEFT_FAR_FN(weft_op, weft_fetch_add_begin)
+(weft_self *self, weft_win win, int target, size_t offset, uint64_t value, uint64_t *old)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
                       win, target, offset, value, old)
@@ -202,7 +222,8 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
     return op;
 }
 
-WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
+WEFT_FAR_FN(void, weft_add)
+(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
     WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
@@ -248,9 +269,9 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
-                                      const void *source, size_t count, weft_type type,
-                                      weft_operation operation)
+WEFT_FAR_FN(weft_op, weft_accumulate_begin)
+(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t count,
+ weft_type type, weft_operation operation)
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

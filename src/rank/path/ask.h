@@ -43,7 +43,7 @@ WEFT_INLINE void weft_ask_flush(weft_self *self)
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++) {
         if (self->answered[p] != self->asked[p])
             weft_ask_await(self, p, self->asked[p]);
-        if (self->queues != NULL)
+        if (weft_has_queues(self))
             weft_queue_settle(self, p);
     }
 }
@@ -78,7 +78,7 @@ WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
 
     if (out != NULL)
         weft_out_drain(self, out);
-    if (self->queues != NULL)
+    if (weft_has_queues(self))
         weft_queue_settle(self, to->process);
     weft_ask_post(self, to->process, command, operands, bytes);
 }

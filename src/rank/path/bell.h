@@ -8,7 +8,19 @@
 
 #include "rank/state.h"
 
-WEFT_COLD void weft_queue_ring_all(weft_self *self); /* queue.h */
+/* Whether the rank drives queues: in kernels without weft/queue.h none does. */
+WEFT_INLINE bool weft_has_queues(const weft_self *self)
+{
+#if defined(__CUDACC__) && !WEFT_QUEUES
+    (void)self;
+    return false;
+#else
+    return self->queues != NULL;
+#endif
+}
+
+WEFT_COLD void weft_queue_ring_all(weft_self *self); /* queue.h, or queue_none.h */
+WEFT_COLD void weft_queue_settle(weft_self *self, int process);
 
 /* The host has something to do, and finds all that the rank has posted. */
 WEFT_INLINE void weft_posted(weft_self *self)
@@ -42,7 +54,7 @@ WEFT_INLINE void weft_batch_send(weft_self *self)
             weft_posted(self);
     }
 #else
-    if (WEFT_UNLIKELY(self->unrung != 0))
+    if (weft_has_queues(self) && WEFT_UNLIKELY(self->unrung != 0))
         weft_queue_ring_all(self);
 #endif
 }

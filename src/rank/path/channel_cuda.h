@@ -97,13 +97,13 @@ WEFT_INLINE void weft_channel_put_by_all(weft_self *self, struct weft_out *out,
         weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
-/* All threads call it. */
-WEFT_INLINE void weft_channel_put_short(weft_self *self, const struct weft_route *to, size_t offset,
-                                        const void *source, size_t bytes, int tag)
+/* To an address of the target by that way, which has a channel. All threads. */
+WEFT_COLD void weft_channel_put_far(weft_self *self, uint32_t way, uint64_t to, const void *source,
+                                    size_t bytes, int tag)
 {
-    const struct weft_head head = {
-        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
-    struct weft_out *const out = &self->out[to->way >> 8];
+    WEFT_IN_SHARED(self);
+    const struct weft_head head = {to, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    struct weft_out *const out = &self->out[way >> 8];
 
     weft_join(self); /* all threads: what they wrote to the source is there */
     if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)

@@ -64,7 +64,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
 {
     if (to->way == WEFT_WAY_HOST) {
         weft_proxy_notify(self, to->process, comm, target, tag);
-    } else if (to->exposed == NULL) {
+    } else if (weft_has_queues(self) && to->exposed == NULL) {
         weft_queue_notify(self, to->process, to->slot, (uint32_t)tag);
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
@@ -88,7 +88,7 @@ WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, boo
             weft_settle(self, process);
         weft_peer_tell(exposed, word, fenced);
     } else {
-        if (self->queues != NULL)
+        if (weft_has_queues(self))
             weft_queue_settle(self, process);
         weft_proxy_tell(self, process, word);
     }
@@ -108,12 +108,8 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
 
     if (tag >= 0 && !alone)
         weft_block_sync(self); /* the release below covers what every thread copied */
-#ifdef __CUDACC__
-    /* Two spellings of one question, after the compiler: bench/bandwidth.cu takes 12 registers more
-     * with the second, the stencil spills 400 bytes more with the first. */
-    if (WEFT_COPY_LARGE ? threadIdx.x != 0 : !weft_leads(self))
+    if (!weft_leads(self))
         return;
-#endif
     if (tag < 0)
         weft_count_shown(rest->exposed);
     else if (channel)
@@ -144,7 +140,7 @@ WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_ro
                                    int tag)
 {
     const struct weft_shape nothing = {0, 1, 0, 0};
-    const bool queued = to.way == WEFT_WAY_QUEUE;
+    const bool queued = weft_has_queues(self) && to.way == WEFT_WAY_QUEUE;
 
     weft_join(self);
     if (queued && weft_queue_put(self, win, to, target, offset, source, shape, tag))
@@ -176,7 +172,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
-        if (WEFT_UNLIKELY(self->queues != NULL) &&
+        if (WEFT_UNLIKELY(weft_has_queues(self)) &&
             weft_queue_put(self, win, *to, target, offset, source, *shape, tag))
             return;
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)

@@ -8,7 +8,6 @@
 #include "rank/state.h"
 
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number); /* ask.h */
-WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /* queue.h */
 
 /* ---- notices -------------------------------------------------------------------------------- */
 
@@ -88,7 +87,7 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
     weft_proxy_await(self, process);
     if (self->answered[process] != self->asked[process])
         weft_ask_await(self, process, self->asked[process]);
-    if (self->queues != NULL)
+    if (weft_has_queues(self))
         weft_queue_settle(self, process);
 }
 

@@ -65,9 +65,9 @@ WEFT_COLD void weft_wait_nic(weft_self *self, uint32_t tag, uint32_t count)
     weft_wait_led(self, tag, count, true);
 }
 
-WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
+WEFT_COLD void weft_wait_far(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
+    WEFT_IN_SHARED(self);
     weft_check_tag(self, tag, "weft_wait");
     const uint32_t waits = self->waits;
     if (waits == WEFT_WAITS_BY_WARP)
@@ -78,9 +78,9 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_by_letter(self, (uint32_t)tag, count);
     else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
         weft_wait_led_traced(self, (uint32_t)tag, count, false);
-    else if (waits == WEFT_WAITS_BY_NIC)
+    else if (WEFT_QUEUES && waits == WEFT_WAITS_BY_NIC)
         weft_wait_nic(self, (uint32_t)tag, count);
-    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
+    else if (WEFT_QUEUES && waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
         weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
         weft_wait_traced(self, (uint32_t)tag, count, waits);
@@ -105,7 +105,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
 
 #ifdef __CUDACC__
 
-WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
+WEFT_FAR_FN(int, weft_test)(weft_self *self, int tag, uint32_t count)
 {
     WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
     bool there = false;
@@ -115,8 +115,8 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
         weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-        const bool nic =
-            (self->waits | WEFT_WAITS_TRACED) == (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
+        const bool nic = WEFT_QUEUES && (self->waits | WEFT_WAITS_TRACED) ==
+                                            (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
         there = weft_count_read_with(self, index, nic) - self->consumed[tag] >= count;
         weft_polled();
         if (there)
@@ -224,15 +224,15 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     weft_join(self);
 }
 
-WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
-                             uint64_t value)
+WEFT_FAR_FN(void, weft_wait_until)
+(weft_self *self, const uint64_t *address, weft_compare how, uint64_t value)
 {
     WEFT_TOGETHER(self, weft_wait_until(self, address, how, value), address, how, value)
     weft_wait_value(self, address, true, how, value);
 }
 
-WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
-                                 uint32_t value)
+WEFT_FAR_FN(void, weft_wait_until_u32)
+(weft_self *self, const uint32_t *address, weft_compare how, uint32_t value)
 {
     WEFT_TOGETHER(self, weft_wait_until_u32(self, address, how, value), address, how, value)
     weft_wait_value(self, address, false, how, value);

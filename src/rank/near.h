@@ -1,0 +1,418 @@
+/*
+ * rank/near.h - the short ways of a kernel on a GPU, compiled into it: to a target whose route is
+ * kept, on this device or mapped; a wait by the leader alone; a barrier that is remembered. Each
+ * tests, in few steps, whether it is that; whatever is not, or is wrong, goes far (rank/far.h),
+ * where all of it is done and said. In a traced job routes and meetings have other names, so that
+ * all of it is far.
+ *
+ * A way returns false where nothing has been done.
+ */
+#ifndef WEFT_RANK_NEAR_H
+#define WEFT_RANK_NEAR_H
+
+#include "rank/parts.h"
+
+#ifdef __CUDACC__
+
+WEFT_INLINE const struct weft_far *weft_far(const weft_self *self)
+{
+    return &((const struct weft_cuda_rank *)self)->far;
+}
+
+/* As weft_join, weft_turn, and weft_path_meet. */
+WEFT_INLINE void weft_near_join(weft_self *self)
+{
+    __syncthreads();
+    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
+        weft_far(self)->weft_attend_to(self);
+}
+
+WEFT_INLINE void weft_near_turn(weft_self *self)
+{
+    if (WEFT_UNLIKELY(++self->port.turn % WEFT_LOOK_ROUNDS == 0))
+        weft_far(self)->weft_look_stop(self);
+}
+
+WEFT_INLINE void weft_near_meet(weft_self *self, int process)
+{
+    if (threadIdx.x == 0 && WEFT_UNLIKELY((self->unsettled | self->news) != 0))
+        weft_far(self)->weft_path_meet_late(self, process);
+    weft_near_join(self);
+}
+
+/* As weft_wait_round and weft_wait_over. */
+WEFT_INLINE bool weft_near_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
+                                 uint64_t a, uint64_t have, uint64_t need)
+{
+    if (!WEFT_UNLIKELY(++*rounds % WEFT_SERVE_ROUNDS == 0))
+        return true;
+    return weft_far(self)->weft_wait_long(self, *rounds, kind, a, have, need);
+}
+
+WEFT_INLINE void weft_near_over(weft_self *self, uint32_t rounds)
+{
+    weft_polled();
+    if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
+        weft_far(self)->weft_wait_told_over(self);
+}
+
+/* Whether the kept route is that of a window's rank, and so many bytes there are mapped. */
+WEFT_INLINE bool weft_near_reaches(const struct weft_cached *kept, weft_win win, int target,
+                                   size_t offset, size_t bytes)
+{
+    return kept->handle == win && kept->target == target && offset <= kept->route.bytes &&
+           bytes <= kept->route.bytes - offset;
+}
+
+/* ---- puts and notifications --------------------------------------------------------------------
+ */
+
+/*
+ * One row. True: the first warp, or thread, did it alone, and what it stored is ordered before what
+ * its first thread does next.
+ */
+WEFT_INLINE bool weft_near_copy(weft_self *self, unsigned char *target, const unsigned char *from,
+                                size_t bytes)
+{
+    const bool wide = (((uintptr_t)target | (uintptr_t)from | bytes) & 15) == 0;
+
+    if (bytes == 0 || target == from)
+        return true;
+    if (weft_is_small(target, bytes) && ((uintptr_t)from & (bytes - 1)) == 0) {
+        if (threadIdx.x == 0)
+            weft_copy_undivided(target, from, bytes);
+        return true;
+    }
+    if (wide && bytes <= WEFT_WARP_BYTES) {
+        if (threadIdx.x < 32)
+            weft_copy_by_warp(target, from, bytes);
+        return true;
+    }
+    weft_far(self)->weft_copy_far(target, from, bytes);
+    return false;
+}
+
+/* One more in the target's counter. small: with a put that a channel would take. The leader. */
+WEFT_INLINE void weft_near_count(weft_self *self, uint32_t way, const struct weft_route *to,
+                                 uint32_t tag, bool relaxed, bool small)
+{
+    if (way == WEFT_WAY_HERE) {
+        weft_here_notify(to, tag, relaxed);
+    } else {
+        weft_count_add_peer(to->exposed, to->counters + tag, relaxed);
+        if (small)
+            weft_far(self)->weft_out_talked(self, to->exposed, to->process, to->slot);
+    }
+    weft_near_turn(self);
+}
+
+/* One row; tag < 0: without a notification. */
+WEFT_INLINE bool weft_near_put(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, size_t bytes, int tag)
+{
+    const struct weft_cached *const kept = weft_route_place(self, win, target);
+    const struct weft_route *const to = &kept->route;
+    const uint32_t way = to->way;
+    unsigned char *const address = to->address;
+    /* The leader's business: it may be changing it, in the call before, when others come here. */
+    const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
+
+    if (!weft_near_reaches(kept, win, target, offset, bytes) || source == NULL || blockDim.x < 32)
+        return false;
+    if (tag >= 0 && bytes < to->eager) {
+        weft_far(self)->weft_channel_put_far(self, way, to->home + offset, source, bytes, tag);
+        return true;
+    }
+    if (address == NULL || !weft_way_is_mapped(to))
+        return false;
+    if (WEFT_UNLIKELY(late != 0))
+        weft_far(self)->weft_path_meet_late(self, to->process);
+    weft_near_join(self);
+    if (!weft_near_copy(self, address + offset, (const unsigned char *)source, bytes) && tag >= 0)
+        __syncthreads(); /* the release below covers what every thread copied */
+    if (threadIdx.x != 0)
+        return true;
+    if (tag < 0)
+        weft_near_turn(self);
+    else
+        weft_near_count(self, way, to, (uint32_t)tag, false,
+                        bytes <= self->eager_bytes && self->eager_bytes != 0);
+    return true;
+}
+
+WEFT_INLINE bool weft_near_notify(weft_self *self, weft_comm comm, int target, int tag,
+                                  bool relaxed)
+{
+    const struct weft_cached *const kept = weft_route_place(self, comm, target);
+    const struct weft_route *const to = &kept->route;
+    const uint32_t way = to->way;
+    const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0; /* as there */
+
+    if (kept->handle != comm || kept->target != ~target || target < 0 || !weft_way_is_mapped(to) ||
+        (uint32_t)tag >= WEFT_TAGS)
+        return false;
+    if (!relaxed)
+        weft_near_join(self); /* the release covers what every thread did */
+    if (threadIdx.x != 0)
+        return true;
+    if (WEFT_UNLIKELY(unsettled != 0))
+        weft_far(self)->weft_settle(self, to->process);
+    weft_near_count(self, way, to, (uint32_t)tag, relaxed, false);
+    return true;
+}
+
+/* ---- waits and barriers ------------------------------------------------------------------------
+ */
+
+/* By the leader, where nothing has to be served meanwhile. */
+WEFT_INLINE bool weft_near_wait(weft_self *self, int tag, uint32_t need)
+{
+    if (self->waits != WEFT_WAITS_ALONE || self->eager_bytes != 0 || (uint32_t)tag >= WEFT_TAGS)
+        return false;
+    if (threadIdx.x == 0) {
+        const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
+        const uint32_t consumed = self->consumed[tag];
+        uint32_t rounds = 0, have;
+        do
+            have = weft_count_read(self, index) - consumed;
+        while (have < need &&
+               weft_near_round(self, &rounds, WEFT_WAIT_TAG, (uint32_t)tag, have, need));
+        weft_near_over(self, rounds);
+        self->consumed[tag] = consumed + need;
+    }
+    weft_near_join(self);
+    return true;
+}
+
+/* As weft_barrier_meet and weft_barrier_await, between few processes. The leader. */
+WEFT_INLINE void weft_near_meet_all(weft_self *self, struct weft_meeting *meeting,
+                                    enum weft_wait_kind as)
+{
+    const struct weft_state *const state = self->state;
+    const uint32_t word = meeting->index * WEFT_BARRIER_WORDS + WEFT_BARRIER_ARRIVE;
+    const uint32_t done = ++meeting->done, others = meeting->leaders - 1;
+    const uint32_t want_here = state->start_here + done * meeting->here;
+    const uint32_t want_others = state->start_others + done * others;
+    const bool last = weft_count_arrive(self, WEFT_BARRIER_AT + word) == want_here;
+    uint32_t rounds = 0;
+
+    self->barriers[meeting->index] = done;
+    if (last && others != 0)
+        weft_far(self)->weft_barrier_tell_all(self, meeting, word);
+    if (last && others == 0)
+        return;
+    for (;;) {
+        const struct weft_counted now = weft_count_read_parts(self, WEFT_BARRIER_AT + word);
+        if (((int32_t)(now.here - want_here) >= 0 && (int32_t)(now.others - want_others) >= 0) ||
+            !weft_near_round(self, &rounds, as, meeting->comm, now.others, want_others))
+            break;
+    }
+    weft_near_over(self, rounds);
+}
+
+WEFT_INLINE bool weft_near_barrier(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+{
+    struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
+
+    if (meeting->comm != comm || comm == WEFT_COMM_NONE || meeting->leaders > WEFT_BARRIER_FEW)
+        return false;
+    weft_near_join(self);
+    if (threadIdx.x == 0)
+        weft_near_meet_all(self, meeting, as);
+    weft_near_join(self);
+    return true;
+}
+
+/* ---- gets and updates --------------------------------------------------------------------------
+ */
+
+/* Whether this rank loads and updates memory of the route itself, and nothing is in a channel. */
+WEFT_INLINE bool weft_near_loads(const weft_self *self, const struct weft_route *to)
+{
+    return to->address != NULL &&
+           (to->way == WEFT_WAY_HERE || (to->way == WEFT_WAY_PEER && !weft_has_queues(self)));
+}
+
+/* One row of whole words of 4, 8 or 16 bytes, undivided; each load passes by the L1 cache. */
+WEFT_INLINE bool weft_near_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
+{
+    const struct weft_cached *const kept = weft_route_place(self, win, from);
+    const struct weft_route *const route = &kept->route;
+    const unsigned char *const at = route->address + offset;
+    const uintptr_t all = (uintptr_t)to | (uintptr_t)at | bytes;
+
+    if (!weft_near_reaches(kept, win, from, offset, bytes) || !weft_near_loads(self, route) ||
+        to == NULL || (all & 3) != 0)
+        return false;
+    weft_near_meet(self, route->process); /* what the other threads have put there */
+    weft_load_row(to, at, bytes);
+    if (threadIdx.x == 0)
+        weft_near_turn(self);
+    weft_near_join(self);
+    return true;
+}
+
+/* *old: what the word was. relaxed: of no order with anything else. */
+WEFT_INLINE bool weft_near_update(weft_self *self, weft_win win, int target, size_t offset,
+                                  struct weft_change change, bool relaxed, uint64_t *old)
+{
+    const struct weft_cached *const kept = weft_route_place(self, win, target);
+    const struct weft_route *const to = &kept->route;
+    const uint32_t size = weft_type_bytes(change.type);
+
+    if (!weft_near_reaches(kept, win, target, offset, size) || !weft_near_loads(self, to) ||
+        ((to->home + offset) & (size - 1)) != 0)
+        return false;
+    if (relaxed)
+        __syncthreads(); /* all have what the update before brought */
+    else
+        weft_near_meet(self, to->process);
+    if (threadIdx.x == 0) {
+        void *const word = to->address + offset;
+        self->fetched = relaxed ? weft_update_relaxed(word, &change) : weft_update(word, &change);
+        weft_near_turn(self);
+    }
+    weft_near_join(self);
+    *old = self->fetched; /* the next update begins with a barrier, before it changes that */
+    return true;
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------
+ */
+
+WEFT_FN int weft_size(weft_self *self, weft_comm comm)
+{
+    return comm == WEFT_COMM_WORLD ? self->state->ranks : weft_far(self)->weft_size_far(self, comm);
+}
+
+WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
+{
+    return comm == WEFT_COMM_WORLD    ? self->rank
+           : comm == WEFT_COMM_DEVICE ? (int)self->slot - 1
+                                      : weft_far(self)->weft_rank_far(self, comm);
+}
+
+WEFT_FN int weft_processes(weft_self *self)
+{
+    return self->state->processes;
+}
+
+WEFT_FN int weft_process(weft_self *self)
+{
+    return self->process;
+}
+
+WEFT_FN weft_status weft_failure(weft_self *self)
+{
+    return self->failure;
+}
+
+WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
+                      size_t bytes)
+{
+    if (!weft_near_put(self, win, target, offset, source, bytes, -1))
+        weft_far(self)->weft_put_far(self, win, target, offset, source, bytes, WEFT_NO_TAG,
+                                     "weft_put");
+}
+
+WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
+                             const void *source, size_t bytes, int tag)
+{
+    if ((uint32_t)tag >= WEFT_TAGS || !weft_near_put(self, win, target, offset, source, bytes, tag))
+        weft_far(self)->weft_put_far(self, win, target, offset, source, bytes, tag,
+                                     "weft_put_notify");
+}
+
+WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
+{
+    if (!weft_near_notify(self, comm, target, tag, false))
+        weft_far(self)->weft_notify_far(self, comm, target, tag, false);
+}
+
+WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
+{
+    if (!weft_near_notify(self, comm, target, tag, true))
+        weft_far(self)->weft_notify_far(self, comm, target, tag, true);
+}
+
+WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
+{
+    if (!weft_near_wait(self, tag, count))
+        weft_far(self)->weft_wait_far(self, tag, count);
+}
+
+WEFT_INLINE void weft_barrier_call(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+{
+    if (!weft_near_barrier(self, comm, as))
+        weft_far(self)->weft_barrier_far(self, comm, as);
+}
+
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+{
+    weft_barrier_call(self, comm, WEFT_WAIT_BARRIER);
+}
+
+WEFT_FN void weft_enter(weft_self *self)
+{
+    weft_barrier_call(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
+}
+
+WEFT_FN void weft_leave(weft_self *self)
+{
+    weft_barrier_call(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
+}
+
+WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                      size_t bytes)
+{
+    if (!weft_near_get(self, win, from, offset, to, bytes))
+        weft_far(self)->weft_get_far(self, win, from, offset, to, bytes);
+}
+
+WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target, size_t offset,
+                                      uint32_t how, uint32_t type, uint64_t value,
+                                      uint64_t expected, bool relaxed)
+{
+    uint64_t old;
+
+    if (weft_near_update(self, win, target, offset, weft_change(how, type, value, expected),
+                         relaxed, &old))
+        return old;
+    return weft_far(self)->weft_update_far(self, win, target, offset, how, type, value, expected);
+}
+
+#define WEFT_UPDATE_CALLS(bits, suffix, type)                                                      \
+    WEFT_FN uint##bits##_t weft_fetch_add##suffix(weft_self *self, weft_win win, int target,       \
+                                                  size_t offset, uint##bits##_t value)             \
+    {                                                                                              \
+        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_SUM, type, value,  \
+                                                0, false);                                         \
+    }                                                                                              \
+    WEFT_FN uint##bits##_t weft_swap##suffix(weft_self *self, weft_win win, int target,            \
+                                             size_t offset, uint##bits##_t value)                  \
+    {                                                                                              \
+        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_REPLACE, type,     \
+                                                value, 0, false);                                  \
+    }                                                                                              \
+    WEFT_FN uint##bits##_t weft_compare_swap##suffix(weft_self *self, weft_win win, int target,    \
+                                                     size_t offset, uint##bits##_t expected,       \
+                                                     uint##bits##_t desired)                       \
+    {                                                                                              \
+        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_COMPARE, type,     \
+                                                desired, expected, false);                         \
+    }
+WEFT_UPDATE_CALLS(64, , WEFT_U64)
+WEFT_UPDATE_CALLS(32, _u32, WEFT_U32)
+#undef WEFT_UPDATE_CALLS
+
+#define WEFT_FAR_WRAP(type, name, parameters, arguments)                                           \
+    WEFT_FN type name parameters                                                                   \
+    {                                                                                              \
+        return weft_far(self)->name arguments;                                                     \
+    }
+WEFT_FAR_CALLS(WEFT_FAR_WRAP)
+#undef WEFT_FAR_WRAP
+
+#endif
+#endif
