@@ -19,18 +19,6 @@
 
 #ifdef __CUDACC__
 
-#ifndef WEFT_FAR_LIBRARY
-static __device__ void weft_far_fill(struct weft_far *far)
-{
-#define WEFT_FAR_CALL(type, name, parameters, arguments) far->name = name##_far;
-#define WEFT_FAR_PART(type, name, parameters)            far->name = name;
-    WEFT_FAR_CALLS(WEFT_FAR_CALL)
-    WEFT_FAR_PARTS(WEFT_FAR_PART)
-#undef WEFT_FAR_CALL
-#undef WEFT_FAR_PART
-}
-#endif
-
 /* The threads of the caller's warp, by name: its leader may come out of the call before later. */
 WEFT_INLINE unsigned weft_warp_mask(void)
 {

@@ -7,7 +7,7 @@
  * registers are its own. Nothing that is called so calls by a pointer itself: of two levels nvcc
  * cannot tell the stack.
  *
- * Compiled with -dc, a file gets the functions from libweft_device, else it has them itself.
+ * Compiled with -dc a file takes the functions from the library weft_device, else it has its own.
  */
 #ifndef WEFT_RANK_FAR_H
 #define WEFT_RANK_FAR_H
@@ -130,7 +130,7 @@ struct weft_meeting;
 #ifdef __CUDACC__
 
 struct weft_far {
-#define WEFT_FAR_CALL(type, name, parameters, arguments) type(*name) parameters;
+#define WEFT_FAR_CALL(type, name, parameters, arguments) type(*name##_far) parameters;
 #define WEFT_FAR_PART(type, name, parameters)            type(*name) parameters;
     WEFT_FAR_CALLS(WEFT_FAR_CALL)
     WEFT_FAR_PARTS(WEFT_FAR_PART)
@@ -138,13 +138,15 @@ struct weft_far {
 #undef WEFT_FAR_PART
 };
 
-/* Stores the pointers of the table. The name has the number of its layout. */
-#ifdef WEFT_FAR_LIBRARY
-__device__ void weft_far_v1(struct weft_far *far);
-#define WEFT_FAR_FILL weft_far_v1
+/* Stores the pointers: the library's. The names have the number of their layout. */
+#if WEFT_QUEUES
+#define WEFT_FAR_SET weft_far_queues_v1
 #else
-static __device__ void weft_far_fill(struct weft_far *far);
-#define WEFT_FAR_FILL weft_far_fill
+#define WEFT_FAR_SET weft_far_v1
+#endif
+#if defined(__CUDACC_RDC__) && !defined(WEFT_FAR_HERE)
+#define WEFT_FAR_LIBRARY
+extern __device__ void WEFT_FAR_SET(struct weft_far *far);
 #endif
 
 /* How a call of WEFT_FAR_CALLS is defined, and called by others that are far. */

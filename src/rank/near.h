@@ -14,29 +14,40 @@
 
 #ifdef __CUDACC__
 
-WEFT_INLINE const struct weft_far *weft_far(const weft_self *self)
+/*
+ * weft_far(self, function)(arguments) calls it by its pointer. In a file that has the functions
+ * itself each caller stores it first, so that only those that are called are compiled.
+ */
+#ifdef WEFT_FAR_LIBRARY
+#define weft_far(self, function) (((const struct weft_cuda_rank *)(self))->far.function)
+#else
+#define weft_far(self, function)                                                                   \
+    weft_far_known(&((struct weft_cuda_rank *)(self))->far.function, function)
+template <class F> static __device__ __forceinline__ F weft_far_known(F *pointer, F function)
 {
-    return &((const struct weft_cuda_rank *)self)->far;
+    *(F volatile *)pointer = function;
+    return *(F volatile *)pointer;
 }
+#endif
 
 /* As weft_join, weft_turn, and weft_path_meet. */
 WEFT_INLINE void weft_near_join(weft_self *self)
 {
     __syncthreads();
     if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        weft_far(self)->weft_attend_to(self);
+        weft_far(self, weft_attend_to)(self);
 }
 
 WEFT_INLINE void weft_near_turn(weft_self *self)
 {
     if (WEFT_UNLIKELY(++self->port.turn % WEFT_LOOK_ROUNDS == 0))
-        weft_far(self)->weft_look_stop(self);
+        weft_far(self, weft_look_stop)(self);
 }
 
 WEFT_INLINE void weft_near_meet(weft_self *self, int process)
 {
     if (threadIdx.x == 0 && WEFT_UNLIKELY((self->unsettled | self->news) != 0))
-        weft_far(self)->weft_path_meet_late(self, process);
+        weft_far(self, weft_path_meet_late)(self, process);
     weft_near_join(self);
 }
 
@@ -46,14 +57,14 @@ WEFT_INLINE bool weft_near_round(weft_self *self, uint32_t *rounds, enum weft_wa
 {
     if (!WEFT_UNLIKELY(++*rounds % WEFT_SERVE_ROUNDS == 0))
         return true;
-    return weft_far(self)->weft_wait_long(self, *rounds, kind, a, have, need);
+    return weft_far(self, weft_wait_long)(self, *rounds, kind, a, have, need);
 }
 
 WEFT_INLINE void weft_near_over(weft_self *self, uint32_t rounds)
 {
     weft_polled();
     if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
-        weft_far(self)->weft_wait_told_over(self);
+        weft_far(self, weft_wait_told_over)(self);
 }
 
 /* Whether the kept route is that of a window's rank, and so many bytes there are mapped. */
@@ -88,7 +99,7 @@ WEFT_INLINE bool weft_near_copy(weft_self *self, unsigned char *target, const un
             weft_copy_by_warp(target, from, bytes);
         return true;
     }
-    weft_far(self)->weft_copy_far(target, from, bytes);
+    weft_far(self, weft_copy_far)(target, from, bytes);
     return false;
 }
 
@@ -101,7 +112,7 @@ WEFT_INLINE void weft_near_count(weft_self *self, uint32_t way, const struct wef
     } else {
         weft_count_add_peer(to->exposed, to->counters + tag, relaxed);
         if (small)
-            weft_far(self)->weft_out_talked(self, to->exposed, to->process, to->slot);
+            weft_far(self, weft_out_talked)(self, to->exposed, to->process, to->slot);
     }
     weft_near_turn(self);
 }
@@ -120,13 +131,13 @@ WEFT_INLINE bool weft_near_put(weft_self *self, weft_win win, int target, size_t
     if (!weft_near_reaches(kept, win, target, offset, bytes) || source == NULL || blockDim.x < 32)
         return false;
     if (tag >= 0 && bytes < to->eager) {
-        weft_far(self)->weft_channel_put_far(self, way, to->home + offset, source, bytes, tag);
+        weft_far(self, weft_channel_put_far)(self, way, to->home + offset, source, bytes, tag);
         return true;
     }
     if (address == NULL || !weft_way_is_mapped(to))
         return false;
     if (WEFT_UNLIKELY(late != 0))
-        weft_far(self)->weft_path_meet_late(self, to->process);
+        weft_far(self, weft_path_meet_late)(self, to->process);
     weft_near_join(self);
     if (!weft_near_copy(self, address + offset, (const unsigned char *)source, bytes) && tag >= 0)
         __syncthreads(); /* the release below covers what every thread copied */
@@ -156,7 +167,7 @@ WEFT_INLINE bool weft_near_notify(weft_self *self, weft_comm comm, int target, i
     if (threadIdx.x != 0)
         return true;
     if (WEFT_UNLIKELY(unsettled != 0))
-        weft_far(self)->weft_settle(self, to->process);
+        weft_far(self, weft_settle)(self, to->process);
     weft_near_count(self, way, to, (uint32_t)tag, relaxed, false);
     return true;
 }
@@ -198,7 +209,7 @@ WEFT_INLINE void weft_near_meet_all(weft_self *self, struct weft_meeting *meetin
 
     self->barriers[meeting->index] = done;
     if (last && others != 0)
-        weft_far(self)->weft_barrier_tell_all(self, meeting, word);
+        weft_far(self, weft_barrier_tell_all)(self, meeting, word);
     if (last && others == 0)
         return;
     for (;;) {
@@ -283,14 +294,14 @@ WEFT_INLINE bool weft_near_update(weft_self *self, weft_win win, int target, siz
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
-    return comm == WEFT_COMM_WORLD ? self->state->ranks : weft_far(self)->weft_size_far(self, comm);
+    return comm == WEFT_COMM_WORLD ? self->state->ranks : weft_far(self, weft_size_far)(self, comm);
 }
 
 WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
 {
     return comm == WEFT_COMM_WORLD    ? self->rank
            : comm == WEFT_COMM_DEVICE ? (int)self->slot - 1
-                                      : weft_far(self)->weft_rank_far(self, comm);
+                                      : weft_far(self, weft_rank_far)(self, comm);
 }
 
 WEFT_FN int weft_processes(weft_self *self)
@@ -312,7 +323,7 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
                       size_t bytes)
 {
     if (!weft_near_put(self, win, target, offset, source, bytes, -1))
-        weft_far(self)->weft_put_far(self, win, target, offset, source, bytes, WEFT_NO_TAG,
+        weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG,
                                      "weft_put");
 }
 
@@ -320,32 +331,32 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
                              const void *source, size_t bytes, int tag)
 {
     if ((uint32_t)tag >= WEFT_TAGS || !weft_near_put(self, win, target, offset, source, bytes, tag))
-        weft_far(self)->weft_put_far(self, win, target, offset, source, bytes, tag,
+        weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag,
                                      "weft_put_notify");
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
     if (!weft_near_notify(self, comm, target, tag, false))
-        weft_far(self)->weft_notify_far(self, comm, target, tag, false);
+        weft_far(self, weft_notify_far)(self, comm, target, tag, false);
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
     if (!weft_near_notify(self, comm, target, tag, true))
-        weft_far(self)->weft_notify_far(self, comm, target, tag, true);
+        weft_far(self, weft_notify_far)(self, comm, target, tag, true);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     if (!weft_near_wait(self, tag, count))
-        weft_far(self)->weft_wait_far(self, tag, count);
+        weft_far(self, weft_wait_far)(self, tag, count);
 }
 
 WEFT_INLINE void weft_barrier_call(weft_self *self, weft_comm comm, enum weft_wait_kind as)
 {
     if (!weft_near_barrier(self, comm, as))
-        weft_far(self)->weft_barrier_far(self, comm, as);
+        weft_far(self, weft_barrier_far)(self, comm, as);
 }
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
@@ -367,7 +378,7 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
                       size_t bytes)
 {
     if (!weft_near_get(self, win, from, offset, to, bytes))
-        weft_far(self)->weft_get_far(self, win, from, offset, to, bytes);
+        weft_far(self, weft_get_far)(self, win, from, offset, to, bytes);
 }
 
 WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target, size_t offset,
@@ -379,7 +390,7 @@ WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target,
     if (weft_near_update(self, win, target, offset, weft_change(how, type, value, expected),
                          relaxed, &old))
         return old;
-    return weft_far(self)->weft_update_far(self, win, target, offset, how, type, value, expected);
+    return weft_far(self, weft_update_far)(self, win, target, offset, how, type, value, expected);
 }
 
 #define WEFT_UPDATE_CALLS(bits, suffix, type)                                                      \
@@ -409,7 +420,7 @@ WEFT_UPDATE_CALLS(32, _u32, WEFT_U32)
 #define WEFT_FAR_WRAP(type, name, parameters, arguments)                                           \
     WEFT_FN type name parameters                                                                   \
     {                                                                                              \
-        return weft_far(self)->name arguments;                                                     \
+        return weft_far(self, name##_far) arguments;                                               \
     }
 WEFT_FAR_CALLS(WEFT_FAR_WRAP)
 #undef WEFT_FAR_WRAP

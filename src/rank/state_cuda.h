@@ -61,7 +61,9 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&rank.routes[i]);
     if (threadIdx.x == 0) {
-        WEFT_FAR_FILL(&rank.far);
+#ifdef WEFT_FAR_LIBRARY
+        WEFT_FAR_SET(&rank.far);
+#endif
         rank.posting = rank.failing = 0;
         rank.missed = UINT32_MAX;
         rank.missed_end = -1;
