@@ -124,7 +124,7 @@ struct weft_meeting;
       (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes))            \
     X(uint64_t, weft_update_far,                                                                   \
       (weft_self *self, weft_win win, int target, size_t offset, uint32_t how, uint32_t type,      \
-       uint64_t value, uint64_t expected))
+       uint64_t value, uint64_t expected, bool relaxed))
 /* clang-format on */
 
 #ifdef __CUDACC__

@@ -178,7 +178,7 @@ WEFT_INLINE bool weft_near_notify(weft_self *self, weft_comm comm, int target, i
 /* By the leader, where nothing has to be served meanwhile. */
 WEFT_INLINE bool weft_near_wait(weft_self *self, int tag, uint32_t need)
 {
-    if (self->waits != WEFT_WAITS_ALONE || self->eager_bytes != 0 || (uint32_t)tag >= WEFT_TAGS)
+    if (self->waits != WEFT_WAITS_NEAR || (uint32_t)tag >= WEFT_TAGS)
         return false;
     if (threadIdx.x == 0) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
@@ -264,7 +264,7 @@ WEFT_INLINE bool weft_near_get(weft_self *self, weft_win win, int from, size_t o
     return true;
 }
 
-/* *old: what the word was. relaxed: of no order with anything else. */
+/* *old: what the word was. */
 WEFT_INLINE bool weft_near_update(weft_self *self, weft_win win, int target, size_t offset,
                                   struct weft_change change, bool relaxed, uint64_t *old)
 {
@@ -390,32 +390,9 @@ WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target,
     if (weft_near_update(self, win, target, offset, weft_change(how, type, value, expected),
                          relaxed, &old))
         return old;
-    return weft_far(self, weft_update_far)(self, win, target, offset, how, type, value, expected);
+    return weft_far(self, weft_update_far)(self, win, target, offset, how, type, value, expected,
+                                           relaxed);
 }
-
-#define WEFT_UPDATE_CALLS(bits, suffix, type)                                                      \
-    WEFT_FN uint##bits##_t weft_fetch_add##suffix(weft_self *self, weft_win win, int target,       \
-                                                  size_t offset, uint##bits##_t value)             \
-    {                                                                                              \
-        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_SUM, type, value,  \
-                                                0, false);                                         \
-    }                                                                                              \
-    WEFT_FN uint##bits##_t weft_swap##suffix(weft_self *self, weft_win win, int target,            \
-                                             size_t offset, uint##bits##_t value)                  \
-    {                                                                                              \
-        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_REPLACE, type,     \
-                                                value, 0, false);                                  \
-    }                                                                                              \
-    WEFT_FN uint##bits##_t weft_compare_swap##suffix(weft_self *self, weft_win win, int target,    \
-                                                     size_t offset, uint##bits##_t expected,       \
-                                                     uint##bits##_t desired)                       \
-    {                                                                                              \
-        return (uint##bits##_t)weft_update_call(self, win, target, offset, WEFT_COMPARE, type,     \
-                                                desired, expected, false);                         \
-    }
-WEFT_UPDATE_CALLS(64, , WEFT_U64)
-WEFT_UPDATE_CALLS(32, _u32, WEFT_U32)
-#undef WEFT_UPDATE_CALLS
 
 #define WEFT_FAR_WRAP(type, name, parameters, arguments)                                           \
     WEFT_FN type name parameters                                                                   \
@@ -426,4 +403,40 @@ WEFT_FAR_CALLS(WEFT_FAR_WRAP)
 #undef WEFT_FAR_WRAP
 
 #endif
+
+/* ---- updates -----------------------------------------------------------------------------------
+ */
+
+#define WEFT_UPDATE_CALLS(word, suffix, type, relaxed)                                             \
+    WEFT_FN word weft_fetch_add##suffix(weft_self *self, weft_win win, int target, size_t offset,  \
+                                        word value)                                                \
+    {                                                                                              \
+        WEFT_TOGETHER_FOR(word, self, weft_fetch_add##suffix(self, win, target, offset, value),    \
+                          win, target, offset, value)                                              \
+        return (word)weft_update_call(self, win, target, offset, WEFT_SUM, type, value, 0,         \
+                                      relaxed);                                                    \
+    }                                                                                              \
+    WEFT_FN word weft_swap##suffix(weft_self *self, weft_win win, int target, size_t offset,       \
+                                   word value)                                                     \
+    {                                                                                              \
+        WEFT_TOGETHER_FOR(word, self, weft_swap##suffix(self, win, target, offset, value), win,    \
+                          target, offset, value)                                                   \
+        return (word)weft_update_call(self, win, target, offset, WEFT_REPLACE, type, value, 0,     \
+                                      relaxed);                                                    \
+    }                                                                                              \
+    WEFT_FN word weft_compare_swap##suffix(weft_self *self, weft_win win, int target,              \
+                                           size_t offset, word expected, word desired)             \
+    {                                                                                              \
+        WEFT_TOGETHER_FOR(word, self,                                                              \
+                          weft_compare_swap##suffix(self, win, target, offset, expected, desired), \
+                          win, target, offset, expected, desired)                                  \
+        return (word)weft_update_call(self, win, target, offset, WEFT_COMPARE, type, desired,      \
+                                      expected, relaxed);                                          \
+    }
+WEFT_UPDATE_CALLS(uint64_t, , WEFT_U64, false)
+WEFT_UPDATE_CALLS(uint32_t, _u32, WEFT_U32, false)
+WEFT_UPDATE_CALLS(uint64_t, _relaxed, WEFT_U64, true)
+WEFT_UPDATE_CALLS(uint32_t, _u32_relaxed, WEFT_U32, true)
+#undef WEFT_UPDATE_CALLS
+
 #endif

@@ -153,30 +153,6 @@ WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
     weft_trace_counted(self, every, number, number + 1);
 }
 
-/* A call in which no other began ends; its end is set here. */
-WEFT_INLINE void weft_trace_single(weft_self *self, struct weft_trace_event *event)
-{
-    struct weft_tracer *const tracer = &self->tracer;
-    struct weft_trace_log *const log = tracer->log;
-    const uint32_t most = tracer->most, every = tracer->every;
-    const uint64_t number = tracer->count;
-
-    event->end = weft_trace_now(self);
-    tracer->count = number + 1;
-    weft_trace_put(log, most, number, event);
-    weft_trace_counted(self, every, number, number + 1);
-}
-
-/* The same of one that was noted as it began. */
-WEFT_INLINE void weft_trace_close_single(weft_self *self)
-{
-    struct weft_trace_event *const open = &self->tracer.open[WEFT_TRACE_CALL];
-    struct weft_trace_event event = *open;
-
-    open->kind = 0;
-    weft_trace_single(self, &event);
-}
-
 /* The same two, in a place of their own. */
 WEFT_COLD void weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int depth, int tag,
                                 int32_t process, uint64_t amount)
