@@ -68,8 +68,8 @@ WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *mee
 }
 
 /* Few: the last rank tells every other process. */
-WEFT_COLD void weft_barrier_tell_all(weft_self *self, const struct weft_meeting *meeting,
-                                     uint32_t word)
+WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meeting *meeting,
+                                       uint32_t word)
 {
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
 #ifdef __CUDACC__

@@ -45,6 +45,22 @@ static __device__ __forceinline__ void weft_copy_last(T *to, const T *from, uint
             to[k * threads] = item[k];
 }
 
+WEFT_INLINE const uint4 *weft_copy_load(uint4 *item, const uint4 *from)
+{
+    WEFT_UNROLL
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, from += blockDim.x)
+        item[k] = *from;
+    return from;
+}
+
+WEFT_INLINE uint4 *weft_copy_store(uint4 *to, const uint4 *item)
+{
+    WEFT_UNROLL
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, to += blockDim.x)
+        *to = item[k];
+    return to;
+}
+
 /* Elements of one size; several loads of a thread are under way at once. */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
@@ -95,10 +111,39 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
         target[i] = source[i];
 }
 
-/* One row, by all threads. */
-WEFT_COLD void weft_copy_far(unsigned char *target, const unsigned char *from, size_t bytes)
+#ifdef WEFT_FAR_HERE
+enum { WEFT_COPY_TWICE = 0 }; /* the library's functions have registers for no more */
+#else
+enum { WEFT_COPY_TWICE = 1 };
+#endif
+
+/* Items of 16 bytes, by all threads; the next ones are loaded while some are stored. */
+WEFT_COLD void weft_copy_wide(unsigned char *target, const unsigned char *source, size_t items)
 {
-    weft_copy_row(target, from, bytes, threadIdx.x, blockDim.x);
+    const size_t step = WEFT_COPY_DEEP * (size_t)blockDim.x;
+    size_t done = 0;
+
+    if (WEFT_COPY_TWICE && items >= 2 * step) {
+        uint4 one[WEFT_COPY_DEEP], two[WEFT_COPY_DEEP];
+        const uint4 *from = weft_copy_load(one, (const uint4 *)source + threadIdx.x);
+        uint4 *to = (uint4 *)target + threadIdx.x;
+        for (done = step; items - done >= 2 * step; done += 2 * step) {
+            from = weft_copy_load(two, from); /* in turns: a move would wait for the load */
+            to = weft_copy_store(to, one);
+            from = weft_copy_load(one, from);
+            to = weft_copy_store(to, two);
+        }
+        if (items - done >= step) {
+            from = weft_copy_load(two, from);
+            to = weft_copy_store(to, one);
+            to = weft_copy_store(to, two);
+            done += step;
+        } else {
+            to = weft_copy_store(to, one);
+        }
+    }
+    weft_copy_items<uint4>(target + 16 * done, source + 16 * done, items - done, threadIdx.x,
+                           blockDim.x);
 }
 
 /* Loads that pass by the L1 cache, of words that others may store meanwhile. */
@@ -285,6 +330,11 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     const bool wide = row && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0;
 
     (void)self;
+    /* First, with the fewest steps before its loads. */
+    if (wide && shape->width > WEFT_WARP_BYTES && target != from) {
+        weft_copy_wide(target, from, shape->width / sizeof(uint4));
+        return false;
+    }
     if (shape->width == 0 || (target == from && (row || shape->pitch == shape->source_pitch)))
         return true;
     if (row && weft_is_small(target, shape->width)) {
@@ -292,7 +342,7 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
             weft_copy_undivided(target, from, shape->width);
         return true;
     }
-    if (wide && shape->width <= WEFT_WARP_BYTES && blockDim.x >= 32) {
+    if (wide && blockDim.x >= 32) {
         if (threadIdx.x < 32)
             weft_copy_by_warp(target, from, shape->width);
         return true;

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 
 struct weft_exposed;
-struct weft_meeting;
+struct weft_route;
+struct weft_out;
 
 #define WEFT_NO_TAG INT64_MIN /* of a put without a notification */
 
@@ -50,9 +51,6 @@ struct weft_meeting;
       (weft_self *self, weft_win win, int target, size_t offset, const void *source,               \
        size_t bytes),                                                                              \
       (self, win, target, offset, source, bytes))                                                  \
-    X(weft_op, weft_get_begin,                                                                     \
-      (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes),            \
-      (self, win, from, offset, to, bytes))                                                        \
     X(weft_op, weft_get_2d_begin,                                                                  \
       (weft_self *self, weft_win win, int from, size_t offset, size_t pitch, void *to,             \
        size_t to_pitch, size_t width, size_t height),                                              \
@@ -104,13 +102,24 @@ struct weft_meeting;
     X(void, weft_wait_told_over, (weft_self *self))                                                \
     X(void, weft_path_meet_late, (weft_self *self, int process))                                   \
     X(void, weft_settle, (weft_self *self, int process))                                           \
-    X(void, weft_barrier_tell_all,                                                                 \
-      (weft_self *self, const struct weft_meeting *meeting, uint32_t word))                        \
+    X(void, weft_path_tell, (weft_self *self, int process, uint32_t word, bool fenced))            \
+    X(void, weft_out_await, (weft_self *self, struct weft_out *out, uint32_t line))                \
     X(void, weft_out_talked,                                                                       \
       (weft_self *self, struct weft_exposed *exposed, int32_t process, uint32_t slot))             \
     X(void, weft_channel_put_far,                                                                  \
       (weft_self *self, uint32_t way, uint64_t to, const void *source, size_t bytes, int tag))     \
-    X(void, weft_copy_far, (unsigned char *target, const unsigned char *from, size_t bytes))       \
+    X(bool, weft_channel_put_hot,                                                                  \
+      (weft_self *self, uint32_t way, uint64_t to, const void *source, size_t bytes, int tag))     \
+    X(bool, weft_channel_notify_hot, (weft_self *self, uint32_t way, uint32_t tag, bool relaxed))  \
+    X(void, weft_channel_notify_far,                                                               \
+      (weft_self *self, const struct weft_route *to, uint32_t tag, bool relaxed))                  \
+    X(bool, weft_wait_hot, (weft_self *self, uint32_t tag, uint32_t need))                         \
+    X(void, weft_copy_wide, (unsigned char *target, const unsigned char *from, size_t items))      \
+    X(void, weft_copy_row,                                                                         \
+      (unsigned char *target, const unsigned char *from, size_t bytes, unsigned thread,            \
+       unsigned threads))                                                                          \
+    X(weft_op, weft_get_begin_far,                                                                 \
+      (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes))            \
     X(int, weft_size_far, (weft_self *self, weft_comm comm))                                       \
     X(int, weft_rank_far, (weft_self *self, weft_comm comm))                                       \
     X(void, weft_barrier_far, (weft_self *self, weft_comm comm, enum weft_wait_kind as))           \

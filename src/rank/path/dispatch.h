@@ -79,7 +79,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
 
 /* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
  * leader. */
-WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
+WEFT_COLD void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
 {
     struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
