@@ -156,7 +156,7 @@ WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_begin)(weft_self *self, void *shared)
+WEFT_FAR_FN(void, weft_begin, (weft_self * self, void *shared), (self, shared))
 {
     WEFT_TOGETHER(self, weft_begin(self, shared), 0)
     if (shared != NULL) /* on a GPU the kernel knows where it is */
@@ -189,7 +189,7 @@ WEFT_INLINE void weft_end_channels(weft_self *self)
     }
 }
 
-WEFT_FAR_FN(void, weft_end)(weft_self *self)
+WEFT_FAR_FN(void, weft_end, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_end(self), 0)
     if (self->eager_bytes != 0)

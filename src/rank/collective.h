@@ -50,7 +50,8 @@ WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, wef
     return entry;
 }
 
-WEFT_FAR_FN(weft_win, weft_win_create)(weft_self *self, weft_comm comm, void *base, size_t bytes)
+WEFT_FAR_FN(weft_win, weft_win_create, (weft_self * self, weft_comm comm, void *base, size_t bytes),
+            (self, comm, base, bytes))
 {
     WEFT_TOGETHER_FOR(weft_win, self, weft_win_create(self, comm, base, bytes), comm, base, bytes)
     struct weft_command command = {0};
@@ -65,7 +66,7 @@ WEFT_FAR_FN(weft_win, weft_win_create)(weft_self *self, weft_comm comm, void *ba
 }
 
 /* Each thread has a copy of the handle. */
-WEFT_FAR_FN(void, weft_win_free)(weft_self *self, weft_win *win)
+WEFT_FAR_FN(void, weft_win_free, (weft_self * self, weft_win *win), (self, win))
 {
     weft_win mine = *win;
     WEFT_TOGETHER_THEN(self, weft_win_free(self, &mine), *win = WEFT_WIN_NONE, mine)
@@ -81,7 +82,8 @@ WEFT_FAR_FN(void, weft_win_free)(weft_self *self, weft_win *win)
     *win = WEFT_WIN_NONE;
 }
 
-WEFT_FAR_FN(weft_comm, weft_comm_split)(weft_self *self, weft_comm parent, int color, int key)
+WEFT_FAR_FN(weft_comm, weft_comm_split, (weft_self * self, weft_comm parent, int color, int key),
+            (self, parent, color, key))
 {
     WEFT_TOGETHER_FOR(weft_comm, self, weft_comm_split(self, parent, color, key), parent, color,
                       key)
@@ -106,7 +108,7 @@ WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
         WEFT_FAR(weft_win_free)(self, &win);
 }
 
-WEFT_FAR_FN(void, weft_comm_free)(weft_self *self, weft_comm *comm)
+WEFT_FAR_FN(void, weft_comm_free, (weft_self * self, weft_comm *comm), (self, comm))
 {
     weft_comm mine = *comm;
     WEFT_TOGETHER_THEN(self, weft_comm_free(self, &mine), *comm = WEFT_COMM_NONE, mine)

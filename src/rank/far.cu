@@ -5,10 +5,8 @@
 #define WEFT_FAR_HERE
 #include <weft/device.h>
 
-__device__ void WEFT_FAR_SET(struct weft_far *far)
+__device__ void WEFT_FAR_SET(void *far[WEFT_FAR_COUNT])
 {
-#define WEFT_FAR_CALL(type, name, parameters, arguments) far->name##_far = name##_far;
-#define WEFT_FAR_PART(type, name, parameters)            far->name = name;
-    WEFT_FAR_CALLS(WEFT_FAR_CALL)
-    WEFT_FAR_PARTS(WEFT_FAR_PART)
+#define WEFT_FAR_STORE(function) far[WEFT_FAR_##function] = (void *)function;
+    WEFT_FAR_MAP(WEFT_FAR_STORE)
 }

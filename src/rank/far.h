@@ -14,140 +14,36 @@
 
 #include "weft/device.h"
 
-#include <stdbool.h>
-
-struct weft_exposed;
-struct weft_route;
-struct weft_out;
-
 #define WEFT_NO_TAG INT64_MIN /* of a put without a notification */
-
-/* Calls of weft/device.h that are far as a whole: X(type, name, parameters, arguments). */
-/* clang-format off */
-#define WEFT_FAR_CALLS(X)                                                                          \
-    X(void, weft_begin, (weft_self *self, void *shared), (self, shared))                           \
-    X(void, weft_end, (weft_self *self), (self))                                                   \
-    X(int, weft_process_first, (weft_self *self, int process), (self, process))                    \
-    X(int, weft_process_ranks, (weft_self *self, int process), (self, process))                    \
-    X(weft_comm, weft_comm_split, (weft_self *self, weft_comm parent, int color, int key),         \
-      (self, parent, color, key))                                                                  \
-    X(void, weft_comm_free, (weft_self *self, weft_comm *comm), (self, comm))                      \
-    X(weft_win, weft_win_create, (weft_self *self, weft_comm comm, void *base, size_t bytes),      \
-      (self, comm, base, bytes))                                                                   \
-    X(void, weft_win_free, (weft_self *self, weft_win *win), (self, win))                          \
-    X(void *, weft_ptr, (weft_self *self, weft_win win, int target), (self, win, target))          \
-    X(void, weft_put_notify_many,                                                                  \
-      (weft_self *self, weft_win win, const weft_put_item *items, int count),                      \
-      (self, win, items, count))                                                                   \
-    X(void, weft_put_2d,                                                                           \
-      (weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source, \
-       size_t source_pitch, size_t width, size_t height),                                          \
-      (self, win, target, offset, pitch, source, source_pitch, width, height))                     \
-    X(void, weft_put_2d_notify,                                                                    \
-      (weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source, \
-       size_t source_pitch, size_t width, size_t height, int tag),                                 \
-      (self, win, target, offset, pitch, source, source_pitch, width, height, tag))                \
-    X(weft_op, weft_put_begin,                                                                     \
-      (weft_self *self, weft_win win, int target, size_t offset, const void *source,               \
-       size_t bytes),                                                                              \
-      (self, win, target, offset, source, bytes))                                                  \
-    X(weft_op, weft_get_2d_begin,                                                                  \
-      (weft_self *self, weft_win win, int from, size_t offset, size_t pitch, void *to,             \
-       size_t to_pitch, size_t width, size_t height),                                              \
-      (self, win, from, offset, pitch, to, to_pitch, width, height))                               \
-    X(void, weft_get_notify,                                                                       \
-      (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes, int tag),   \
-      (self, win, from, offset, to, bytes, tag))                                                   \
-    X(weft_op, weft_fetch_add_begin,                                                               \
-      (weft_self *self, weft_win win, int target, size_t offset, uint64_t value, uint64_t *old),   \
-      (self, win, target, offset, value, old))                                                     \
-    X(void, weft_add, (weft_self *self, weft_win win, int target, size_t offset, uint64_t value),  \
-      (self, win, target, offset, value))                                                          \
-    X(weft_op, weft_accumulate_begin,                                                              \
-      (weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t count, \
-       weft_type type, weft_operation operation),                                                  \
-      (self, win, target, offset, source, count, type, operation))                                 \
-    X(int, weft_op_test, (weft_self *self, weft_op op, weft_progress how), (self, op, how))        \
-    X(void, weft_op_wait, (weft_self *self, weft_op op, weft_progress how), (self, op, how))       \
-    X(void, weft_batch_begin, (weft_self *self), (self))                                           \
-    X(void, weft_batch_end, (weft_self *self), (self))                                             \
-    X(void, weft_flush_local, (weft_self *self, weft_win win), (self, win))                        \
-    X(void, weft_flush, (weft_self *self, weft_win win), (self, win))                              \
-    X(void, weft_fence, (weft_self *self), (self))                                                 \
-    X(void, weft_notify_many,                                                                      \
-      (weft_self *self, weft_comm comm, const int *targets, int count, int tag),                   \
-      (self, comm, targets, count, tag))                                                           \
-    X(int, weft_test, (weft_self *self, int tag, uint32_t count), (self, tag, count))              \
-    X(void, weft_wait_until,                                                                       \
-      (weft_self *self, const uint64_t *address, weft_compare how, uint64_t value),                \
-      (self, address, how, value))                                                                 \
-    X(void, weft_wait_until_u32,                                                                   \
-      (weft_self *self, const uint32_t *address, weft_compare how, uint32_t value),                \
-      (self, address, how, value))                                                                 \
-    X(void, weft_timer_start, (weft_self *self), (self))                                           \
-    X(void, weft_timer_stop, (weft_self *self), (self))                                            \
-    X(void, weft_region_begin, (weft_self *self, const char *name), (self, name))                  \
-    X(void, weft_region_end, (weft_self *self), (self))                                            \
-    X(void, weft_log_values,                                                                       \
-      (weft_self *self, const char *format, int count, const weft_log_arg *args),                  \
-      (self, format, count, args))
-
-/* What else rank/near.h calls: X(type, name, parameters). */
-#define WEFT_FAR_PARTS(X)                                                                          \
-    X(bool, weft_attend_to, (weft_self *self))                                                     \
-    X(bool, weft_look_stop, (weft_self *self))                                                     \
-    X(bool, weft_wait_long,                                                                        \
-      (weft_self *self, uint32_t rounds, enum weft_wait_kind kind, uint64_t a, uint64_t have,      \
-       uint64_t need))                                                                             \
-    X(void, weft_wait_told_over, (weft_self *self))                                                \
-    X(void, weft_path_meet_late, (weft_self *self, int process))                                   \
-    X(void, weft_settle, (weft_self *self, int process))                                           \
-    X(void, weft_path_tell, (weft_self *self, int process, uint32_t word, bool fenced))            \
-    X(void, weft_out_await, (weft_self *self, struct weft_out *out, uint32_t line))                \
-    X(void, weft_out_talked,                                                                       \
-      (weft_self *self, struct weft_exposed *exposed, int32_t process, uint32_t slot))             \
-    X(void, weft_channel_put_far,                                                                  \
-      (weft_self *self, uint32_t way, uint64_t to, const void *source, size_t bytes, int tag))     \
-    X(bool, weft_channel_put_hot,                                                                  \
-      (weft_self *self, uint32_t way, uint64_t to, const void *source, size_t bytes, int tag))     \
-    X(bool, weft_channel_notify_hot, (weft_self *self, uint32_t way, uint32_t tag, bool relaxed))  \
-    X(void, weft_channel_notify_far,                                                               \
-      (weft_self *self, const struct weft_route *to, uint32_t tag, bool relaxed))                  \
-    X(bool, weft_wait_hot, (weft_self *self, uint32_t tag, uint32_t need))                         \
-    X(void, weft_copy_wide, (unsigned char *target, const unsigned char *from, size_t items))      \
-    X(void, weft_copy_row,                                                                         \
-      (unsigned char *target, const unsigned char *from, size_t bytes, unsigned thread,            \
-       unsigned threads))                                                                          \
-    X(weft_op, weft_get_begin_far,                                                                 \
-      (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes))            \
-    X(int, weft_size_far, (weft_self *self, weft_comm comm))                                       \
-    X(int, weft_rank_far, (weft_self *self, weft_comm comm))                                       \
-    X(void, weft_barrier_far, (weft_self *self, weft_comm comm, enum weft_wait_kind as))           \
-    X(void, weft_put_far,                                                                          \
-      (weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t bytes, \
-       int64_t tag, const char *call))                                                             \
-    X(void, weft_notify_far,                                                                       \
-      (weft_self *self, weft_comm comm, int target, int tag, bool relaxed))                        \
-    X(void, weft_wait_far, (weft_self *self, int tag, uint32_t count))                             \
-    X(void, weft_get_far,                                                                          \
-      (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes))            \
-    X(uint64_t, weft_update_far,                                                                   \
-      (weft_self *self, weft_win win, int target, size_t offset, uint32_t how, uint32_t type,      \
-       uint64_t value, uint64_t expected, bool relaxed))
-/* clang-format on */
 
 #ifdef __CUDACC__
 
-struct weft_far {
-#define WEFT_FAR_CALL(type, name, parameters, arguments) type(*name##_far) parameters;
-#define WEFT_FAR_PART(type, name, parameters)            type(*name) parameters;
-    WEFT_FAR_CALLS(WEFT_FAR_CALL)
-    WEFT_FAR_PARTS(WEFT_FAR_PART)
-#undef WEFT_FAR_CALL
-#undef WEFT_FAR_PART
+/* clang-format off */
+#define WEFT_FAR_MAP(X)                                                                            \
+    X(weft_begin_far) X(weft_end_far) X(weft_process_first_far) X(weft_process_ranks_far)          \
+    X(weft_comm_split_far) X(weft_comm_free_far) X(weft_win_create_far) X(weft_win_free_far)       \
+    X(weft_ptr_far) X(weft_put_notify_many_far) X(weft_put_2d_far) X(weft_put_2d_notify_far)       \
+    X(weft_put_begin_far) X(weft_get_2d_begin_far) X(weft_get_notify_far)                          \
+    X(weft_fetch_add_begin_far) X(weft_add_far) X(weft_accumulate_begin_far) X(weft_op_test_far)   \
+    X(weft_op_wait_far) X(weft_batch_begin_far) X(weft_batch_end_far) X(weft_flush_local_far)      \
+    X(weft_flush_far) X(weft_fence_far) X(weft_notify_many_far) X(weft_test_far)                   \
+    X(weft_wait_until_far) X(weft_wait_until_u32_far) X(weft_timer_start_far)                      \
+    X(weft_timer_stop_far) X(weft_region_begin_far) X(weft_region_end_far)                         \
+    X(weft_log_values_far) X(weft_attend_to) X(weft_look_stop) X(weft_wait_long)                   \
+    X(weft_wait_told_over) X(weft_path_meet_late) X(weft_settle) X(weft_path_tell)                 \
+    X(weft_out_await) X(weft_out_talked) X(weft_channel_put_far) X(weft_channel_put_hot)           \
+    X(weft_channel_notify_hot) X(weft_channel_notify_far) X(weft_wait_hot) X(weft_copy_wide)       \
+    X(weft_copy_row) X(weft_get_begin_far) X(weft_size_far) X(weft_rank_far) X(weft_barrier_far)   \
+    X(weft_put_far) X(weft_notify_far) X(weft_wait_far) X(weft_get_far) X(weft_update_far)
+/* clang-format on */
+
+enum {
+#define WEFT_FAR_ENUM(function) WEFT_FAR_##function,
+    WEFT_FAR_MAP(WEFT_FAR_ENUM) WEFT_FAR_COUNT
+#undef WEFT_FAR_ENUM
 };
 
-/* Stores the pointers: the library's. The names have the number of their layout. */
+/* Stores the pointers: the library's. The names have the number of their order. */
 #if WEFT_QUEUES
 #define WEFT_FAR_SET weft_far_queues_v1
 #else
@@ -155,14 +51,40 @@ struct weft_far {
 #endif
 #if defined(__CUDACC_RDC__) && !defined(WEFT_FAR_HERE)
 #define WEFT_FAR_LIBRARY
-extern __device__ void WEFT_FAR_SET(struct weft_far *far);
+extern __device__ void WEFT_FAR_SET(void *far[WEFT_FAR_COUNT]);
 #endif
 
-/* How a call of WEFT_FAR_CALLS is defined, and called by others that are far. */
-#define WEFT_FAR_FN(type, name) WEFT_COLD type name##_far
-#define WEFT_FAR(name)          name##_far
+/*
+ * weft_far(self, function)(arguments) calls it by its pointer. In a file that has the functions
+ * itself each caller stores it first, so that only those that are called are compiled.
+ */
+#define weft_far(self, function)                                                                   \
+    weft_far_known(&((struct weft_cuda_rank *)(self))->far[WEFT_FAR_##function], function)
+template <class F> static __device__ __forceinline__ F weft_far_known(void **pointer, F function)
+{
+#ifndef WEFT_FAR_LIBRARY
+    *(F volatile *)pointer = function;
+#endif
+    return *(F volatile *)pointer;
+}
+
+/*
+ * Defines a call of weft/device.h that is far as a whole; others that are far call it by
+ * WEFT_FAR(name).
+ */
+#define WEFT_FAR_FN(type, name, parameters, arguments)                                             \
+    WEFT_COLD type name##_far parameters;                                                          \
+    WEFT_FN type name parameters                                                                   \
+    {                                                                                              \
+        return weft_far(self, name##_far) arguments;                                               \
+    }                                                                                              \
+    WEFT_COLD type name##_far parameters
+/* The far half of one that has a near one, too. */
+#define WEFT_FAR_PART(type, name) WEFT_COLD type name##_far
+#define WEFT_FAR(name)            name##_far
 #else
-#define WEFT_FAR_FN(type, name) WEFT_FN type name
-#define WEFT_FAR(name)          name
+#define WEFT_FAR_FN(type, name, parameters, arguments) WEFT_FN type name parameters
+#define WEFT_FAR_PART(type, name)                      WEFT_FN type name
+#define WEFT_FAR(name)                                 name
 #endif
 #endif

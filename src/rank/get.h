@@ -133,7 +133,7 @@ void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to, 
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
-WEFT_FAR_FN(weft_op, weft_get_begin)
+WEFT_FAR_PART(weft_op, weft_get_begin)
 (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
@@ -142,8 +142,10 @@ WEFT_FAR_FN(weft_op, weft_get_begin)
                         "weft_get_begin");
 }
 
-WEFT_FAR_FN(void, weft_get_notify)
-(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes, int tag)
+WEFT_FAR_FN(void, weft_get_notify,
+            (weft_self * self, weft_win win, int from, size_t offset, void *to, size_t bytes,
+             int tag),
+            (self, win, from, offset, to, bytes, tag))
 {
     WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
                   to, bytes, tag)
@@ -151,9 +153,10 @@ WEFT_FAR_FN(void, weft_get_notify)
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
 
-WEFT_FAR_FN(weft_op, weft_get_2d_begin)
-(weft_self *self, weft_win win, int from, size_t offset, size_t pitch, void *to, size_t to_pitch,
- size_t width, size_t height)
+WEFT_FAR_FN(weft_op, weft_get_2d_begin,
+            (weft_self * self, weft_win win, int from, size_t offset, size_t pitch, void *to,
+             size_t to_pitch, size_t width, size_t height),
+            (self, win, from, offset, pitch, to, to_pitch, width, height))
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

@@ -14,22 +14,6 @@
 
 #ifdef __CUDACC__
 
-/*
- * weft_far(self, function)(arguments) calls it by its pointer. In a file that has the functions
- * itself each caller stores it first, so that only those that are called are compiled.
- */
-#ifdef WEFT_FAR_LIBRARY
-#define weft_far(self, function) (((const struct weft_cuda_rank *)(self))->far.function)
-#else
-#define weft_far(self, function)                                                                   \
-    weft_far_known(&((struct weft_cuda_rank *)(self))->far.function, function)
-template <class F> static __device__ __forceinline__ F weft_far_known(F *pointer, F function)
-{
-    *(F volatile *)pointer = function;
-    return *(F volatile *)pointer;
-}
-#endif
-
 /* As weft_join, weft_turn, and weft_path_meet. */
 WEFT_INLINE void weft_near_join(weft_self *self)
 {
@@ -477,14 +461,6 @@ WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target,
     return weft_far(self, weft_update_far)(self, win, target, offset, how, type, value, expected,
                                            relaxed);
 }
-
-#define WEFT_FAR_WRAP(type, name, parameters, arguments)                                           \
-    WEFT_FN type name parameters                                                                   \
-    {                                                                                              \
-        return weft_far(self, name##_far) arguments;                                               \
-    }
-WEFT_FAR_CALLS(WEFT_FAR_WRAP)
-#undef WEFT_FAR_WRAP
 
 #endif
 

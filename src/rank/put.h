@@ -134,9 +134,10 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
-WEFT_FAR_FN(void, weft_put_2d)
-(weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source,
- size_t source_pitch, size_t width, size_t height)
+WEFT_FAR_FN(void, weft_put_2d,
+            (weft_self * self, weft_win win, int target, size_t offset, size_t pitch,
+             const void *source, size_t source_pitch, size_t width, size_t height),
+            (self, win, target, offset, pitch, source, source_pitch, width, height))
 {
     WEFT_TOGETHER(
         self, weft_put_2d(self, win, target, offset, pitch, source, source_pitch, width, height),
@@ -145,9 +146,10 @@ WEFT_FAR_FN(void, weft_put_2d)
                   "weft_put_2d");
 }
 
-WEFT_FAR_FN(void, weft_put_2d_notify)
-(weft_self *self, weft_win win, int target, size_t offset, size_t pitch, const void *source,
- size_t source_pitch, size_t width, size_t height, int tag)
+WEFT_FAR_FN(void, weft_put_2d_notify,
+            (weft_self * self, weft_win win, int target, size_t offset, size_t pitch,
+             const void *source, size_t source_pitch, size_t width, size_t height, int tag),
+            (self, win, target, offset, pitch, source, source_pitch, width, height, tag))
 {
     WEFT_TOGETHER(self,
                   weft_put_2d_notify(self, win, target, offset, pitch, source, source_pitch, width,
@@ -158,8 +160,10 @@ WEFT_FAR_FN(void, weft_put_2d_notify)
                   "weft_put_2d_notify");
 }
 
-WEFT_FAR_FN(weft_op, weft_put_begin)
-(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t bytes)
+WEFT_FAR_FN(weft_op, weft_put_begin,
+            (weft_self * self, weft_win win, int target, size_t offset, const void *source,
+             size_t bytes),
+            (self, win, target, offset, source, bytes))
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_put_begin(self, win, target, offset, source, bytes), win,
                       target, offset, source, bytes)
@@ -173,7 +177,7 @@ WEFT_FAR_FN(weft_op, weft_put_begin)
     return weft_op_of(self, to.process, weft_op_put_kind(self, to.process));
 }
 
-WEFT_FAR_FN(void, weft_fence)(weft_self *self)
+WEFT_FAR_FN(void, weft_fence, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_fence(self), 0)
     weft_check_stop(self);
@@ -210,7 +214,7 @@ WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 #endif
 }
 
-WEFT_FAR_FN(void, weft_flush_local)(weft_self *self, weft_win win)
+WEFT_FAR_FN(void, weft_flush_local, (weft_self * self, weft_win win), (self, win))
 {
     WEFT_TOGETHER(self, weft_flush_local(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
@@ -222,7 +226,7 @@ WEFT_FAR_FN(void, weft_flush_local)(weft_self *self, weft_win win)
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_flush)(weft_self *self, weft_win win)
+WEFT_FAR_FN(void, weft_flush, (weft_self * self, weft_win win), (self, win))
 {
     WEFT_TOGETHER(self, weft_flush(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush");
@@ -233,7 +237,7 @@ WEFT_FAR_FN(void, weft_flush)(weft_self *self, weft_win win)
     weft_join(self);
 }
 
-WEFT_FAR_FN(void *, weft_ptr)(weft_self *self, weft_win win, int target)
+WEFT_FAR_FN(void *, weft_ptr, (weft_self * self, weft_win win, int target), (self, win, target))
 {
     const struct weft_window *window = weft_check_window(self, win, "weft_ptr");
     weft_check_rank(self, target, window->members, "weft_ptr");

@@ -6,13 +6,13 @@
 
 #include "rank/barrier.h"
 
-WEFT_FAR_FN(int, weft_size)(weft_self *self, weft_comm comm)
+WEFT_FAR_PART(int, weft_size)(weft_self *self, weft_comm comm)
 {
     return weft_check_comm(self, comm, "weft_size")->members;
 }
 
 /* The built-in ones without a look at the tables: kernels ask for them everywhere. */
-WEFT_FAR_FN(int, weft_rank)(weft_self *self, weft_comm comm)
+WEFT_FAR_PART(int, weft_rank)(weft_self *self, weft_comm comm)
 {
     if (comm == WEFT_COMM_WORLD)
         return self->rank;
@@ -43,30 +43,31 @@ WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self,
     return &self->state->process_table[process];
 }
 
-WEFT_FAR_FN(int, weft_process_first)(weft_self *self, int process)
+WEFT_FAR_FN(int, weft_process_first, (weft_self * self, int process), (self, process))
 {
     return weft_check_process(self, process, "weft_process_first")->first_rank;
 }
 
-WEFT_FAR_FN(int, weft_process_ranks)(weft_self *self, int process)
+WEFT_FAR_FN(int, weft_process_ranks, (weft_self * self, int process), (self, process))
 {
     return weft_check_process(self, process, "weft_process_ranks")->ranks;
 }
 
-WEFT_FAR_FN(void, weft_region_begin)(weft_self *self, const char *name)
+WEFT_FAR_FN(void, weft_region_begin, (weft_self * self, const char *name), (self, name))
 {
     if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_region(self, WEFT_TRACE_REGION, name);
 }
 
-WEFT_FAR_FN(void, weft_region_end)(weft_self *self)
+WEFT_FAR_FN(void, weft_region_end, (weft_self * self), (self))
 {
     if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_region(self, WEFT_TRACE_REGION_END, "");
 }
 
-WEFT_FAR_FN(void, weft_log_values)
-(weft_self *self, const char *format, int count, const weft_log_arg *args)
+WEFT_FAR_FN(void, weft_log_values,
+            (weft_self * self, const char *format, int count, const weft_log_arg *args),
+            (self, format, count, args))
 {
     weft_check_stop(self);
     if (count < 0 || count > WEFT_LOG_ARGS)
@@ -80,7 +81,7 @@ WEFT_FAR_FN(void, weft_log_values)
  * All ranks of the device meet before the clock is read, and its first rank reads it. The stop's
  * meeting is the end of what is measured.
  */
-WEFT_FAR_FN(void, weft_timer_start)(weft_self *self)
+WEFT_FAR_FN(void, weft_timer_start, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_timer_start(self), 0)
     weft_barrier_as(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
@@ -88,7 +89,7 @@ WEFT_FAR_FN(void, weft_timer_start)(weft_self *self)
         self->timer_started = weft_port_clock();
 }
 
-WEFT_FAR_FN(void, weft_timer_stop)(weft_self *self)
+WEFT_FAR_FN(void, weft_timer_stop, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_timer_stop(self), 0)
     weft_barrier_as(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);

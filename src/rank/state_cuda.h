@@ -16,7 +16,7 @@ struct __align__(16) weft_cached
 
 struct weft_cuda_rank {
     weft_self self; /* first: the API hands it around */
-    struct weft_far far;
+    void *far[WEFT_FAR_COUNT];
     unsigned posting, failing;
     struct weft_cached routes[WEFT_ROUTES];
     uint32_t missed;    /* what was not among them last: its handle, */
@@ -62,7 +62,7 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
         weft_cached_clear(&rank.routes[i]);
     if (threadIdx.x == 0) {
 #ifdef WEFT_FAR_LIBRARY
-        WEFT_FAR_SET(&rank.far);
+        WEFT_FAR_SET(rank.far);
 #endif
         rank.posting = rank.failing = 0;
         rank.missed = UINT32_MAX;

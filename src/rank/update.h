@@ -166,8 +166,10 @@ static uint64_t weft_update_call(
                            NULL, NULL, weft_update_name(&change));
 }
 
-WEFT_FAR_FN(weft_op, weft_fetch_add_begin)
-(weft_self *self, weft_win win, int target, size_t offset, uint64_t value, uint64_t *old)
+WEFT_FAR_FN(weft_op, weft_fetch_add_begin,
+            (weft_self * self, weft_win win, int target, size_t offset, uint64_t value,
+             uint64_t *old),
+            (self, win, target, offset, value, old))
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
                       win, target, offset, value, old)
@@ -177,8 +179,9 @@ WEFT_FAR_FN(weft_op, weft_fetch_add_begin)
     return op;
 }
 
-WEFT_FAR_FN(void, weft_add)
-(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
+WEFT_FAR_FN(void, weft_add,
+            (weft_self * self, weft_win win, int target, size_t offset, uint64_t value),
+            (self, win, target, offset, value))
 {
     WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
@@ -224,9 +227,10 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-WEFT_FAR_FN(weft_op, weft_accumulate_begin)
-(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t count,
- weft_type type, weft_operation operation)
+WEFT_FAR_FN(weft_op, weft_accumulate_begin,
+            (weft_self * self, weft_win win, int target, size_t offset, const void *source,
+             size_t count, weft_type type, weft_operation operation),
+            (self, win, target, offset, source, count, type, operation))
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

@@ -55,7 +55,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
 
 #ifdef __CUDACC__
 
-WEFT_FAR_FN(int, weft_test)(weft_self *self, int tag, uint32_t count)
+WEFT_FAR_FN(int, weft_test, (weft_self * self, int tag, uint32_t count), (self, tag, count))
 {
     WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
     bool there = false;
@@ -163,15 +163,17 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_wait_until)
-(weft_self *self, const uint64_t *address, weft_compare how, uint64_t value)
+WEFT_FAR_FN(void, weft_wait_until,
+            (weft_self * self, const uint64_t *address, weft_compare how, uint64_t value),
+            (self, address, how, value))
 {
     WEFT_TOGETHER(self, weft_wait_until(self, address, how, value), address, how, value)
     weft_wait_value(self, address, true, how, value);
 }
 
-WEFT_FAR_FN(void, weft_wait_until_u32)
-(weft_self *self, const uint32_t *address, weft_compare how, uint32_t value)
+WEFT_FAR_FN(void, weft_wait_until_u32,
+            (weft_self * self, const uint32_t *address, weft_compare how, uint32_t value),
+            (self, address, how, value))
 {
     WEFT_TOGETHER(self, weft_wait_until_u32(self, address, how, value), address, how, value)
     weft_wait_value(self, address, false, how, value);
