@@ -142,7 +142,7 @@ WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting,
     return true;
 }
 
-WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+WEFT_FAR_PART(void, weft_barrier)(weft_self *self, weft_comm comm, enum weft_wait_kind as)
 {
     struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
 
@@ -201,30 +201,5 @@ WEFT_FAR_FN(void, weft_end, (weft_self * self), (self))
         weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NO_MORE);
     }
 }
-
-#ifdef __CUDACC__
-WEFT_COLD void weft_barrier_far(weft_self *self, weft_comm comm, enum weft_wait_kind as)
-{
-    weft_barrier_as(self, comm, as);
-}
-#else
-WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
-{
-    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
-    weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
-}
-
-WEFT_FN void weft_enter(weft_self *self)
-{
-    WEFT_TOGETHER(self, weft_enter(self), 0)
-    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
-}
-
-WEFT_FN void weft_leave(weft_self *self)
-{
-    WEFT_TOGETHER(self, weft_leave(self), 0)
-    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
-}
-#endif
 
 #endif

@@ -129,11 +129,4 @@ WEFT_FAR_FN(void, weft_comm_free, (weft_self * self, weft_comm *comm), (self, co
     *comm = WEFT_COMM_NONE;
 }
 
-#ifndef __CUDACC__
-weft_status weft_failure(weft_self *self)
-{
-    return self->failure;
-}
-#endif
-
 #endif

@@ -79,12 +79,17 @@ template <class F> static __device__ __forceinline__ F weft_far_known(void **poi
         return weft_far(self, name##_far) arguments;                                               \
     }                                                                                              \
     WEFT_COLD type name##_far parameters
-/* The far half of one that has a near one, too. */
+/* The far half of one that has a near one, too: its call is in rank/near.h. */
 #define WEFT_FAR_PART(type, name) WEFT_COLD type name##_far
-#define WEFT_FAR(name)            name##_far
+#define WEFT_NEAR(way)                                                                             \
+    if (way)                                                                                       \
+        return;
+#define WEFT_FAR(name) name##_far
 #else
 #define WEFT_FAR_FN(type, name, parameters, arguments) WEFT_FN type name parameters
-#define WEFT_FAR_PART(type, name)                      WEFT_FN type name
-#define WEFT_FAR(name)                                 name
+#define WEFT_FAR_PART(type, name)                      WEFT_HOT type name##_far
+#define WEFT_NEAR(way)
+#define weft_far(self, function) function
+#define WEFT_FAR(name)           name
 #endif
 #endif

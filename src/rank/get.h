@@ -122,22 +122,15 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
     return shape;
 }
 
-#ifdef __CUDACC__
-WEFT_COLD void weft_get_far(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                            size_t bytes)
-#else
-void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
-#endif
+WEFT_FAR_PART(void, weft_get)
+(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
 {
-    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
 WEFT_FAR_PART(weft_op, weft_get_begin)
 (weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
 {
-    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
-                      offset, to, bytes)
     return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
                         "weft_get_begin");
 }

@@ -1,16 +1,22 @@
 /*
- * rank/near.h - the short ways of a kernel on a GPU, compiled into it: to a target whose route is
- * kept, on this device or mapped; a wait by the leader alone; a barrier that is remembered. Each
- * tests, in few steps, whether it is that; whatever is not, or is wrong, goes far (rank/far.h),
- * where all of it is done and said. In a traced job routes and meetings have other names, so that
- * all of it is far.
+ * rank/near.h - the calls that matter most, and their short ways on a GPU, compiled into the
+ * kernel: to a target whose route is kept, on this device or mapped; a wait by the leader alone; a
+ * barrier that is remembered. Each tests, in few steps, whether it is that; whatever is not, or is
+ * wrong, goes far (rank/far.h), where all of it is done and said. In a traced job routes and
+ * meetings have other names, so that all of it is far.
  *
  * A way returns false where nothing has been done.
  */
 #ifndef WEFT_RANK_NEAR_H
 #define WEFT_RANK_NEAR_H
 
-#include "rank/parts.h"
+#include "rank/barrier.h"
+#include "rank/get.h"
+#include "rank/notify.h"
+#include "rank/put.h"
+#include "rank/self.h"
+#include "rank/update.h"
+#include "rank/wait/call.h"
 
 #ifdef __CUDACC__
 
@@ -349,19 +355,24 @@ WEFT_INLINE bool weft_near_update(weft_self *self, weft_win win, int target, siz
     return true;
 }
 
+#endif
+
 /* ---- the calls ---------------------------------------------------------------------------------
  */
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
-    return comm == WEFT_COMM_WORLD ? self->state->ranks : weft_far(self, weft_size_far)(self, comm);
+    return weft_far(self, weft_size_far)(self, comm);
 }
 
+/* The built-in ones without a look at the tables: kernels ask for them everywhere. */
 WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
 {
-    return comm == WEFT_COMM_WORLD    ? self->rank
-           : comm == WEFT_COMM_DEVICE ? (int)self->slot - 1
-                                      : weft_far(self, weft_rank_far)(self, comm);
+    if (comm == WEFT_COMM_WORLD)
+        return self->rank;
+    if (comm == WEFT_COMM_DEVICE)
+        return (int)self->slot - 1;
+    return weft_far(self, weft_rank_far)(self, comm);
 }
 
 WEFT_FN int weft_processes(weft_self *self)
@@ -382,70 +393,79 @@ WEFT_FN weft_status weft_failure(weft_self *self)
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
-    if (!weft_near_put(self, win, target, offset, source, bytes, -1))
-        weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG,
-                                     "weft_put");
+    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
+                  source, bytes)
+    WEFT_NEAR(weft_near_put(self, win, target, offset, source, bytes, -1))
+    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG, "weft_put");
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
-    if ((uint32_t)tag >= WEFT_TAGS || !weft_near_put(self, win, target, offset, source, bytes, tag))
-        weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag,
-                                     "weft_put_notify");
+    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
+                  offset, source, bytes, tag)
+    WEFT_NEAR((uint32_t)tag < WEFT_TAGS &&
+              weft_near_put(self, win, target, offset, source, bytes, tag))
+    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
-    if (!weft_near_notify(self, comm, target, tag, false))
-        weft_far(self, weft_notify_far)(self, comm, target, tag, false);
+    WEFT_TOGETHER(self, weft_notify(self, comm, target, tag), comm, target, tag)
+    WEFT_NEAR(weft_near_notify(self, comm, target, tag, false))
+    weft_far(self, weft_notify_far)(self, comm, target, tag, false);
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
-    if (!weft_near_notify(self, comm, target, tag, true))
-        weft_far(self, weft_notify_far)(self, comm, target, tag, true);
+    WEFT_TOGETHER(self, weft_notify_relaxed(self, comm, target, tag), comm, target, tag)
+    WEFT_NEAR(weft_near_notify(self, comm, target, tag, true))
+    weft_far(self, weft_notify_far)(self, comm, target, tag, true);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
-    if (!weft_near_wait(self, tag, count))
-        weft_far(self, weft_wait_far)(self, tag, count);
-}
-
-WEFT_INLINE void weft_barrier_call(weft_self *self, weft_comm comm, enum weft_wait_kind as)
-{
-    if (!weft_near_barrier(self, comm, as))
-        weft_far(self, weft_barrier_far)(self, comm, as);
+    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
+    WEFT_NEAR(weft_near_wait(self, tag, count))
+    weft_far(self, weft_wait_far)(self, tag, count);
 }
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
-    weft_barrier_call(self, comm, WEFT_WAIT_BARRIER);
+    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
+    WEFT_NEAR(weft_near_barrier(self, comm, WEFT_WAIT_BARRIER))
+    weft_far(self, weft_barrier_far)(self, comm, WEFT_WAIT_BARRIER);
 }
 
 WEFT_FN void weft_enter(weft_self *self)
 {
-    weft_barrier_call(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
+    WEFT_TOGETHER(self, weft_enter(self), 0)
+    weft_far(self, weft_barrier_far)(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
 }
 
 WEFT_FN void weft_leave(weft_self *self)
 {
-    weft_barrier_call(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
+    WEFT_TOGETHER(self, weft_leave(self), 0)
+    weft_far(self, weft_barrier_far)(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
 }
 
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes)
 {
-    if (!weft_near_get(self, win, from, offset, to, bytes))
-        weft_far(self, weft_get_far)(self, win, from, offset, to, bytes);
+    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
+    WEFT_NEAR(weft_near_get(self, win, from, offset, to, bytes))
+    weft_far(self, weft_get_far)(self, win, from, offset, to, bytes);
 }
 
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes)
 {
+    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
+                      offset, to, bytes)
+#ifdef __CUDACC__
     if (weft_near_get(self, win, from, offset, to, bytes))
         return weft_op_done();
+#endif
     return weft_far(self, weft_get_begin_far)(self, win, from, offset, to, bytes);
 }
 
@@ -453,19 +473,16 @@ WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target,
                                       uint32_t how, uint32_t type, uint64_t value,
                                       uint64_t expected, bool relaxed)
 {
+#ifdef __CUDACC__
     uint64_t old;
 
     if (weft_near_update(self, win, target, offset, weft_change(how, type, value, expected),
                          relaxed, &old))
         return old;
+#endif
     return weft_far(self, weft_update_far)(self, win, target, offset, how, type, value, expected,
                                            relaxed);
 }
-
-#endif
-
-/* ---- updates -----------------------------------------------------------------------------------
- */
 
 #define WEFT_UPDATE_CALLS(word, suffix, type, relaxed)                                             \
     WEFT_FN word weft_fetch_add##suffix(weft_self *self, weft_win win, int target, size_t offset,  \

@@ -43,39 +43,17 @@ WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target,
         weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
-#ifdef __CUDACC__
-
-WEFT_COLD void weft_notify_far(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+WEFT_FAR_PART(void, weft_notify)(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
     const char *const call = relaxed ? "weft_notify_relaxed" : "weft_notify";
 
-    weft_check_tag(self, tag, call);
-    weft_notify_recorded(self, comm, target, tag, relaxed, call);
-}
-
-#else
-
-WEFT_HOT void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
-                              const char *call)
-{
     weft_check_stop(self);
     weft_check_tag(self, tag, call);
+#ifndef __CUDACC__
     if (weft_notify_mapped(self, comm, target, tag, relaxed, call))
         return;
+#endif
     weft_notify_recorded(self, comm, target, tag, relaxed, call);
 }
 
-WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
-{
-    WEFT_TOGETHER(self, weft_notify(self, comm, target, tag), comm, target, tag)
-    weft_notify_any(self, comm, target, tag, false, "weft_notify");
-}
-
-WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
-{
-    WEFT_TOGETHER(self, weft_notify_relaxed(self, comm, target, tag), comm, target, tag)
-    weft_notify_any(self, comm, target, tag, true, "weft_notify_relaxed");
-}
-
-#endif
 #endif

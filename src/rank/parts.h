@@ -31,9 +31,7 @@
 #include "rank/path/peer.h"
 #include "rank/path/proxy.h"
 #include "rank/path/ask.h"
-#if defined(__CUDACC__) && !WEFT_QUEUES
-#include "rank/path/queue_none.h"
-#else
+#ifndef weft_queue_put          /* (bell.h) */
 #include "rank/path/queue.h"
 #endif
 #ifdef __CUDACC__

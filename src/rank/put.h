@@ -87,9 +87,10 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
-#ifdef __CUDACC__
-WEFT_COLD void weft_put_far(weft_self *self, weft_win win, int target, size_t offset,
-                            const void *source, size_t bytes, int64_t tag, const char *call)
+/* A row, with a notification if tag is not WEFT_NO_TAG. */
+WEFT_FAR_PART(void, weft_put)
+(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t bytes,
+ int64_t tag, const char *call)
 {
     WEFT_IN_SHARED(self);
     if (tag != WEFT_NO_TAG)
@@ -97,24 +98,6 @@ WEFT_COLD void weft_put_far(weft_self *self, weft_win win, int target, size_t of
     weft_put_row(self, win, target, offset, source, bytes, tag != WEFT_NO_TAG ? (int)tag : -1,
                  call);
 }
-#else
-WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
-                      size_t bytes)
-{
-    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
-                  source, bytes)
-    weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put");
-}
-
-WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
-                             const void *source, size_t bytes, int tag)
-{
-    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
-                  offset, source, bytes, tag)
-    weft_check_tag(self, tag, "weft_put_notify");
-    weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
-}
-#endif
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
 WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,

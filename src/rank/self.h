@@ -11,27 +11,10 @@ WEFT_FAR_PART(int, weft_size)(weft_self *self, weft_comm comm)
     return weft_check_comm(self, comm, "weft_size")->members;
 }
 
-/* The built-in ones without a look at the tables: kernels ask for them everywhere. */
 WEFT_FAR_PART(int, weft_rank)(weft_self *self, weft_comm comm)
 {
-    if (comm == WEFT_COMM_WORLD)
-        return self->rank;
-    if (comm == WEFT_COMM_DEVICE)
-        return (int)self->slot - 1;
     return weft_check_comm(self, comm, "weft_rank")->rank_of_slot[self->slot];
 }
-
-#ifndef __CUDACC__
-int weft_processes(weft_self *self)
-{
-    return self->state->processes;
-}
-
-int weft_process(weft_self *self)
-{
-    return self->process;
-}
-#endif
 
 WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self, int process,
                                                                 const char *call)
@@ -84,7 +67,7 @@ WEFT_FAR_FN(void, weft_log_values,
 WEFT_FAR_FN(void, weft_timer_start, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_timer_start(self), 0)
-    weft_barrier_as(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
+    weft_barrier_far(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
     if (self->slot == 1 && weft_leads(self))
         self->timer_started = weft_port_clock();
 }
@@ -92,7 +75,7 @@ WEFT_FAR_FN(void, weft_timer_start, (weft_self * self), (self))
 WEFT_FAR_FN(void, weft_timer_stop, (weft_self * self), (self))
 {
     WEFT_TOGETHER(self, weft_timer_stop(self), 0)
-    weft_barrier_as(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
+    weft_barrier_far(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
     if (self->slot != 1 || !weft_leads(self))
         return;
     const uint64_t now = weft_port_clock();

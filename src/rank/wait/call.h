@@ -25,7 +25,6 @@ WEFT_INLINE bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t count
     return true;
 }
 
-WEFT_COLD void weft_wait_far(weft_self *self, int tag, uint32_t count)
 #else
 
 static inline bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t count)
@@ -35,10 +34,10 @@ static inline bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t cou
     return self->letters != NULL;
 }
 
-void weft_wait(weft_self *self, int tag, uint32_t count)
 #endif
+
+WEFT_FAR_PART(void, weft_wait)(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
