@@ -142,7 +142,7 @@ WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting,
     return true;
 }
 
-WEFT_FAR_PART(void, weft_barrier)(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+WEFT_FAR_HALF void weft_barrier_far(weft_self *self, weft_comm comm, enum weft_wait_kind as)
 {
     struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
 

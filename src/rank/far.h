@@ -2,8 +2,8 @@
  * rank/far.h - what a kernel on a GPU calls by pointers: all but the short ways of rank/near.h.
  *
  * A function that a kernel calls directly is given registers beyond those that its callers hold, so
- * a kernel would take the sum along its deepest chain of calls. The pointers lie in the rank's
- * shared memory, where no compiler sees what they are; so each call keeps to the ABI, and its
+ * a kernel would take the sum along its deepest chain of calls. What the pointers are depends on
+ * the rank's shared memory, which no compiler sees through; so each call keeps to the ABI, and its
  * registers are its own. Nothing that is called so calls by a pointer itself: of two levels nvcc
  * cannot tell the stack.
  *
@@ -55,17 +55,20 @@ extern __device__ void WEFT_FAR_SET(void *far[WEFT_FAR_COUNT]);
 #endif
 
 /*
- * weft_far(self, function)(arguments) calls it by its pointer. In a file that has the functions
- * itself each caller stores it first, so that only those that are called are compiled.
+ * weft_far(self, function)(arguments) calls it by its pointer, of the rank's table; in a file that
+ * has the functions itself, by its address and a number that is 0, which the compiler does not
+ * know: so only those that are called are compiled.
  */
-#define weft_far(self, function)                                                                   \
-    weft_far_known(&((struct weft_cuda_rank *)(self))->far[WEFT_FAR_##function], function)
-template <class F> static __device__ __forceinline__ F weft_far_known(void **pointer, F function)
-{
-#ifndef WEFT_FAR_LIBRARY
-    *(F volatile *)pointer = function;
+#if defined(WEFT_FAR_LIBRARY) || defined(WEFT_FAR_HERE)
+#define WEFT_FAR_AT(self, function) ((struct weft_cuda_rank *)(self))->far[WEFT_FAR_##function]
+#else
+#define WEFT_FAR_AT(self, function)                                                                \
+    (void *)((uint64_t)(function) + ((volatile struct weft_cuda_rank *)(self))->zero)
 #endif
-    return *(F volatile *)pointer;
+#define weft_far(self, function) weft_far_typed(WEFT_FAR_AT(self, function), function)
+template <class F> static __device__ __forceinline__ F weft_far_typed(void *pointer, F)
+{
+    return (F)pointer;
 }
 
 /*
@@ -80,14 +83,14 @@ template <class F> static __device__ __forceinline__ F weft_far_known(void **poi
     }                                                                                              \
     WEFT_COLD type name##_far parameters
 /* The far half of one that has a near one, too: its call is in rank/near.h. */
-#define WEFT_FAR_PART(type, name) WEFT_COLD type name##_far
+#define WEFT_FAR_HALF WEFT_COLD
 #define WEFT_NEAR(way)                                                                             \
     if (way)                                                                                       \
         return;
 #define WEFT_FAR(name) name##_far
 #else
 #define WEFT_FAR_FN(type, name, parameters, arguments) WEFT_FN type name parameters
-#define WEFT_FAR_PART(type, name)                      WEFT_HOT type name##_far
+#define WEFT_FAR_HALF                                  WEFT_HOT
 #define WEFT_NEAR(way)
 #define weft_far(self, function) function
 #define WEFT_FAR(name)           name

@@ -122,14 +122,14 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
     return shape;
 }
 
-WEFT_FAR_PART(void, weft_get)
-(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
+WEFT_FAR_HALF void weft_get_far(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                                size_t bytes)
 {
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
-WEFT_FAR_PART(weft_op, weft_get_begin)
-(weft_self *self, weft_win win, int from, size_t offset, void *to, size_t bytes)
+WEFT_FAR_HALF weft_op weft_get_begin_far(weft_self *self, weft_win win, int from, size_t offset,
+                                         void *to, size_t bytes)
 {
     return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
                         "weft_get_begin");

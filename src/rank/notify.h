@@ -43,7 +43,8 @@ WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target,
         weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
-WEFT_FAR_PART(void, weft_notify)(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+WEFT_FAR_HALF void weft_notify_far(weft_self *self, weft_comm comm, int target, int tag,
+                                   bool relaxed)
 {
     const char *const call = relaxed ? "weft_notify_relaxed" : "weft_notify";
 

@@ -88,9 +88,8 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
 }
 
 /* A row, with a notification if tag is not WEFT_NO_TAG. */
-WEFT_FAR_PART(void, weft_put)
-(weft_self *self, weft_win win, int target, size_t offset, const void *source, size_t bytes,
- int64_t tag, const char *call)
+WEFT_FAR_HALF void weft_put_far(weft_self *self, weft_win win, int target, size_t offset,
+                                const void *source, size_t bytes, int64_t tag, const char *call)
 {
     WEFT_IN_SHARED(self);
     if (tag != WEFT_NO_TAG)

@@ -6,12 +6,12 @@
 
 #include "rank/barrier.h"
 
-WEFT_FAR_PART(int, weft_size)(weft_self *self, weft_comm comm)
+WEFT_FAR_HALF int weft_size_far(weft_self *self, weft_comm comm)
 {
     return weft_check_comm(self, comm, "weft_size")->members;
 }
 
-WEFT_FAR_PART(int, weft_rank)(weft_self *self, weft_comm comm)
+WEFT_FAR_HALF int weft_rank_far(weft_self *self, weft_comm comm)
 {
     return weft_check_comm(self, comm, "weft_rank")->rank_of_slot[self->slot];
 }

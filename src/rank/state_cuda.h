@@ -16,7 +16,11 @@ struct __align__(16) weft_cached
 
 struct weft_cuda_rank {
     weft_self self; /* first: the API hands it around */
+#if defined(WEFT_FAR_LIBRARY) || defined(WEFT_FAR_HERE)
     void *far[WEFT_FAR_COUNT];
+#else
+    uint64_t zero; /* rank/far.h */
+#endif
     unsigned posting, failing;
     struct weft_cached routes[WEFT_ROUTES];
     uint32_t missed;    /* what was not among them last: its handle, */
@@ -63,6 +67,8 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     if (threadIdx.x == 0) {
 #ifdef WEFT_FAR_LIBRARY
         WEFT_FAR_SET(rank.far);
+#elif !defined(WEFT_FAR_HERE)
+        rank.zero = 0;
 #endif
         rank.posting = rank.failing = 0;
         rank.missed = UINT32_MAX;

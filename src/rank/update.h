@@ -152,9 +152,9 @@ WEFT_COLD const char *weft_update_name(const struct weft_change *change)
 }
 
 /* The old value of a word, which is there on return. */
-WEFT_FAR_PART(uint64_t, weft_update)
-(weft_self *self, weft_win win, int target, size_t offset, uint32_t how, uint32_t type,
- uint64_t value, uint64_t expected, bool relaxed)
+WEFT_FAR_HALF uint64_t weft_update_far(weft_self *self, weft_win win, int target, size_t offset,
+                                       uint32_t how, uint32_t type, uint64_t value,
+                                       uint64_t expected, bool relaxed)
 {
     const struct weft_change change = weft_change(how, type, value, expected);
 

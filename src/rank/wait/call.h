@@ -36,7 +36,7 @@ static inline bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t cou
 
 #endif
 
-WEFT_FAR_PART(void, weft_wait)(weft_self *self, int tag, uint32_t count)
+WEFT_FAR_HALF void weft_wait_far(weft_self *self, int tag, uint32_t count)
 {
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
