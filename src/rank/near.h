@@ -396,7 +396,7 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
     WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
                   source, bytes)
     WEFT_NEAR(weft_near_put(self, win, target, offset, source, bytes, -1))
-    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG, "weft_put");
+    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG);
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
@@ -406,7 +406,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
                   offset, source, bytes, tag)
     WEFT_NEAR((uint32_t)tag < WEFT_TAGS &&
               weft_near_put(self, win, target, offset, source, bytes, tag))
-    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag, "weft_put_notify");
+    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag);
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)

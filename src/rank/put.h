@@ -89,13 +89,15 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
 
 /* A row, with a notification if tag is not WEFT_NO_TAG. */
 WEFT_FAR_HALF void weft_put_far(weft_self *self, weft_win win, int target, size_t offset,
-                                const void *source, size_t bytes, int64_t tag, const char *call)
+                                const void *source, size_t bytes, int64_t tag)
 {
     WEFT_IN_SHARED(self);
-    if (tag != WEFT_NO_TAG)
+    const bool notify = tag != WEFT_NO_TAG;
+    const char *const call = notify ? "weft_put_notify" : "weft_put";
+
+    if (notify)
         weft_check_tag(self, (int)tag, call);
-    weft_put_row(self, win, target, offset, source, bytes, tag != WEFT_NO_TAG ? (int)tag : -1,
-                 call);
+    weft_put_row(self, win, target, offset, source, bytes, notify ? (int)tag : -1, call);
 }
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
