@@ -50,36 +50,36 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
  * there. tag >= 0: notify this rank when it is. All threads.
  */
 WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               struct weft_shape shape, int tag, bool now, const char *call)
+                               const struct weft_shape *shape, int tag, bool now, const char *call)
 {
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
     const struct weft_route route = weft_route_window(self, win, from, call);
-    const bool to_link = now && shape.height == 1 && (shape.width == 4 || shape.width == 8);
+    const bool to_link = now && shape->height == 1 && (shape->width == 4 || shape->width == 8);
     weft_op op = weft_op_done();
 
-    if (!weft_inside(offset, shape.source_pitch, shape.width, shape.height, route.bytes) ||
-        shape.height > UINT32_MAX)
-        weft_fail_bounds(self, call, shape.height, shape.width, shape.source_pitch, offset,
+    if (!weft_inside(offset, shape->source_pitch, shape->width, shape->height, route.bytes) ||
+        shape->height > UINT32_MAX)
+        weft_fail_bounds(self, call, shape->height, shape->width, shape->source_pitch, offset,
                          route.bytes, from);
-    if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
+    if ((to == NULL || weft_is_private(self, to)) && shape->width != 0)
         weft_fail_memory(self, call, to);
     if (weft_has_queues(self) && tag < 0 && weft_queue_reaches(self, &route)) {
         weft_join(self);
-        if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
+        if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, shape, now)) {
             if (!now)
                 op = weft_op_of(self, route.process, WEFT_OP_QUEUE);
             weft_join(self);
             return op;
         }
     }
-    if (route.address != NULL || shape.width == 0) {
+    if (route.address != NULL || shape->width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,
-                               (shape.height - 1) * shape.source_pitch + shape.width);
+                               (shape->height - 1) * shape->source_pitch + shape->width);
         weft_path_meet(self, route.process);
-        if (shape.width != 0)
-            weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, &shape);
+        if (shape->width != 0)
+            weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, shape);
         weft_join(self);
         if (tag >= 0 && weft_leads(self))
             weft_count_add_local(self->state->exposed,
@@ -96,16 +96,16 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
         command.tag = weft_ask_tag(WEFT_ASK_GET, WEFT_U64, to_link, tag);
         command.object = win;
         command.target = (uint32_t)from;
-        command.height = (uint32_t)shape.height;
+        command.height = (uint32_t)shape->height;
         command.offset = offset;
         command.source = (uint64_t)(uintptr_t)to;
-        command.source_pitch = shape.pitch;
-        command.width = shape.width;
-        command.pitch = shape.source_pitch;
+        command.source_pitch = shape->pitch;
+        command.width = shape->width;
+        command.pitch = shape->source_pitch;
         weft_ask_owner(self, &route, &command, NULL, 0);
         if (to_link) {
             const uint64_t value = weft_ask_result(self, route.process);
-            memcpy(to, &value, shape.width);
+            memcpy(to, &value, shape->width);
         } else if (now) {
             weft_ask_await(self, route.process, self->asked[route.process]);
         }
@@ -125,14 +125,17 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 WEFT_FAR_HALF void weft_get_far(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                 size_t bytes)
 {
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
+    const struct weft_shape row = weft_one_row(bytes);
+
+    weft_get_any(self, win, from, offset, to, &row, -1, true, "weft_get");
 }
 
 WEFT_FAR_HALF weft_op weft_get_begin_far(weft_self *self, weft_win win, int from, size_t offset,
                                          void *to, size_t bytes)
 {
-    return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
-                        "weft_get_begin");
+    const struct weft_shape row = weft_one_row(bytes);
+
+    return weft_get_any(self, win, from, offset, to, &row, -1, false, "weft_get_begin");
 }
 
 WEFT_FAR_FN(void, weft_get_notify,
@@ -142,8 +145,10 @@ WEFT_FAR_FN(void, weft_get_notify,
 {
     WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
                   to, bytes, tag)
+    const struct weft_shape row = weft_one_row(bytes);
+
     weft_check_tag(self, tag, "weft_get_notify");
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
+    weft_get_any(self, win, from, offset, to, &row, tag, false, "weft_get_notify");
 }
 
 WEFT_FAR_FN(weft_op, weft_get_2d_begin,
@@ -162,7 +167,7 @@ WEFT_FAR_FN(weft_op, weft_get_2d_begin,
         weft_fail4(self, WEFT_ERR_ARGUMENT,
                    "weft_get_2d_begin: pitch %llu or %llu is less than width %llu", (int64_t)pitch,
                    (int64_t)to_pitch, (int64_t)width, 0);
-    return weft_get_any(self, win, from, offset, to, shape, -1, false, "weft_get_2d_begin");
+    return weft_get_any(self, win, from, offset, to, &shape, -1, false, "weft_get_2d_begin");
 }
 
 #endif

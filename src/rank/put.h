@@ -35,18 +35,18 @@ WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t 
 
 /* Any put; what is wrong with it is said. tag < 0: no notification. */
 WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t offset,
-                               const void *source, struct weft_shape shape, int tag,
+                               const void *source, const struct weft_shape *shape, int tag,
                                const char *call)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target, call);
-    if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
-                      shape.height > UINT32_MAX))
-        weft_fail_bounds(self, call, shape.height, shape.width, shape.pitch, offset, to.bytes,
+    if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
+                      shape->height > UINT32_MAX))
+        weft_fail_bounds(self, call, shape->height, shape->width, shape->pitch, offset, to.bytes,
                          target);
-    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape.width != 0))
+    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape->width != 0))
         weft_fail_memory(self, call, source);
-    weft_path_put(self, win, &to, target, offset, source, &shape, tag);
+    weft_path_put(self, win, &to, target, offset, source, shape, tag);
 }
 
 /* The beginning of a put. All threads. */
@@ -63,12 +63,12 @@ WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int 
 
 /* The same, recorded where the job is traced: then every put comes here. */
 WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size_t offset,
-                                 const void *source, struct weft_shape shape, int tag,
+                                 const void *source, const struct weft_shape *shape, int tag,
                                  const char *call)
 {
     WEFT_IN_SHARED(self);
     if (weft_traced(self))
-        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width, call);
+        weft_trace_enter_put(self, tag, win, target, shape->height * shape->width, call);
     weft_put_checked(self, win, target, offset, source, shape, tag, call);
     weft_trace_leave(self);
 }
@@ -84,7 +84,7 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
     if (weft_put_mapped(self, win, target, offset, source, &shape, tag, call))
         return;
 #endif
-    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
+    weft_put_recorded(self, win, target, offset, source, &shape, tag, call);
 }
 
 /* A row, with a notification if tag is not WEFT_NO_TAG. */
@@ -115,7 +115,7 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     shape.height = empty ? 1 : height;
     shape.pitch = pitch;
     shape.source_pitch = source_pitch;
-    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
+    weft_put_recorded(self, win, target, offset, source, &shape, tag, call);
 }
 
 WEFT_FAR_FN(void, weft_put_2d,
