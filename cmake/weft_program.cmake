@@ -52,8 +52,8 @@ endfunction()
 # weft_add_program(<name> <sources>): an executable that links weft. Its kernels (.cu) are compiled as
 # C for the CPU device and, where weft has GPUs and nvcc is here, by nvcc for CMAKE_CUDA_ARCHITECTURES
 # (default: native, the GPU of this machine). No CUDA language has to be enabled. nvcc sees the
-# target's include folders and definitions. Most of weft's part of a kernel comes from the library
-# WEFT_DEVICE_LIBRARY; -DWEFT_DEVICE_LIBRARY= has it compiled into each file of kernels.
+# target's include folders and definitions. weft's part of a kernel is compiled into each file of
+# kernels; with -DWEFT_DEVICE_LIBRARY=.../libweft_device.a what is rare comes from that library.
 function(weft_add_program name)
   set(kernels ${ARGN})
   list(FILTER kernels INCLUDE REGEX "\\.cu$")

@@ -45,23 +45,29 @@ static __device__ __forceinline__ void weft_copy_last(T *to, const T *from, uint
             to[k * threads] = item[k];
 }
 
-WEFT_INLINE const uint4 *weft_copy_load(uint4 *item, const uint4 *from)
+template <class T>
+static __device__ __forceinline__ const T *weft_copy_load(T *item, const T *from, uint32_t threads)
 {
     WEFT_UNROLL
-    for (int k = 0; k < WEFT_COPY_DEEP; k++, from += blockDim.x)
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, from += threads)
         item[k] = *from;
     return from;
 }
 
-WEFT_INLINE uint4 *weft_copy_store(uint4 *to, const uint4 *item)
+template <class T>
+static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint32_t threads)
 {
     WEFT_UNROLL
-    for (int k = 0; k < WEFT_COPY_DEEP; k++, to += blockDim.x)
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, to += threads)
         *to = item[k];
     return to;
 }
 
-/* Elements of one size; several loads of a thread are under way at once. */
+/*
+ * Elements of one size; several loads of a thread are under way at once, and if there are registers
+ * for it the next ones while these are stored: of 8 bytes or more, since smaller ones are rare and
+ * the code is large.
+ */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
                                                        const unsigned char *source, size_t count,
@@ -72,14 +78,30 @@ static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
     const T *from = (const T *)source + thread;
     size_t left = count;
 
+    if (WEFT_COPY_LARGE && sizeof(T) >= 8 && left >= 2 * step) {
+        /* In turns: a move from one to the other would wait for the load. */
+        T one[WEFT_COPY_DEEP], two[WEFT_COPY_DEEP];
+        from = weft_copy_load(one, from, threads);
+        for (; left >= 3 * step; left -= 2 * step) {
+            from = weft_copy_load(two, from, threads);
+            to = weft_copy_store(to, one, threads);
+            from = weft_copy_load(one, from, threads);
+            to = weft_copy_store(to, two, threads);
+        }
+        left -= step;
+        if (left >= step) {
+            from = weft_copy_load(two, from, threads);
+            to = weft_copy_store(to, one, threads);
+            to = weft_copy_store(to, two, threads);
+            left -= step;
+        } else {
+            to = weft_copy_store(to, one, threads);
+        }
+    }
     for (; left >= step; left -= step) {
         T item[WEFT_COPY_DEEP];
-        WEFT_UNROLL
-        for (int k = 0; k < WEFT_COPY_DEEP; k++, from += threads)
-            item[k] = *from;
-        WEFT_UNROLL
-        for (int k = 0; k < WEFT_COPY_DEEP; k++, to += threads)
-            *to = item[k];
+        from = weft_copy_load(item, from, threads);
+        to = weft_copy_store(to, item, threads);
     }
     if (thread < left)
         weft_copy_last(to, from, (uint32_t)left - thread, threads);
@@ -111,85 +133,18 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
         target[i] = source[i];
 }
 
-#ifdef WEFT_FAR_HERE
-enum { WEFT_COPY_TWICE = 0 }; /* the library's functions have registers for no more */
-#else
-enum { WEFT_COPY_TWICE = 1 };
-#endif
-
-/* Items of 16 bytes, by all threads; the next ones are loaded while some are stored. */
-WEFT_COLD void weft_copy_wide(unsigned char *target, const unsigned char *source, size_t items)
+WEFT_COLD void weft_copy_wide_apart(unsigned char *target, const unsigned char *from, size_t items)
 {
-    const size_t step = WEFT_COPY_DEEP * (size_t)blockDim.x;
-    size_t done = 0;
-
-    if (WEFT_COPY_TWICE && items >= 2 * step) {
-        uint4 one[WEFT_COPY_DEEP], two[WEFT_COPY_DEEP];
-        const uint4 *from = weft_copy_load(one, (const uint4 *)source + threadIdx.x);
-        uint4 *to = (uint4 *)target + threadIdx.x;
-        for (done = step; items - done >= 2 * step; done += 2 * step) {
-            from = weft_copy_load(two, from); /* in turns: a move would wait for the load */
-            to = weft_copy_store(to, one);
-            from = weft_copy_load(one, from);
-            to = weft_copy_store(to, two);
-        }
-        if (items - done >= step) {
-            from = weft_copy_load(two, from);
-            to = weft_copy_store(to, one);
-            to = weft_copy_store(to, two);
-            done += step;
-        } else {
-            to = weft_copy_store(to, one);
-        }
-    }
-    weft_copy_items<uint4>(target + 16 * done, source + 16 * done, items - done, threadIdx.x,
-                           blockDim.x);
+    weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
 }
 
-/* Loads that pass by the L1 cache, of words that others may store meanwhile. */
-WEFT_INLINE void weft_load_item(uint4 *item, const uint4 *from)
+/* All threads, where target and source are aligned. */
+WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from, size_t items)
 {
-    *item = weft_load_relaxed_four(from);
-}
-WEFT_INLINE void weft_load_item(uint64_t *item, const uint64_t *from)
-{
-    *item = weft_load_relaxed_u64(from);
-}
-WEFT_INLINE void weft_load_item(uint32_t *item, const uint32_t *from)
-{
-    *item = weft_load_relaxed_u32(from);
-}
-
-template <class T>
-static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
-{
-    enum { DEEP = 4 };
-
-    for (size_t i = threadIdx.x; i < count; i += DEEP * (size_t)blockDim.x) {
-        T item[DEEP];
-        WEFT_UNROLL
-        for (int k = 0; k < DEEP;
-             k++) /* beyond the end the first one again, as in weft_copy_last */
-            weft_load_item(&item[k],
-                           (const T *)from + (i + k * blockDim.x < count ? i + k * blockDim.x : i));
-        WEFT_UNROLL
-        for (int k = 0; k < DEEP; k++)
-            if (i + k * blockDim.x < count)
-                ((T *)to)[i + k * blockDim.x] = item[k];
-    }
-}
-
-/* A row of whole words of 4 bytes, which are aligned at both ends; by all threads. */
-WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
-{
-    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
-
-    if ((all & 15) == 0)
-        weft_load_items<uint4>(to, from, bytes / 16);
-    else if ((all & 7) == 0)
-        weft_load_items<uint64_t>(to, from, bytes / 8);
+    if (WEFT_COPY_LARGE)
+        weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
     else
-        weft_load_items<uint32_t>(to, from, bytes / 4);
+        weft_copy_wide_apart(target, from, items);
 }
 
 /* The first warp alone: two items a lane at most, where target, source and size are aligned. */

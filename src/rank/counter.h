@@ -174,14 +174,10 @@ WEFT_INLINE uint32_t weft_count_read(const weft_self *self, uint32_t index)
     return counted.here + counted.others;
 }
 
-/* The same, and on a GPU what NICs have counted. */
-WEFT_INLINE uint32_t weft_count_read_all(const weft_self *self, uint32_t index)
+/* The same, and on a GPU what NICs have counted, if `nic`. */
+WEFT_INLINE uint32_t weft_count_read_with(const weft_self *self, uint32_t index, const bool nic)
 {
-#if defined(__CUDACC__) && WEFT_QUEUES
-    if (self->queues != NULL)
-        return weft_count_read(self, index) + weft_count_read_nic(self, index);
-#endif
-    return weft_count_read(self, index);
+    return weft_count_read(self, index) + (nic ? weft_count_read_nic(self, index) : 0);
 }
 
 #endif

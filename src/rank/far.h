@@ -14,8 +14,6 @@
 
 #include "weft/device.h"
 
-#define WEFT_NO_TAG INT64_MIN /* of a put without a notification */
-
 #ifdef __CUDACC__
 
 /* clang-format off */
@@ -30,11 +28,10 @@
     X(weft_wait_until_far) X(weft_wait_until_u32_far) X(weft_timer_start_far)                      \
     X(weft_timer_stop_far) X(weft_region_begin_far) X(weft_region_end_far)                         \
     X(weft_log_values_far) X(weft_attend_to) X(weft_look_stop) X(weft_wait_long)                   \
-    X(weft_wait_told_over) X(weft_path_meet_late) X(weft_settle) X(weft_path_tell)                 \
-    X(weft_out_await) X(weft_out_talked) X(weft_channel_put_far) X(weft_channel_put_hot)           \
-    X(weft_channel_notify_hot) X(weft_channel_notify_far) X(weft_wait_hot) X(weft_copy_wide)       \
-    X(weft_copy_row) X(weft_get_begin_far) X(weft_size_far) X(weft_rank_far) X(weft_barrier_far)   \
-    X(weft_put_far) X(weft_notify_far) X(weft_wait_far) X(weft_get_far) X(weft_update_far)
+    X(weft_wait_told_over) X(weft_path_meet_late) X(weft_path_tell) X(weft_size_far)               \
+    X(weft_rank_far) X(weft_barrier_far) X(weft_update_far) X(weft_wait_by_letter)           \
+    X(weft_wait_led_traced) X(weft_wait_nic) X(weft_wait_traced) X(weft_put_recorded)            \
+    X(weft_notify_recorded)
 /* clang-format on */
 
 enum {

@@ -50,36 +50,36 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
  * there. tag >= 0: notify this rank when it is. All threads.
  */
 WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               const struct weft_shape *shape, int tag, bool now, const char *call)
+                               struct weft_shape shape, int tag, bool now, const char *call)
 {
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
     const struct weft_route route = weft_route_window(self, win, from, call);
-    const bool to_link = now && shape->height == 1 && (shape->width == 4 || shape->width == 8);
+    const bool to_link = now && shape.height == 1 && (shape.width == 4 || shape.width == 8);
     weft_op op = weft_op_done();
 
-    if (!weft_inside(offset, shape->source_pitch, shape->width, shape->height, route.bytes) ||
-        shape->height > UINT32_MAX)
-        weft_fail_bounds(self, call, shape->height, shape->width, shape->source_pitch, offset,
+    if (!weft_inside(offset, shape.source_pitch, shape.width, shape.height, route.bytes) ||
+        shape.height > UINT32_MAX)
+        weft_fail_bounds(self, call, shape.height, shape.width, shape.source_pitch, offset,
                          route.bytes, from);
-    if ((to == NULL || weft_is_private(self, to)) && shape->width != 0)
+    if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
         weft_fail_memory(self, call, to);
     if (weft_has_queues(self) && tag < 0 && weft_queue_reaches(self, &route)) {
         weft_join(self);
-        if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, shape, now)) {
+        if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
             if (!now)
                 op = weft_op_of(self, route.process, WEFT_OP_QUEUE);
             weft_join(self);
             return op;
         }
     }
-    if (route.address != NULL || shape->width == 0) {
+    if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,
-                               (shape->height - 1) * shape->source_pitch + shape->width);
+                               (shape.height - 1) * shape.source_pitch + shape.width);
         weft_path_meet(self, route.process);
-        if (shape->width != 0)
-            weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, shape);
+        if (shape.width != 0)
+            weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, &shape);
         weft_join(self);
         if (tag >= 0 && weft_leads(self))
             weft_count_add_local(self->state->exposed,
@@ -96,16 +96,16 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
         command.tag = weft_ask_tag(WEFT_ASK_GET, WEFT_U64, to_link, tag);
         command.object = win;
         command.target = (uint32_t)from;
-        command.height = (uint32_t)shape->height;
+        command.height = (uint32_t)shape.height;
         command.offset = offset;
         command.source = (uint64_t)(uintptr_t)to;
-        command.source_pitch = shape->pitch;
-        command.width = shape->width;
-        command.pitch = shape->source_pitch;
+        command.source_pitch = shape.pitch;
+        command.width = shape.width;
+        command.pitch = shape.source_pitch;
         weft_ask_owner(self, &route, &command, NULL, 0);
         if (to_link) {
             const uint64_t value = weft_ask_result(self, route.process);
-            memcpy(to, &value, shape->width);
+            memcpy(to, &value, shape.width);
         } else if (now) {
             weft_ask_await(self, route.process, self->asked[route.process]);
         }
@@ -116,26 +116,146 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
     return op;
 }
 
+#ifdef __CUDACC__
+
+/* A word of mapped memory, whose route is known: one load. False: nothing has been done. */
+WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
+{
+    const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
+    const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_route *const route = &found->route;
+    const unsigned char *const at = route->address + offset;
+    const bool here = route->way == WEFT_WAY_HERE;
+    const bool plain = found->handle == win && found->target == from &&
+                       (here || !weft_has_queues(self)) && route->address != NULL &&
+                       (bytes == 8 || bytes == 4) && bytes <= route->bytes &&
+                       offset <= route->bytes - bytes && to != NULL &&
+                       (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
+
+    if (!plain)
+        return false;
+    if (here) {
+        weft_join(self); /* what the other threads have put there */
+    } else {
+        if (weft_leads(self))
+            weft_channel_clear(self, route, route->home + offset, bytes);
+        weft_path_meet(self, route->process);
+    }
+    if (threadIdx.x == 0) {
+        if (bytes == 8)
+            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);
+        else
+            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)at);
+        weft_turn(self);
+    }
+    weft_join(self);
+    return true;
+}
+
+/* Longer gets have plain loads after a fence: of those more are under way at once. */
+enum { WEFT_GET_NEAR = 8192 };
+
+/* Loads that pass by the L1 cache, of words that others may store meanwhile. */
+WEFT_INLINE void weft_load_item(uint4 *item, const uint4 *from)
+{
+    *item = weft_load_relaxed_four(from);
+}
+WEFT_INLINE void weft_load_item(uint64_t *item, const uint64_t *from)
+{
+    *item = weft_load_relaxed_u64(from);
+}
+WEFT_INLINE void weft_load_item(uint32_t *item, const uint32_t *from)
+{
+    *item = weft_load_relaxed_u32(from);
+}
+
+template <class T>
+static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
+{
+    enum { DEEP = 4 };
+
+    for (size_t i = threadIdx.x; i < count; i += DEEP * (size_t)blockDim.x) {
+        T item[DEEP];
+        WEFT_UNROLL
+        for (int k = 0; k < DEEP;
+             k++) /* beyond the end the first one again, as in weft_copy_last */
+            weft_load_item(&item[k],
+                           (const T *)from + (i + k * blockDim.x < count ? i + k * blockDim.x : i));
+        WEFT_UNROLL
+        for (int k = 0; k < DEEP; k++)
+            if (i + k * blockDim.x < count)
+                ((T *)to)[i + k * blockDim.x] = item[k];
+    }
+}
+
+/* A row of whole words of 4 bytes, which are aligned at both ends; by all threads. */
+WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
+{
+    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
+
+    if ((all & 15) == 0)
+        weft_load_items<uint4>(to, from, bytes / 16);
+    else if ((all & 7) == 0)
+        weft_load_items<uint64_t>(to, from, bytes / 8);
+    else
+        weft_load_items<uint32_t>(to, from, bytes / 4);
+}
+
+/* A row of whole words of mapped memory, whose route is known; each load passes by the L1 cache.
+ * False: nothing has been done. */
+WEFT_INLINE bool weft_get_near(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
+{
+    const struct weft_cached *const kept = weft_route_place(self, win, from);
+    const struct weft_route *const route = &kept->route;
+    const unsigned char *const at = route->address + offset;
+    const uintptr_t all = (uintptr_t)to | (uintptr_t)at | bytes;
+
+    if (kept->handle != win || kept->target != from || offset > route->bytes ||
+        bytes > route->bytes - offset || route->address == NULL || to == NULL || (all & 3) != 0 ||
+        bytes <= 8 || bytes > WEFT_GET_NEAR ||
+        !(route->way == WEFT_WAY_HERE || (route->way == WEFT_WAY_PEER && !weft_has_queues(self))))
+        return false;
+    weft_path_meet(self, route->process); /* what the other threads have put there */
+    weft_load_row(to, at, bytes);
+    if (weft_leads(self))
+        weft_turn(self);
+    weft_join(self);
+    return true;
+}
+
+#endif
+
 WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 {
     const struct weft_shape shape = {bytes, 1, bytes, bytes};
     return shape;
 }
 
-WEFT_FAR_HALF void weft_get_far(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                                size_t bytes)
+WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                      size_t bytes)
 {
-    const struct weft_shape row = weft_one_row(bytes);
-
-    weft_get_any(self, win, from, offset, to, &row, -1, true, "weft_get");
+    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
+#ifdef __CUDACC__
+    if (weft_get_word(self, win, from, offset, to, bytes) ||
+        weft_get_near(self, win, from, offset, to, bytes))
+        return;
+#endif
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
-WEFT_FAR_HALF weft_op weft_get_begin_far(weft_self *self, weft_win win, int from, size_t offset,
-                                         void *to, size_t bytes)
+WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
 {
-    const struct weft_shape row = weft_one_row(bytes);
-
-    return weft_get_any(self, win, from, offset, to, &row, -1, false, "weft_get_begin");
+    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
+                      offset, to, bytes)
+#ifdef __CUDACC__
+    if (weft_get_near(self, win, from, offset, to, bytes))
+        return weft_op_done();
+#endif
+    return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
+                        "weft_get_begin");
 }
 
 WEFT_FAR_FN(void, weft_get_notify,
@@ -145,10 +265,8 @@ WEFT_FAR_FN(void, weft_get_notify,
 {
     WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
                   to, bytes, tag)
-    const struct weft_shape row = weft_one_row(bytes);
-
     weft_check_tag(self, tag, "weft_get_notify");
-    weft_get_any(self, win, from, offset, to, &row, tag, false, "weft_get_notify");
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
 
 WEFT_FAR_FN(weft_op, weft_get_2d_begin,
@@ -167,7 +285,7 @@ WEFT_FAR_FN(weft_op, weft_get_2d_begin,
         weft_fail4(self, WEFT_ERR_ARGUMENT,
                    "weft_get_2d_begin: pitch %llu or %llu is less than width %llu", (int64_t)pitch,
                    (int64_t)to_pitch, (int64_t)width, 0);
-    return weft_get_any(self, win, from, offset, to, &shape, -1, false, "weft_get_2d_begin");
+    return weft_get_any(self, win, from, offset, to, shape, -1, false, "weft_get_2d_begin");
 }
 
 #endif

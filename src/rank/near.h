@@ -28,16 +28,6 @@ WEFT_INLINE void weft_near_join(weft_self *self)
         weft_far(self, weft_attend_to)(self);
 }
 
-/* Whether it is so for any thread. */
-WEFT_INLINE bool weft_near_join_any(weft_self *self, bool value)
-{
-    const bool any = __syncthreads_or(value) != 0;
-
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        weft_far(self, weft_attend_to)(self);
-    return any;
-}
-
 WEFT_INLINE void weft_near_turn(weft_self *self)
 {
     if (WEFT_UNLIKELY(++self->port.turn % WEFT_LOOK_ROUNDS == 0))
@@ -67,9 +57,6 @@ WEFT_INLINE void weft_near_over(weft_self *self, uint32_t rounds)
         weft_far(self, weft_wait_told_over)(self);
 }
 
-/* Longer gets go far, where plain loads come after a fence: of those more are under way at once. */
-enum { WEFT_NEAR_GET = 32768 };
-
 /* Whether the kept route is that of a window's rank, and so many bytes there are mapped. */
 WEFT_INLINE bool weft_near_reaches(const struct weft_cached *kept, weft_win win, int target,
                                    size_t offset, size_t bytes)
@@ -78,164 +65,8 @@ WEFT_INLINE bool weft_near_reaches(const struct weft_cached *kept, weft_win win,
            bytes <= kept->route.bytes - offset;
 }
 
-/* ---- puts and notifications --------------------------------------------------------------------
+/* ---- barriers -----------------------------------------------------------------------------------
  */
-
-/*
- * One row. True: the first warp, or thread, did it alone, and what it stored is ordered before what
- * its first thread does next.
- */
-WEFT_INLINE bool weft_near_copy(weft_self *self, unsigned char *target, const unsigned char *from,
-                                size_t bytes)
-{
-    const bool wide = (((uintptr_t)target | (uintptr_t)from | bytes) & 15) == 0;
-
-    if (bytes == 0 || target == from)
-        return true;
-    if (weft_is_small(target, bytes) && ((uintptr_t)from & (bytes - 1)) == 0) {
-        if (threadIdx.x == 0)
-            weft_copy_undivided(target, from, bytes);
-        return true;
-    }
-    if (wide && bytes <= WEFT_WARP_BYTES) {
-        if (threadIdx.x < 32)
-            weft_copy_by_warp(target, from, bytes);
-        return true;
-    }
-    if (wide)
-        weft_far(self, weft_copy_wide)(target, from, bytes / 16);
-    else
-        weft_far(self, weft_copy_row)(target, from, bytes, threadIdx.x, blockDim.x);
-    return false;
-}
-
-/* Whether it goes by a channel. */
-WEFT_INLINE bool weft_near_channel(uint32_t way)
-{
-    return (way & 0xff) == WEFT_WAY_CHANNEL;
-}
-
-/* As weft_channel_clear: before bytes of a window go by another way than its channel, if there is
- * one. The leader. */
-WEFT_INLINE void weft_near_clear(weft_self *self, uint32_t way, uint64_t low, uint64_t bytes)
-{
-    struct weft_out *const out = &self->out[way >> 8];
-
-    if (!weft_near_channel(way))
-        return;
-    if (WEFT_UNLIKELY(weft_out_overlaps(out, low, low + bytes)))
-        weft_far(self, weft_out_await)(self, out, out->data_end);
-    out->dirty = WEFT_OUT_FENCE;
-}
-
-/* One more for the target. small: with a put that a channel would take. The leader. */
-WEFT_INLINE void weft_near_count(weft_self *self, uint32_t way, const struct weft_route *to,
-                                 uint32_t tag, bool relaxed, bool small)
-{
-    if (way == WEFT_WAY_HERE) {
-        weft_here_notify(to, tag, relaxed);
-    } else if (way == WEFT_WAY_PEER) {
-        weft_count_add_peer(to->exposed, to->counters + tag, relaxed);
-        if (small)
-            weft_far(self, weft_out_talked)(self, to->exposed, to->process, to->slot);
-    } else if (!weft_far(self, weft_channel_notify_hot)(self, way, tag, relaxed)) {
-        weft_far(self, weft_channel_notify_far)(self, to, tag, relaxed);
-    }
-    weft_near_turn(self);
-}
-
-/* One row; tag < 0: without a notification. */
-WEFT_INLINE bool weft_near_put(weft_self *self, weft_win win, int target, size_t offset,
-                               const void *source, size_t bytes, int tag)
-{
-    const struct weft_cached *const kept = weft_route_place(self, win, target);
-    const struct weft_route *const to = &kept->route;
-    const uint32_t way = to->way;
-    const bool eager = tag >= 0 && bytes < to->eager;
-    /* The leader's business: it may be changing it, in the call before, when others come here. */
-    const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
-
-    if (!weft_near_reaches(kept, win, target, offset, bytes) || source == NULL || blockDim.x < 32 ||
-        to->address == NULL || !(weft_way_is_mapped(to) || weft_near_channel(way)))
-        return false;
-    if (eager) {
-        const uint64_t home = to->home + offset;
-        weft_near_join(self); /* what all threads wrote to the source is there */
-        if (!weft_far(self, weft_channel_put_hot)(self, way, home, source, bytes, tag))
-            weft_far(self, weft_channel_put_far)(self, way, home, source, bytes, tag);
-        if (threadIdx.x == 0)
-            weft_near_turn(self);
-        return true;
-    }
-    if (threadIdx.x == 0)
-        weft_near_clear(self, way, to->home + offset, bytes);
-    if (WEFT_UNLIKELY(late != 0))
-        weft_far(self, weft_path_meet_late)(self, to->process);
-    weft_near_join(self);
-    if (!weft_near_copy(self, to->address + offset, (const unsigned char *)source, bytes) &&
-        tag >= 0)
-        __syncthreads(); /* the release below covers what every thread copied */
-    if (threadIdx.x != 0)
-        return true;
-    if (tag < 0)
-        weft_near_turn(self);
-    else
-        weft_near_count(self, way, to, (uint32_t)tag, false,
-                        bytes <= self->eager_bytes && self->eager_bytes != 0);
-    return true;
-}
-
-WEFT_INLINE bool weft_near_notify(weft_self *self, weft_comm comm, int target, int tag,
-                                  bool relaxed)
-{
-    const struct weft_cached *const kept = weft_route_place(self, comm, target);
-    const struct weft_route *const to = &kept->route;
-    const uint32_t way = to->way;
-    const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0; /* as there */
-
-    if (kept->handle != comm || kept->target != ~target || target < 0 ||
-        !(weft_way_is_mapped(to) || weft_near_channel(way)) || (uint32_t)tag >= WEFT_TAGS)
-        return false;
-    if (!relaxed)
-        weft_near_join(self); /* the release covers what every thread did */
-    if (threadIdx.x != 0)
-        return true;
-    if (WEFT_UNLIKELY(unsettled != 0))
-        weft_far(self, weft_settle)(self, to->process);
-    weft_near_count(self, way, to, (uint32_t)tag, relaxed, false);
-    return true;
-}
-
-/* ---- waits and barriers ------------------------------------------------------------------------
- */
-
-/* By the leader, where nothing has to be served meanwhile; or by the first warp, for what usually
- * comes where there are channels. */
-WEFT_INLINE bool weft_near_wait(weft_self *self, int tag, uint32_t need)
-{
-    const uint32_t waits = self->waits;
-
-    if (waits == WEFT_WAITS_BY_WARP && (uint32_t)tag < WEFT_TAGS) {
-        const bool left =
-            threadIdx.x < 32 && !weft_far(self, weft_wait_hot)(self, (uint32_t)tag, need);
-        return !weft_near_join_any(self, left);
-    }
-    if (waits != WEFT_WAITS_NEAR || (uint32_t)tag >= WEFT_TAGS)
-        return false;
-    if (threadIdx.x == 0) {
-        const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-        const uint32_t consumed = self->consumed[tag];
-        uint32_t rounds = 0, have;
-        do
-            have = weft_count_read(self, index) - consumed;
-        while (have < need &&
-               weft_near_round(self, &rounds, WEFT_WAIT_TAG, (uint32_t)tag, have, need));
-        weft_near_over(self, rounds);
-        self->consumed[tag] = consumed + need;
-    }
-    weft_near_join(self);
-    return true;
-}
 
 /* As weft_barrier_tell_all. The leader. */
 WEFT_INLINE void weft_near_tell_all(weft_self *self, const struct weft_meeting *meeting,
@@ -296,37 +127,14 @@ WEFT_INLINE bool weft_near_barrier(weft_self *self, weft_comm comm, enum weft_wa
     return true;
 }
 
-/* ---- gets and updates --------------------------------------------------------------------------
+/* ---- updates -----------------------------------------------------------------------------------
  */
 
 /* Whether this rank loads and updates memory of the route itself. */
 WEFT_INLINE bool weft_near_loads(const weft_self *self, const struct weft_route *to)
 {
     return to->address != NULL &&
-           (to->way == WEFT_WAY_HERE ||
-            (!weft_has_queues(self) && (to->way == WEFT_WAY_PEER || weft_near_channel(to->way))));
-}
-
-/* One row of whole words of 4, 8 or 16 bytes, undivided; each load passes by the L1 cache. */
-WEFT_INLINE bool weft_near_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
-{
-    const struct weft_cached *const kept = weft_route_place(self, win, from);
-    const struct weft_route *const route = &kept->route;
-    const unsigned char *const at = route->address + offset;
-    const uintptr_t all = (uintptr_t)to | (uintptr_t)at | bytes;
-
-    if (!weft_near_reaches(kept, win, from, offset, bytes) || !weft_near_loads(self, route) ||
-        to == NULL || (all & 3) != 0 || bytes > WEFT_NEAR_GET)
-        return false;
-    if (threadIdx.x == 0)
-        weft_near_clear(self, route->way, route->home + offset, bytes);
-    weft_near_meet(self, route->process); /* what the other threads have put there */
-    weft_load_row(to, at, bytes);
-    if (threadIdx.x == 0)
-        weft_near_turn(self);
-    weft_near_join(self);
-    return true;
+           (to->way == WEFT_WAY_HERE || (to->way == WEFT_WAY_PEER && !weft_has_queues(self)));
 }
 
 /* *old: what the word was. */
@@ -345,7 +153,6 @@ WEFT_INLINE bool weft_near_update(weft_self *self, weft_win win, int target, siz
     else
         weft_near_meet(self, to->process);
     if (threadIdx.x == 0) {
-        weft_near_clear(self, to->way, to->home + offset, size);
         void *const word = to->address + offset;
         self->fetched = relaxed ? weft_update_relaxed(word, &change) : weft_update(word, &change);
         weft_near_turn(self);
@@ -390,46 +197,6 @@ WEFT_FN weft_status weft_failure(weft_self *self)
     return self->failure;
 }
 
-WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
-                      size_t bytes)
-{
-    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
-                  source, bytes)
-    WEFT_NEAR(weft_near_put(self, win, target, offset, source, bytes, -1))
-    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, WEFT_NO_TAG);
-}
-
-WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
-                             const void *source, size_t bytes, int tag)
-{
-    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
-                  offset, source, bytes, tag)
-    WEFT_NEAR((uint32_t)tag < WEFT_TAGS &&
-              weft_near_put(self, win, target, offset, source, bytes, tag))
-    weft_far(self, weft_put_far)(self, win, target, offset, source, bytes, tag);
-}
-
-WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
-{
-    WEFT_TOGETHER(self, weft_notify(self, comm, target, tag), comm, target, tag)
-    WEFT_NEAR(weft_near_notify(self, comm, target, tag, false))
-    weft_far(self, weft_notify_far)(self, comm, target, tag, false);
-}
-
-WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
-{
-    WEFT_TOGETHER(self, weft_notify_relaxed(self, comm, target, tag), comm, target, tag)
-    WEFT_NEAR(weft_near_notify(self, comm, target, tag, true))
-    weft_far(self, weft_notify_far)(self, comm, target, tag, true);
-}
-
-WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
-    WEFT_NEAR(weft_near_wait(self, tag, count))
-    weft_far(self, weft_wait_far)(self, tag, count);
-}
-
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
     WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
@@ -447,26 +214,6 @@ WEFT_FN void weft_leave(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_leave(self), 0)
     weft_far(self, weft_barrier_far)(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
-}
-
-WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                      size_t bytes)
-{
-    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
-    WEFT_NEAR(weft_near_get(self, win, from, offset, to, bytes))
-    weft_far(self, weft_get_far)(self, win, from, offset, to, bytes);
-}
-
-WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
-{
-    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
-                      offset, to, bytes)
-#ifdef __CUDACC__
-    if (weft_near_get(self, win, from, offset, to, bytes))
-        return weft_op_done();
-#endif
-    return weft_far(self, weft_get_begin_far)(self, win, from, offset, to, bytes);
 }
 
 WEFT_INLINE uint64_t weft_update_call(weft_self *self, weft_win win, int target, size_t offset,

@@ -1,8 +1,8 @@
 /*
  * rank/put.h - moving data, and knowing when it has moved.
  *
- * A put whose route is kept takes a short way on a GPU (near.h); any other is checked first, and in
- * a traced job recorded around that. path/dispatch.h has the ways, docs/a-put.md follows a put
+ * A put whose route is known, on a GPU, takes a short way (cached); any other is checked first, and
+ * in a traced job recorded around that. path/dispatch.h has the ways, docs/a-put.md follows a put
  * along each.
  */
 #ifndef WEFT_RANK_PUT_H
@@ -10,9 +10,43 @@
 
 #include "rank/op.h"
 
-#ifndef __CUDACC__
+#ifdef __CUDACC__
 
-/* One row to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
+/*
+ * One row to a target whose route is known, on this device or mapped: the same as weft_put_checked,
+ * with little else on the way. False: it is something else, and nothing has been done.
+ */
+WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size_t offset,
+                                 const void *source, const struct weft_shape *shape, int tag)
+{
+    const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
+    const struct weft_cached *const there = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached found = *there;
+    const struct weft_route *const to = &found.route;
+    const struct weft_route *const rest = WEFT_KEEP_ROUTE ? to : &there->route;
+    /* The leader's business: it may be changing it, in the call before, when others come here. */
+    const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
+    const size_t bytes = shape->width;
+
+    if (found.handle != win || found.target != target || offset > to->bytes ||
+        bytes > to->bytes - offset || source == NULL || blockDim.x < 32)
+        return false;
+    if (tag >= 0 && bytes < to->eager) {
+        weft_channel_put_short(self, to, offset, source, bytes, tag);
+        return true;
+    }
+    if (rest->address == NULL || !weft_way_is_mapped(to))
+        return false;
+    if (WEFT_UNLIKELY(late != 0))
+        weft_path_meet_late(self, rest->process);
+    weft_join(self);
+    weft_path_put_mapped(self, to, rest, offset, source, shape, tag, false);
+    return true;
+}
+
+#else
+
+/* The same to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
  * which says it. */
 WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t offset,
                               const void *source, const struct weft_shape *shape, int tag,
@@ -35,18 +69,18 @@ WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t 
 
 /* Any put; what is wrong with it is said. tag < 0: no notification. */
 WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t offset,
-                               const void *source, const struct weft_shape *shape, int tag,
+                               const void *source, struct weft_shape shape, int tag,
                                const char *call)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target, call);
-    if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
-                      shape->height > UINT32_MAX))
-        weft_fail_bounds(self, call, shape->height, shape->width, shape->pitch, offset, to.bytes,
+    if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
+                      shape.height > UINT32_MAX))
+        weft_fail_bounds(self, call, shape.height, shape.width, shape.pitch, offset, to.bytes,
                          target);
-    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape->width != 0))
+    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape.width != 0))
         weft_fail_memory(self, call, source);
-    weft_path_put(self, win, &to, target, offset, source, shape, tag);
+    weft_path_put(self, win, &to, target, offset, source, &shape, tag);
 }
 
 /* The beginning of a put. All threads. */
@@ -63,41 +97,90 @@ WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int 
 
 /* The same, recorded where the job is traced: then every put comes here. */
 WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size_t offset,
-                                 const void *source, const struct weft_shape *shape, int tag,
+                                 const void *source, struct weft_shape shape, int tag,
                                  const char *call)
 {
     WEFT_IN_SHARED(self);
     if (weft_traced(self))
-        weft_trace_enter_put(self, tag, win, target, shape->height * shape->width, call);
+        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width, call);
     weft_put_checked(self, win, target, offset, source, shape, tag, call);
     weft_trace_leave(self);
 }
 
+WEFT_INLINE struct weft_shape weft_put_shape(size_t bytes)
+{
+    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    return shape;
+}
+
+/* One row, from within the library. */
 WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
                            const void *source, size_t bytes, int tag, const char *call)
 {
-    struct weft_shape shape;
+    const struct weft_shape shape = weft_put_shape(bytes);
 
-    shape.width = shape.pitch = shape.source_pitch = bytes;
-    shape.height = 1;
 #ifndef __CUDACC__
     if (weft_put_mapped(self, win, target, offset, source, &shape, tag, call))
         return;
 #endif
-    weft_put_recorded(self, win, target, offset, source, &shape, tag, call);
+    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
-/* A row, with a notification if tag is not WEFT_NO_TAG. */
-WEFT_FAR_HALF void weft_put_far(weft_self *self, weft_win win, int target, size_t offset,
-                                const void *source, size_t bytes, int64_t tag)
+#ifdef __CUDACC__
+
+/* To a kept route with a channel, which it does not fit into. */
+WEFT_COLD void weft_put_beside(weft_self *self, const struct weft_route *to, size_t offset,
+                               const void *source, size_t bytes, int tag)
 {
     WEFT_IN_SHARED(self);
-    const bool notify = tag != WEFT_NO_TAG;
-    const char *const call = notify ? "weft_put_notify" : "weft_put";
+    const struct weft_route there = *to;
+    const struct weft_shape shape = weft_put_shape(bytes);
 
-    if (notify)
-        weft_check_tag(self, (int)tag, call);
-    weft_put_row(self, win, target, offset, source, bytes, notify ? (int)tag : -1, call);
+    if (weft_leads(self))
+        weft_channel_clear(self, &there, there.home + offset, bytes);
+    weft_path_meet(self, there.process);
+    weft_path_put_mapped(self, &there, &there, offset, source, &shape, tag, true);
+}
+
+#endif
+
+/* One row, by a kernel. */
+WEFT_HOT void weft_put_call(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, size_t bytes, int tag, const char *call)
+{
+#ifdef __CUDACC__
+    const struct weft_shape shape = weft_put_shape(bytes);
+
+    if (weft_put_cached(self, win, target, offset, source, &shape, tag))
+        return;
+    const struct weft_cached *const kept = weft_route_place(self, win, target);
+    const struct weft_route *const to = &kept->route;
+    if (kept->handle == win && kept->target == target && (to->way & 0xff) == WEFT_WAY_CHANNEL &&
+        to->address != NULL && offset <= to->bytes && bytes <= to->bytes - offset &&
+        source != NULL && !(tag >= 0 && bytes < to->eager))
+        weft_put_beside(self, to, offset, source, bytes, tag);
+    else
+        weft_far(self, weft_put_recorded)(self, win, target, offset, source, shape, tag, call);
+#else
+    weft_put_row(self, win, target, offset, source, bytes, tag, call);
+#endif
+}
+
+WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
+                      size_t bytes)
+{
+    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
+                  source, bytes)
+    weft_put_call(self, win, target, offset, source, bytes, -1, "weft_put");
+}
+
+WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
+                             const void *source, size_t bytes, int tag)
+{
+    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
+                  offset, source, bytes, tag)
+    weft_check_tag(self, tag, "weft_put_notify");
+    weft_put_call(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
@@ -115,7 +198,7 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     shape.height = empty ? 1 : height;
     shape.pitch = pitch;
     shape.source_pitch = source_pitch;
-    weft_put_recorded(self, win, target, offset, source, &shape, tag, call);
+    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
 WEFT_FAR_FN(void, weft_put_2d,

@@ -222,7 +222,7 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
 }
 
 /*
- * Finds routes and keeps them by handle, or in a traced job by its alias, so that a near way
+ * Finds routes and keeps them by handle, or in a traced job by its alias, so that weft_put_cached
  * finds none. All threads look; writes happen only between the two barriers of a miss, so all find
  * the same. A window's routes are forgotten when it is freed; handles are not used again soon. For
  * a rank that goes from one target to the next, each thread finds one of the next targets, which

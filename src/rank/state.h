@@ -191,15 +191,13 @@ struct weft_route {
 /* How many meetings a rank remembers: programs go from one communicator to another. */
 enum { WEFT_MEETINGS = 4 };
 
-/*
- * Who waits for a rank's notifications on a GPU. NEAR: its leader, who has nothing to serve
- * meanwhile, in a job that is not traced. ALONE: its leader. BY_WARP: for channels, its first warp.
- */
+/* Who waits for a rank's notifications on a GPU: its leader, or, for channels, its first warp. */
 enum weft_waits {
-    WEFT_WAITS_NEAR,
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
-    WEFT_WAITS_BY_LETTER /* rank/wait/letter.h */
+    WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
+    WEFT_WAITS_BY_NIC,    /* its leader, who looks at the NIC's counts, too */
+    WEFT_WAITS_TRACED = 4 /* a flag beside one of these: the wait is recorded */
 };
 
 /* What a barrier needs of its communicator. comm: WEFT_COMM_NONE: look it up; in a traced job it is

@@ -4,6 +4,20 @@
 #ifndef WEFT_RANK_STATE_CUDA_H
 #define WEFT_RANK_STATE_CUDA_H
 
+/* The threads of all ranks that are to share a multiprocessor; 0: the kernel promises nothing. */
+#ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
+enum { WEFT_CROWD = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) };
+#else
+enum { WEFT_CROWD = 0 };
+#endif
+
+/*
+ * By the registers that a thread may have. All 255: copies take some in every kernel, and load
+ * ahead of what they store. 128 and more: a route is read into registers, all of it at once. With
+ * fewer that would be stored on the stack and loaded again, which takes longer.
+ */
+enum { WEFT_COPY_LARGE = WEFT_CROWD <= 256, WEFT_KEEP_ROUTE = WEFT_CROWD <= 512 };
+
 enum { WEFT_ROUTES = 16 };
 
 /* A route that was found, by handle and target; a communicator's: target is inverted. */

@@ -268,13 +268,14 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
         weft_out_cover(out, head.address, head.address + head.bytes);
 }
 
-/* A message without a payload, for which there is room. release: it stands for all that the rank
- * did; else only for the messages before it. The leader. */
-WEFT_INLINE void weft_message_notice_now(weft_self *self, struct weft_out *out, uint32_t tag,
-                                         bool notice, bool release)
+/* A message without a payload. release: it stands for all that the rank did; else only for the
+ * messages before it. The leader. */
+WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
+                                     bool notice, bool release)
 {
     struct weft_head head = {0, 0, 0, 0, false, false, true};
 
+    weft_out_space(self, out, 1);
     head.tag = tag;
     head.notice = notice;
     head.bye = !notice;
@@ -286,13 +287,6 @@ WEFT_INLINE void weft_message_notice_now(weft_self *self, struct weft_out *out, 
     weft_lap_write(out->ring[out->head % WEFT_RING_LINES].word, weft_head_word(&head, flag, 0),
                    weft_head_word(&head, flag, 1));
     out->head++;
-}
-
-WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
-                                     bool notice, bool release)
-{
-    weft_out_space(self, out, 1);
-    weft_message_notice_now(self, out, tag, notice, release);
 }
 
 /* ---- as a way ------------------------------------------------------------------------------- */

@@ -11,12 +11,13 @@
 #include "rank/state.h"
 
 /* What the leader notes after a message. */
-WEFT_INLINE void weft_channel_put_noted(struct weft_out *out, const struct weft_head *head,
-                                        uint32_t next)
+WEFT_INLINE void weft_channel_put_noted(weft_self *self, struct weft_out *out,
+                                        const struct weft_head *head, uint32_t next)
 {
     out->head = next;
     if (head->bytes != 0)
         weft_out_cover(out, head->address, head->address + head->bytes);
+    weft_turn(self);
 }
 
 /* As weft_line_load, of a source and a size that are multiples of 4. */
@@ -34,33 +35,55 @@ WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *sou
         pair[1] = from[1];
 }
 
-/* A line of it by each lane of the first warp. False, by all of them: nothing has been done. */
-WEFT_INLINE bool weft_channel_put_by_warp(weft_self *self, struct weft_out *out,
+/* It is not made of whole words, or must wait, or comes after what went another way. */
+WEFT_COLD void weft_channel_put_prepared(weft_self *self, struct weft_out *out,
+                                         struct weft_head head, const unsigned char *source)
+{
+    __syncwarp(); /* all have looked at what the leader changes now */
+    if (threadIdx.x == 0 && self->unsettled != 0)
+        weft_settle(self, out->process);
+    __syncwarp();
+    weft_message_put(self, weft_crew_warp(), out, head, source);
+    if (threadIdx.x == 0)
+        weft_turn(self);
+}
+
+/* A line of it by each lane of the first warp. After a barrier of all. */
+WEFT_INLINE void weft_channel_put_by_warp(weft_self *self, struct weft_out *out,
                                           struct weft_head head, const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
     uint32_t pair[2];
 
     if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines) ||
-                      (((uintptr_t)source | head.bytes) & 3) != 0))
-        return false;
+                      (((uintptr_t)source | head.bytes) & 3) != 0)) {
+        weft_channel_put_prepared(self, out, head, source);
+        return;
+    }
     weft_line_load_words(pair, source, head.bytes, threadIdx.x);
     if (threadIdx.x < lines)
         weft_line_store(out, begin, threadIdx.x, &head, pair);
     __syncwarp(); /* all have read where to begin */
     if (threadIdx.x == 0)
-        weft_channel_put_noted(out, &head, begin + lines);
-    return true;
+        weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
-/* Lines by every thread: more than a warp has lanes. */
-WEFT_INLINE bool weft_channel_put_by_all(weft_self *self, struct weft_out *out,
+/* Lines by every thread: more than a warp has lanes. After a barrier of all. */
+WEFT_INLINE void weft_channel_put_by_all(weft_self *self, struct weft_out *out,
                                          struct weft_head head, const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
 
-    if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines)))
-        return false;
+    head.release = (out->dirty | self->unsettled) != 0;
+    if (WEFT_UNLIKELY(head.release || weft_out_full(out, lines))) {
+        __syncthreads(); /* all have looked */
+        if (threadIdx.x == 0) {
+            if (self->unsettled != 0)
+                weft_settle(self, out->process);
+            weft_message_prepare(self, weft_crew_alone(), out, lines, head.release);
+        }
+        __syncthreads();
+    }
     for (uint32_t at = threadIdx.x; at < lines; at += 2 * blockDim.x) {
         uint32_t pair[2][2]; /* both loads at once */
         weft_line_load_words(pair[0], source, head.bytes, at);
@@ -71,65 +94,22 @@ WEFT_INLINE bool weft_channel_put_by_all(weft_self *self, struct weft_out *out,
     }
     __syncthreads(); /* all have read where to begin */
     if (threadIdx.x == 0)
-        weft_channel_put_noted(out, &head, begin + lines);
-    return true;
+        weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
-/*
- * To an address of the target by that way, which has a channel. All threads, after a barrier. It
- * calls nothing (weft_wait_hot). False: nothing has been done; the caller goes to
- * weft_channel_put_far.
- */
-WEFT_COLD bool weft_channel_put_hot(weft_self *self, uint32_t way, uint64_t to, const void *source,
-                                    size_t bytes, int tag)
+/* All threads call it. */
+WEFT_INLINE void weft_channel_put_short(weft_self *self, const struct weft_route *to, size_t offset,
+                                        const void *source, size_t bytes, int tag)
 {
-    WEFT_IN_SHARED(self);
-    const struct weft_head head = {to, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
-    struct weft_out *const out = &self->out[way >> 8];
+    const struct weft_head head = {
+        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    struct weft_out *const out = &self->out[to->way >> 8];
 
+    weft_join(self); /* all threads: what they wrote to the source is there */
     if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
-        return weft_channel_put_by_all(self, out, head, (const unsigned char *)source);
-    return threadIdx.x >= 32 ||
-           weft_channel_put_by_warp(self, out, head, (const unsigned char *)source);
-}
-
-/* It is not made of whole words, or must wait, or comes after what went another way. */
-WEFT_COLD void weft_channel_put_far(weft_self *self, uint32_t way, uint64_t to, const void *source,
-                                    size_t bytes, int tag)
-{
-    const struct weft_head head = {to, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
-    struct weft_out *const out = &self->out[way >> 8];
-
-    if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
-        __syncthreads(); /* all have looked at what the leader changes now */
-    if (threadIdx.x >= 32)
-        return;
-    __syncwarp();
-    if (threadIdx.x == 0 && self->unsettled != 0)
-        weft_settle(self, out->process);
-    __syncwarp();
-    weft_message_put(self, weft_crew_warp(), out, head, (const unsigned char *)source);
-}
-
-/* A notification, which stands for all that the rank did, unless relaxed. It calls nothing. False:
- * nothing has been done. The leader. */
-WEFT_COLD bool weft_channel_notify_hot(weft_self *self, uint32_t way, uint32_t tag, bool relaxed)
-{
-    WEFT_IN_SHARED(self);
-    struct weft_out *const out = &self->out[way >> 8];
-
-    if (self->unsettled != 0 || weft_out_full(out, 1))
-        return false;
-    weft_message_notice_now(self, out, tag, true, !relaxed);
-    return true;
-}
-
-WEFT_COLD void weft_channel_notify_far(weft_self *self, const struct weft_route *to, uint32_t tag,
-                                       bool relaxed)
-{
-    if (self->unsettled != 0)
-        weft_settle(self, to->process);
-    weft_channel_notify(self, to, tag, relaxed);
+        weft_channel_put_by_all(self, out, head, (const unsigned char *)source);
+    else if (threadIdx.x < 32)
+        weft_channel_put_by_warp(self, out, head, (const unsigned char *)source);
 }
 
 #endif

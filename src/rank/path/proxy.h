@@ -154,22 +154,23 @@ WEFT_INLINE struct weft_command weft_proxy_command(weft_win win, int target, siz
  * first warp.
  */
 WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int target,
-                                unsigned char *to, const void *source,
-                                const struct weft_shape *shape, int tag)
+                                unsigned char *to, const void *source, struct weft_shape shape,
+                                int tag)
 {
     const struct weft_crew crew = weft_crew_first_warp();
 
     if (crew.lane == 0 && self->unsettled != 0)
         weft_settle(self, process);
     weft_crew_meet(crew);
-    weft_copy_by_crew(self, crew, to, source, shape);
+    weft_copy_by_crew(self, crew, to, source, &shape);
     weft_crew_meet(crew); /* the release covers what every lane copied */
     if (crew.lane != 0)
         return;
     self->stored = 1;
+    shape.width = 0;
+    shape.height = 1;
     if (tag >= 0) {
-        const struct weft_shape nothing = {0, 1, 0, 0};
-        struct weft_command command = weft_proxy_command(win, target, 0, NULL, &nothing, tag);
+        struct weft_command command = weft_proxy_command(win, target, 0, NULL, &shape, tag);
         weft_post_put(self, process, &command, NULL, 0, true);
     }
     weft_turn(self);
@@ -197,44 +198,44 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
  * One command to the host; small contiguous payloads travel inside it, the smallest in its own
  * words. Released before it: what the host will read itself; all that a rank has stored to
  * processes that are told through the host, which this may overwrite; and, since a notification
- * stands for all that the rank put there, everything if the target's memory is mapped. The first
- * warp.
+ * stands for all that the rank put there, everything if the target's memory is mapped. (By value:
+ * what is passed by address to a function that is not inlined would lie in memory for the fast
+ * paths, too.) The first warp.
  */
-WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, const struct weft_route *to,
-                              int target, size_t offset, const void *source,
-                              const struct weft_shape *shape, int tag)
+WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route to, int target,
+                              size_t offset, const void *source, struct weft_shape shape, int tag)
 {
     const bool leads = weft_leads(self);
-    const bool fits = shape->height == 1 && shape->width != 0 && shape->width <= self->inline_bytes;
-    const bool after = !fits || self->stored != 0 || (tag >= 0 && to->exposed != NULL);
+    const bool fits = shape.height == 1 && shape.width != 0 && shape.width <= self->inline_bytes;
+    const bool after = !fits || self->stored != 0 || (tag >= 0 && to.exposed != NULL);
 
 #ifndef __CUDACC__
     /* The host program's source may be memory of the device, which only the driver reaches. */
     unsigned char fetched[WEFT_INLINE_MOST];
     if (fits && self->state->copy != NULL) {
-        self->state->copy(self->state->copy_context, fetched, source, shape->width);
+        self->state->copy(self->state->copy_context, fetched, source, shape.width);
         source = fetched;
     }
 #endif
-    struct weft_out *out = weft_route_out(self, to);
+    struct weft_out *out = weft_route_out(self, &to);
     if (leads && out != NULL)
         weft_out_drain(self, out);
-    if (fits && shape->width > WEFT_WITHIN_MOST) {
-        weft_proxy_put_inside(self, win, to->process, target, offset, source, shape->width, tag,
+    if (fits && shape.width > WEFT_WITHIN_MOST) {
+        weft_proxy_put_inside(self, win, to.process, target, offset, source, shape.width, tag,
                               after);
         return;
     }
     if (!leads)
         return;
-    struct weft_command command = weft_proxy_command(win, target, offset, source, shape, tag);
+    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
     if (fits) {
         uint64_t words[2];
-        weft_load_within(words, source, shape->width);
+        weft_load_within(words, source, shape.width);
         command.flags |= WEFT_COMMAND_WITHIN;
         command.source = words[0];
         command.source_pitch = words[1];
     }
-    weft_post_put(self, to->process, &command, NULL, 0, after);
+    weft_post_put(self, to.process, &command, NULL, 0, after);
 }
 
 #endif

@@ -102,41 +102,39 @@ WEFT_COLD void weft_queue_notify(weft_self *self, int process, uint32_t slot, ui
 }
 
 /*
- * False: the NIC does not know the memory; it goes another way, and the queue is empty. All
- * threads, which have met.
+ * False: the NIC does not know the memory; it goes another way, and the queue is empty. (By value,
+ * as in weft_proxy_put.) All threads, which have met.
  */
-WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_route *to,
-                              int target, size_t offset, const void *source,
-                              const struct weft_shape *shape, int tag)
+WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, struct weft_route to, int target,
+                              size_t offset, const void *source, struct weft_shape shape, int tag)
 {
-    const bool empty = shape->width == 0;
-    const bool inside = empty || shape->width <= WEFT_MLX5_INLINE_MOST;
+    const bool empty = shape.width == 0;
+    const bool inside = empty || shape.width <= WEFT_MLX5_INLINE_MOST;
     const uint32_t lkey =
-        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(shape, shape->source_pitch));
+        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(&shape, shape.source_pitch));
     const unsigned char *from = (const unsigned char *)source;
     struct weft_gda_remote remote = {0, 1};
 
     if (!empty)
         remote =
-            weft_queue_remote(self, win, to, target, offset, weft_queue_span(shape, shape->pitch));
-    if (!weft_is_queued(self, to->process, to->slot) || remote.rkey == 0 ||
-        (!inside && lkey == 0)) {
+            weft_queue_remote(self, win, &to, target, offset, weft_queue_span(&shape, shape.pitch));
+    if (!weft_is_queued(self, to.process, to.slot) || remote.rkey == 0 || (!inside && lkey == 0)) {
         if (weft_leads(self))
-            weft_queue_settle(self, to->process);
+            weft_queue_settle(self, to.process);
         return false;
     }
     if (!weft_leads(self))
         return true;
-    weft_queue_enter(self, to->process);
-    for (size_t rows = empty ? 0 : shape->height; rows != 0; rows--) {
-        if (!weft_queue_write(self, to->process, remote, from, shape->width, lkey))
+    weft_queue_enter(self, to.process);
+    for (size_t rows = empty ? 0 : shape.height; rows != 0; rows--) {
+        if (!weft_queue_write(self, to.process, remote, from, shape.width, lkey))
             return true;
-        remote.address += shape->pitch;
-        from += shape->source_pitch;
+        remote.address += shape.pitch;
+        from += shape.source_pitch;
     }
     if (tag >= 0)
-        weft_queue_count(self, to->process, to->slot, (uint32_t)tag);
-    weft_queue_posted(self, to->process);
+        weft_queue_count(self, to.process, to.slot, (uint32_t)tag);
+    weft_queue_posted(self, to.process);
     return true;
 }
 

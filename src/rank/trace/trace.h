@@ -1,9 +1,15 @@
 /*
  * rank/trace/trace.h - recording what a rank does, where its job has WEFT_TRACE.
  *
- * Without it, no instruction is added to what decides latency. The near ways of a GPU (rank/near.h)
- * find routes and meetings by their names; in a traced job both have other names
- * (self->tracer.alias), and no rank waits near. So all of it is far, and recorded there.
+ * Without it, next to no instruction is added to what decides latency. The usual put and
+ * notification of a GPU find their route by its name; in a traced job routes have another name
+ * (self->tracer.alias), so every put goes the way of those that are not usual, and is recorded
+ * there. (That is hardly longer, but for what goes through a channel; to go the usual way from
+ * there would cost every kernel registers.) So is a notification, by code that is as short as the
+ * usual (weft_notify_recorded): what a leader does is on the way of its rank. A barrier finds its
+ * communicator in the same manner, and a wait asks, as ever, by whom it is done (weft_waits): that
+ * costs one branch, not taken, where the leader waits alone. What is slow anyway asks whether there
+ * is a trace.
  *
  * The leader records, by its multiprocessor's counter, which is read at once. Where that is by the
  * GPU's clock a rank notes when its kernel begins and ends, and once in some hundred events
@@ -145,6 +151,30 @@ WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
     open->kind = 0;
     weft_trace_store(log, most, number, count, &event);
     weft_trace_counted(self, every, number, number + 1);
+}
+
+/* A call in which no other began ends; its end is set here. */
+WEFT_INLINE void weft_trace_single(weft_self *self, struct weft_trace_event *event)
+{
+    struct weft_tracer *const tracer = &self->tracer;
+    struct weft_trace_log *const log = tracer->log;
+    const uint32_t most = tracer->most, every = tracer->every;
+    const uint64_t number = tracer->count;
+
+    event->end = weft_trace_now(self);
+    tracer->count = number + 1;
+    weft_trace_put(log, most, number, event);
+    weft_trace_counted(self, every, number, number + 1);
+}
+
+/* The same of one that was noted as it began. */
+WEFT_INLINE void weft_trace_close_single(weft_self *self)
+{
+    struct weft_trace_event *const open = &self->tracer.open[WEFT_TRACE_CALL];
+    struct weft_trace_event event = *open;
+
+    open->kind = 0;
+    weft_trace_single(self, &event);
 }
 
 /* The same two, in a place of their own. */

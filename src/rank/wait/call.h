@@ -6,51 +6,102 @@
 
 #include "rank/parts.h"
 
+/* The leader waits for all. */
+WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
+{
+    if (weft_leads(self)) {
+        weft_wait_tag(self, tag, count, nic);
+        self->consumed[tag] += count;
+    }
+    weft_join(self);
+}
+
 #ifdef __CUDACC__
 
-/* By more than the leader: the first warp, where there are channels, or what letters need. */
-WEFT_INLINE bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t count)
+/* The first warp does. */
+WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 {
-    const uint32_t waits = self->waits;
-
-    if (waits == WEFT_WAITS_BY_LETTER)
-        weft_wait_by_letter(self, tag, count);
-    if (waits != WEFT_WAITS_BY_WARP)
-        return waits == WEFT_WAITS_BY_LETTER;
     do {
         if (threadIdx.x < 32)
             weft_wait_by_warp(self, tag, count);
         __syncthreads();
     } while (WEFT_UNLIKELY(weft_attend(self)));
-    return true;
+}
+
+/* The leader. */
+WEFT_INLINE void weft_trace_open_wait(weft_self *self, uint32_t tag, uint32_t count)
+{
+    weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
+                          WEFT_TRACE_ANYRANK, count);
+}
+
+/* In a function of its own, which is so small that nothing of it is kept in memory. */
+WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
+{
+    WEFT_IN_SHARED(self);
+    if (weft_leads(self))
+        weft_trace_open_wait(self, tag, count);
+    weft_wait_led(self, tag, count, nic);
+    if (weft_leads(self))
+        weft_trace_close_single(self);
+}
+
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
+{
+    WEFT_IN_SHARED(self);
+    if (weft_leads(self))
+        weft_trace_open_wait(self, tag, count);
+    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
+        weft_wait_warped(self, tag, count);
+    else
+        weft_wait_by_letter(self, tag, count);
+    if (weft_leads(self))
+        weft_trace_close_single(self);
+}
+
+/* Apart, so that waits of jobs without queues stay as they are. */
+WEFT_COLD void weft_wait_nic(weft_self *self, uint32_t tag, uint32_t count)
+{
+    weft_wait_led(self, tag, count, true);
+}
+
+WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
+{
+    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
+    weft_check_tag(self, tag, "weft_wait");
+    const uint32_t waits = self->waits;
+    if (waits == WEFT_WAITS_BY_WARP)
+        weft_wait_warped(self, (uint32_t)tag, count);
+    else if (waits == WEFT_WAITS_ALONE)
+        weft_wait_led(self, (uint32_t)tag, count, false);
+    else if (waits == WEFT_WAITS_BY_LETTER)
+        weft_far(self, weft_wait_by_letter)(self, (uint32_t)tag, count);
+    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
+        weft_far(self, weft_wait_led_traced)(self, (uint32_t)tag, count, false);
+    else if (WEFT_QUEUES && waits == WEFT_WAITS_BY_NIC)
+        weft_far(self, weft_wait_nic)(self, (uint32_t)tag, count);
+    else if (WEFT_QUEUES && waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
+        weft_far(self, weft_wait_led_traced)(self, (uint32_t)tag, count, true);
+    else
+        weft_far(self, weft_wait_traced)(self, (uint32_t)tag, count, waits);
 }
 
 #else
 
-static inline bool weft_wait_by_crew(weft_self *self, uint32_t tag, uint32_t count)
+void weft_wait(weft_self *self, int tag, uint32_t count)
 {
-    if (WEFT_UNLIKELY(self->letters != NULL))
-        weft_wait_by_letter(self, tag, count);
-    return self->letters != NULL;
-}
-
-#endif
-
-WEFT_FAR_HALF void weft_wait_far(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_IN_SHARED(self);
+    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
-    if (!weft_wait_by_crew(self, (uint32_t)tag, count)) {
-        if (weft_leads(self)) {
-            weft_wait_tag(self, (uint32_t)tag, count);
-            self->consumed[tag] += count;
-        }
-        weft_join(self);
-    }
+    if (WEFT_UNLIKELY(self->letters != NULL))
+        weft_wait_by_letter(self, (uint32_t)tag, count);
+    else
+        weft_wait_led(self, (uint32_t)tag, count, false);
     weft_trace_leave(self);
 }
+
+#endif
 
 #ifdef __CUDACC__
 
@@ -64,7 +115,9 @@ WEFT_FAR_FN(int, weft_test, (weft_self * self, int tag, uint32_t count), (self, 
         weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-        there = weft_count_read_all(self, index) - self->consumed[tag] >= count;
+        const bool nic = WEFT_QUEUES && (self->waits | WEFT_WAITS_TRACED) ==
+                                            (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
+        there = weft_count_read_with(self, index, nic) - self->consumed[tag] >= count;
         weft_polled();
         if (there)
             self->consumed[tag] += count;
@@ -139,6 +192,14 @@ WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide
     weft_wait_over(self, rounds);
 }
 
+WEFT_COLD void weft_wait_watch_traced(weft_self *self, const void *address, bool wide,
+                                      weft_compare how, uint64_t value)
+{
+    weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
+    weft_wait_watch(self, address, wide, how, value, weft_watch(address, wide));
+    weft_trace_leave(self);
+}
+
 WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide, weft_compare how,
                                  uint64_t value)
 {
@@ -151,9 +212,10 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     if (weft_leads(self)) {
         const uint64_t there = weft_watch(address, wide);
         if (!weft_compares(there, how, value)) {
-            weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
-            weft_wait_watch(self, address, wide, how, value, there);
-            weft_trace_leave(self);
+            if (weft_traced(self))
+                weft_wait_watch_traced(self, address, wide, how, value);
+            else
+                weft_wait_watch(self, address, wide, how, value, there);
         }
         weft_polled();
     }

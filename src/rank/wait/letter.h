@@ -193,7 +193,7 @@ WEFT_COLD void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count
             } else if (crew > 1) {
                 weft_wait_by_warp(self, tag, count);
             } else {
-                weft_wait_tag(self, tag, count);
+                weft_wait_tag(self, tag, count, false);
                 self->consumed[tag] += count;
             }
         }

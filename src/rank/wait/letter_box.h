@@ -111,7 +111,7 @@ WEFT_INLINE void weft_letters_begin(weft_self *self)
 WEFT_INLINE bool weft_letters_end(weft_self *self)
 {
     if (WEFT_UNLIKELY(self->ins != 0) && blockDim.x >= 32)
-        self->waits = WEFT_WAITS_BY_WARP;
+        self->waits = WEFT_WAITS_BY_WARP | (self->waits & WEFT_WAITS_TRACED);
     return self->ins != 0;
 }
 

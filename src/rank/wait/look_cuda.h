@@ -111,7 +111,7 @@ WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head
         self->in[view.hot].tail = tail;
         self->owes = 0; /* nothing was owed, or a fence has come since: weft_wanted_acquire */
         if (WEFT_UNLIKELY(((tail ^ view.tail) & WEFT_GIVE_LINES) != 0))
-            weft_give_now(&self->in[view.hot]);
+            weft_give(&self->in[view.hot]);
     }
 }
 
@@ -157,11 +157,10 @@ enum weft_looked { WEFT_SAW_NOTHING, WEFT_SAW_SOMETHING, WEFT_TOOK_WANTED };
  * Looks until something comes, and a while. Usually that is the one notification that the wait
  * misses, from the hot channel, as long as the one before: then all of it is in the registers, one
  * vote says so, and it is taken. To save the exchange of what the head says, every lane reads it.
- * MORE: as many times 32 lines beyond those of a look. ODD: payloads that are not made of whole
- * words may be wanted, too. *line: what the lane of a head or of the counter has read. No branch
- * before the vote: each costs as much as several operations.
+ * MORE: as many times 32 lines beyond those of a look. *line: what the lane of a head or of the
+ * counter has read. No branch before the vote: each costs as much as several operations.
  */
-template <int MORE, bool ODD>
+template <int MORE>
 WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, struct weft_view view,
                                        uint32_t tag, uint32_t need, uint32_t consumed,
                                        struct weft_ring_line *line)
@@ -185,7 +184,7 @@ WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, str
         const bool came = weft_lap_there(hot.word[0], hot.word[1], flag);
         const bool odd = (((uint32_t)head.address | head.bytes) & 3) != 0;
         const bool wanted =
-            (need == 1) & head.notice & (head.tag == tag) & (lines <= most) & !(!ODD & odd);
+            (need == 1) & head.notice & (head.tag == tag) & (lines <= most) & !(MORE != 0 & odd);
         const bool counted = weft_counter_sum(line) - consumed >= need;
         const bool event = (came & !wanted) | (other & (own >> 24 == 0)) |
                            ((threadIdx.x == WEFT_COUNTER_LANE) & counted);
@@ -202,7 +201,7 @@ WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, str
             continue;
         }
         weft_wanted_acquire(&head, view);
-        if (ODD && WEFT_UNLIKELY(odd))
+        if (MORE == 0 && WEFT_UNLIKELY(odd))
             weft_land_odd_words(head, *line, view.at);
         else
             weft_land_words(&head, line, view.at);

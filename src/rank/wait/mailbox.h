@@ -91,17 +91,12 @@ WEFT_INLINE void weft_lap_read_apart(struct weft_ring_line line[4], const struct
     weft_lap_read_four(line, from);
 }
 
-WEFT_INLINE void weft_give_now(struct weft_in *in)
+WEFT_COLD void weft_give(struct weft_in *in)
 {
     if (in->given == in->tail)
         return;
     weft_store_release_u32(&in->channel->taken, in->tail, ORDER_eager_credit);
     in->given = in->tail;
-}
-
-WEFT_COLD void weft_give(struct weft_in *in)
-{
-    weft_give_now(in);
 }
 
 /* Goes on behind a message. One thread. */

@@ -277,20 +277,20 @@ static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 #endif
 
 /*
- * Blocks until `need` notifications of a tag are there. Acquires all that they released. The
- * leader.
+ * Blocks until `need` notifications of a tag are there. Acquires all that they released. nic: on a
+ * GPU, NICs may count, too. The leader.
  */
-WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
+WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need, const bool nic)
 {
     const uint32_t index = weft_count_index(self->slot, tag);
     uint32_t rounds = 0;
 
     if (WEFT_UNLIKELY(++self->looks % 64 == 0))
         weft_serve_now_and_then(self); /* also by a rank that never has to wait */
-    uint32_t have = weft_count_read_all(self, index) - self->consumed[tag];
+    uint32_t have = weft_count_read_with(self, index, nic) - self->consumed[tag];
     while (have < need) {
         weft_serve(self);
-        have = weft_count_read_all(self, index) - self->consumed[tag];
+        have = weft_count_read_with(self, index, nic) - self->consumed[tag];
         if (have >= need || !weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
             break;
     }

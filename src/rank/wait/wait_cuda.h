@@ -65,53 +65,6 @@ WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
 }
 
 /*
- * Waits a while for what usually comes: notifications in the counter, or the one message that is
- * wanted. It calls nothing, so nothing of it lies on the stack, which a fence would make slow. The
- * first warp. False: nothing is consumed; wait by weft_wait_far.
- */
-WEFT_COLD bool weft_wait_hot(weft_self *self, uint32_t tag, uint32_t need)
-{
-    WEFT_IN_SHARED(self);
-    const struct weft_counter *counter = &self->counters[weft_count_index(self->slot, tag)];
-    struct weft_ring_line line;
-    uint32_t have = 0;
-
-    __syncwarp(); /* the leader may come from a call in which it has found a channel */
-    const uint32_t looks = *(volatile uint32_t *)&self->looks + 1;
-    const uint32_t consumed = *(volatile uint32_t *)&self->consumed[tag];
-    const struct weft_view view = weft_view_of(self);
-    const struct weft_eye eye = weft_eye_at(self, counter, view);
-    __syncwarp(); /* all have looked */
-    if (looks % WEFT_LOOK_WAITS == 0 || view.deep > WEFT_LOOK_LINES + 32)
-        return false;
-    if (view.heads == 0) {
-        for (uint32_t n = 0; threadIdx.x == 0 && have < need && n < WEFT_SERVE_ROUNDS; n++)
-            have = weft_count_read(self, weft_count_index(self->slot, tag)) - consumed;
-        have = __shfl_sync(~0u, have, 0);
-    } else {
-        const enum weft_looked saw =
-            view.deep <= WEFT_LOOK_LINES
-                ? weft_look<0, false>(self, eye, view, tag, need, consumed, &line)
-                : weft_look<1, false>(self, eye, view, tag, need, consumed, &line);
-        if (saw == WEFT_TOOK_WANTED && threadIdx.x == 0)
-            self->looks = looks;
-        if (saw != WEFT_SAW_SOMETHING)
-            return saw == WEFT_TOOK_WANTED;
-        have = __shfl_sync(~0u, weft_counter_sum(&line), WEFT_COUNTER_LANE) - consumed;
-    }
-    weft_polled();
-    if (have < need)
-        return false;
-    __syncwarp(); /* what each has acquired */
-    if (threadIdx.x == 0) {
-        self->looks = looks;
-        self->consumed[tag] = consumed + need;
-        self->owes = 0;
-    }
-    return true;
-}
-
-/*
  * Blocks until `need` notifications of a tag are there, and consumes them, unless it tells the rank
  * to do it again. All of the first warp, which has 32 threads.
  */
@@ -139,11 +92,11 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         struct weft_ring_line line;
         enum weft_looked saw;
         if (view.deep <= WEFT_LOOK_LINES)
-            saw = weft_look<0, true>(self, eye, view, tag, need, consumed, &line);
+            saw = weft_look<0>(self, eye, view, tag, need, consumed, &line);
         else if (view.deep <= WEFT_LOOK_LINES + 32)
-            saw = weft_look<1, false>(self, eye, view, tag, need, consumed, &line);
+            saw = weft_look<1>(self, eye, view, tag, need, consumed, &line);
         else
-            saw = weft_look<4, false>(self, eye, view, tag, need, consumed, &line);
+            saw = weft_look<4>(self, eye, view, tag, need, consumed, &line);
         if (saw == WEFT_TOOK_WANTED) {
             if (threadIdx.x == 0)
                 weft_wait_over(self, max(rounds, seen));

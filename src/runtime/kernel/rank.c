@@ -118,13 +118,12 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
-    self->waits = WEFT_WAITS_NEAR;
-    if (self->letters != NULL)
-        self->waits = WEFT_WAITS_BY_LETTER;
-    else if (self->eager_bytes != 0 && self->queues == NULL && job->numbers.threads >= 32)
-        self->waits = WEFT_WAITS_BY_WARP;
-    else if (self->eager_bytes != 0 || self->queues != NULL || self->tracer.alias != 0)
-        self->waits = WEFT_WAITS_ALONE;
+    self->waits = self->letters != NULL                                  ? WEFT_WAITS_BY_LETTER
+                  : self->queues != NULL                                 ? WEFT_WAITS_BY_NIC
+                  : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
+                                                                         : WEFT_WAITS_ALONE;
+    if (self->tracer.alias != 0)
+        self->waits |= WEFT_WAITS_TRACED;
     self->ins = self->boxed = self->hot = self->deep = self->looks = 0;
     memset(self->out, 0, sizeof(self->out));
     self->port =
