@@ -1,5 +1,5 @@
 /*
- * rank/far.h - what a kernel on a GPU calls by pointers: all but the short ways of rank/near.h.
+ * rank/far.h - what a kernel on a GPU calls by pointers: what is never on the way of a message.
  *
  * A function that a kernel calls directly is given registers beyond those that its callers hold, so
  * a kernel would take the sum along its deepest chain of calls. What the pointers are depends on

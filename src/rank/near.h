@@ -1,9 +1,8 @@
 /*
- * rank/near.h - the calls that matter most, and their short ways on a GPU, compiled into the
- * kernel: to a target whose route is kept, on this device or mapped; a wait by the leader alone; a
- * barrier that is remembered. Each tests, in few steps, whether it is that; whatever is not, or is
- * wrong, goes far (rank/far.h), where all of it is done and said. In a traced job routes and
- * meetings have other names, so that all of it is far.
+ * rank/near.h - barriers and updates, with their short ways on a GPU, compiled into the kernel: a
+ * barrier that is remembered; a word whose route is kept, on this device or mapped. Each tests, in
+ * few steps, whether it is that; whatever is not, or is wrong, goes far (rank/far.h), where all of
+ * it is done and said. In a traced job routes and meetings have other names, so all of it is far.
  *
  * A way returns false where nothing has been done.
  */
