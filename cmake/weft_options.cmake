@@ -3,7 +3,6 @@ include(CheckLanguage)
 
 set(WEFT_CUDA AUTO CACHE STRING "the CUDA device, and kernels compiled by nvcc: AUTO, ON or OFF")
 set(WEFT_CUDA_ARCHS "75-virtual;90-real" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX, -real: as code")
-set(WEFT_CUDA_TEST_ARCHS "" CACHE STRING "the same for tests, examples, case studies and benchmarks, where none can run: PTX takes a third of the time; empty: as WEFT_CUDA_ARCHS")
 set(WEFT_CUDA_REGISTERS "" CACHE STRING "most registers a thread: fewer registers, more ranks; empty: what nvcc finds best")
 set(WEFT_MPI AUTO CACHE STRING "modules for the MPIs that are here, and the MPI programs that benchmarks compare with: AUTO, ON or OFF")
 set(WEFT_PMIX AUTO CACHE STRING "jobs under mpirun, srun and prterun, through PMIx: AUTO, ON or OFF")
@@ -12,7 +11,7 @@ set(WEFT_VERBS AUTO CACHE STRING "the network verbs, over libibverbs: AUTO, ON o
 set(WEFT_SANITIZE "" CACHE STRING "address,undefined or thread: build with these sanitizers")
 option(BUILD_SHARED_LIBS "build a shared library" OFF)
 option(WEFT_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(WEFT_CUDA_TESTS "let nvcc compile all tests of kernels; OFF: a few of them, where none can run" ON)
+option(WEFT_CUDA_TESTS "let nvcc compile all tests of kernels; OFF: a few of them, and all kernels in little time, where none can run" ON)
 option(WEFT_FUZZ "build tests/fuzz for libFuzzer, with its sanitizers; needs clang (tools/fuzz)" OFF)
 option(WEFT_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_APPS "build the programs of apps/, which tests and benchmarks need in any case" ${PROJECT_IS_TOP_LEVEL})
@@ -56,13 +55,12 @@ if(WEFT_SANITIZE AND NOT WEFT_CUDA STREQUAL "ON")
   set(WEFT_CUDA OFF) # sanitizers watch the host's code
 endif()
 weft_want(WEFT_CUDA "${WEFT_CUDA_FOUND}" "nvcc, cuda.h or libcudart_static.a was not found")
-# How hard nvcc optimizes; where tests cannot run, little, in a third of the time: older ones cannot.
+# How hard nvcc optimizes; where kernels cannot run, little, in a third of the time: older ones cannot.
 set(WEFT_CUDA_EFFORT -O3)
-set(WEFT_CUDA_TEST_EFFORT -O3)
 if(WEFT_CUDA_IN AND NOT WEFT_CUDA_TESTS)
   execute_process(COMMAND ${WEFT_NVCC} --help OUTPUT_VARIABLE help ERROR_QUIET)
   if(help MATCHES "--Ofast-compile")
-    set(WEFT_CUDA_TEST_EFFORT --Ofast-compile=max)
+    set(WEFT_CUDA_EFFORT --Ofast-compile=max)
   endif()
 endif()
 

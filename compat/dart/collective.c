@@ -13,8 +13,7 @@ static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_d
                                              : INVALID(call, "root %d of %d", root, (*t)->members);
 }
 
-/* Waits for what was begun with that status. */
-static dart_ret_t finish(weft_status status, weft_team_op **op)
+dart_ret_t weftdart_finish(weft_status status, weft_team_op **op)
 {
     return weftdart_result(status == WEFT_OK ? weft_team_wait(op) : status);
 }
@@ -31,35 +30,37 @@ dart_ret_t dart_barrier(dart_team_t team)
     const dart_datatype_t type = DART_TYPE_BYTE;
 
     ENTER(0, 0);
-    return finish(weft_team_barrier(t->team, &begun), &begun);
+    return weftdart_finish(weft_team_barrier(t->team, &begun), &begun);
 }
 
 dart_ret_t dart_bcast(void *buf, size_t nelem, dart_datatype_t type, dart_team_unit_t root,
                       dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return finish(weft_team_broadcast(t->team, root.id, buf, bytes, &begun), &begun);
+    return weftdart_finish(weft_team_broadcast(t->team, root.id, buf, bytes, &begun), &begun);
 }
 
 dart_ret_t dart_scatter(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                         dart_team_unit_t root, dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &begun), &begun);
+    return weftdart_finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &begun),
+                           &begun);
 }
 
 dart_ret_t dart_gather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                        dart_team_unit_t root, dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &begun), &begun);
+    return weftdart_finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &begun),
+                           &begun);
 }
 
 dart_ret_t dart_allgather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                           dart_team_t team)
 {
     ENTER(nelem, 0);
-    return finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &begun), &begun);
+    return weftdart_finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &begun), &begun);
 }
 
 dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_t type,
@@ -81,8 +82,8 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
         code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
                               &sizes[i]);
     if (code == DART_OK)
-        code = finish(weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &begun),
-                      &begun);
+        code = weftdart_finish(
+            weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &begun), &begun);
     free(sizes);
     return code;
 }
@@ -91,7 +92,7 @@ dart_ret_t dart_alltoall(const void *sendbuf, void *recvbuf, size_t nelem, dart_
                          dart_team_t team)
 {
     ENTER(nelem, 0);
-    return finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &begun), &begun);
+    return weftdart_finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &begun), &begun);
 }
 
 dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
@@ -101,7 +102,8 @@ dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart
 
     ENTER(nelem, 0);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
-    return finish(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, &begun), &begun);
+    return weftdart_finish(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, &begun),
+                           &begun);
 }
 
 dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
@@ -111,8 +113,8 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
 
     ENTER(nelem, root.id);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
-    return finish(weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, &begun),
-                  &begun);
+    return weftdart_finish(
+        weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, &begun), &begun);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

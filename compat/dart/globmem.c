@@ -11,7 +11,8 @@ static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
 {
     TRY(weftdart_open(call));
-    if (segment < 0 || segment >= WEFTDART_SEGMENTS || (segment > 0 && !segments[segment].there))
+    if (segment < 0 || segment >= WEFTDART_SEGMENTS ||
+        (segment > 0 && (!segments[segment].there || segments[segment].gone)))
         return weftdart_refuse(DART_ERR_NOTFOUND, call, "there is no segment %d", segment);
     *found = &segments[segment];
     return DART_OK;
@@ -137,8 +138,47 @@ dart_ret_t dart_memfree(dart_gptr_t gptr)
 {
     weft_gptr pointer;
 
+    TRY_OPEN();
+    if (DART_GPTR_ISNULL(gptr))
+        return DART_OK;
     TRY(weftdart_pointer(__func__, gptr, &pointer));
     return weftdart_result(weft_host_local_free(weftdart.job, pointer));
+}
+
+struct settlement {
+    size_t bytes;                          /* the largest */
+    uint64_t gone[WEFTDART_SEGMENTS / 64]; /* at all units */
+};
+
+static void settle(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    const struct settlement *const a = from;
+    struct settlement *const b = into;
+
+    (void)combine, (void)count;
+    b->bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+    for (int w = 0; w < WEFTDART_SEGMENTS / 64; w++)
+        b->gone[w] &= a->gone[w];
+}
+
+dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes)
+{
+    const weft_combine combine = {
+        .combine = settle, .bytes = sizeof(struct settlement), .commutes = 1};
+    struct settlement all = {.bytes = *bytes};
+    weft_team_op *begun;
+
+    for (int i = 1; i < WEFTDART_SEGMENTS; i++)
+        if (segments[i].gone && segments[i].team == t->id)
+            all.gone[i / 64] |= (uint64_t)1 << i % 64;
+    TRY(weftdart_finish(weft_team_allreduce(t->team, &all, &all, 1, &combine, &begun), &begun));
+    *bytes = all.bytes;
+    for (int i = 1; i < WEFTDART_SEGMENTS; i++)
+        if ((all.gone[i / 64] >> i % 64 & 1) != 0) {
+            TRY_WEFT(weft_gfree(weftdart.job, &segments[i].span));
+            segments[i].there = segments[i].gone = false;
+        }
+    return DART_OK;
 }
 
 /* Collective. adopt: memory of the program. */
@@ -147,18 +187,20 @@ static dart_ret_t make(const char *call, dart_team_t team, size_t nelem, dart_da
 {
     struct weftdart_team *t;
     weft_gspan span;
-    size_t bytes;
+    size_t bytes, most;
 
     TRY_PLACE_OF(call, gptr);
     TRY(weftdart_team_of(call, team, &t));
     TRY(weftdart_bytes(call, nelem, type, &bytes));
     if (bytes > SIZE_MAX - 7)
         return INVALID(call, "%zu bytes", bytes);
+    most = bytes;
+    TRY(weftdart_settle(t, &most));
     if (adopt)
         TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
     else /* the last small element, too, is in a word that updates reach */
-        TRY_WEFT(weft_galloc(weftdart.job, t->group, (bytes + 7) & ~(size_t)7, &span));
-    weftdart_segment_enter(team, bytes, adopt, &span);
+        TRY_WEFT(weft_galloc(weftdart.job, t->group, (most + 7) & ~(size_t)7, &span));
+    weftdart_segment_enter(team, adopt ? bytes : most, adopt, &span);
     *gptr = (dart_gptr_t){.segid = (int16_t)span.base.segment, .teamid = team};
     return DART_OK;
 }
@@ -168,6 +210,9 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
     struct weftdart_segment *segment;
     weft_gptr pointer;
 
+    TRY(weftdart_open(call));
+    if (DART_GPTR_ISNULL(gptr))
+        return DART_OK;
     TRY(weftdart_pointer(call, gptr, &pointer));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (gptr.segid == DART_SEGMENT_LOCAL || segment->adopted != adopted)
@@ -175,8 +220,10 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
                        gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
                        : adopted                        ? "memory that was not registered"
                                                         : "memory that the program has registered");
-    TRY_WEFT(weft_gfree(weftdart.job, &segment->span));
-    segment->there = false;
+    segment->gone = adopted; /* it is freed later: weftdart_settle */
+    if (!adopted)
+        TRY_WEFT(weft_gfree(weftdart.job, &segment->span));
+    segment->there = adopted;
     return DART_OK;
 }
 
@@ -222,7 +269,12 @@ struct dart_allocator_struct {
     struct piece *first; /* those in use, in the order of their places */
 };
 
-enum { POOL_ALIGN = 64 };
+enum { POOL_LEAST = 8, POOL_ALIGN = 64 }; /* a piece is aligned to its size, from 8 to 64 */
+
+static size_t round_up(size_t bytes, size_t step)
+{
+    return (bytes + step - 1) / step * step;
+}
 
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *allocator)
 {
@@ -230,7 +282,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     TRY_TEAM(t, team);
     struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
     TRY_MEMORY(pool);
-    pool->bytes = (pool_size + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    pool->bytes = round_up(pool_size, POOL_ALIGN);
     const dart_ret_t code =
         make(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
     if (code != DART_OK) {
@@ -247,13 +299,16 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
 static struct piece **find_room(struct dart_allocator_struct *pool, size_t *bytes, size_t *at)
 {
     struct piece **link = &pool->first;
+    size_t step = POOL_LEAST;
 
     if (*bytes > pool->bytes)
         return NULL;
-    *bytes = (*bytes + (*bytes == 0) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
-    for (*at = 0; *link != NULL && (*link)->at - *at < *bytes; link = &(*link)->next)
-        *at = (*link)->at + (*link)->bytes;
-    return *link != NULL || pool->bytes - *at >= *bytes ? link : NULL;
+    while (step < *bytes && step < POOL_ALIGN)
+        step *= 2;
+    *bytes = round_up(*bytes + (*bytes == 0), step);
+    for (*at = 0; *link != NULL && (*link)->at < *at + *bytes; link = &(*link)->next)
+        *at = round_up((*link)->at + (*link)->bytes, step);
+    return *link != NULL || *at + *bytes <= pool->bytes ? link : NULL;
 }
 
 dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr,

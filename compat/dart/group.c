@@ -161,6 +161,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     TRY_PLACE(groups);
     if (n == 0)
         return INVALID(__func__, "into 0 groups");
+    *count_made = 0;
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     const size_t most = n < (size_t)found ? n : (size_t)found;
     dart_ret_t code = DART_OK;

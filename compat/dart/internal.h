@@ -19,7 +19,8 @@
             return try_code;                                                                       \
     } while (0)
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
-/* Every call begins so: the library is open, and what pointer points to is there. */
+/* Every call begins so: the library is open, reports of waits name the call, and what pointer
+ * points to is there. */
 #define TRY_OPEN()         TRY(weftdart_open(__func__))
 #define TRY_PLACE(pointer) TRY_PLACE_OF(__func__, pointer)
 #define TRY_PLACE_OF(call, pointer)                                                                \
@@ -83,7 +84,7 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
 dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
-/* ---- group.c, team.c ------------------------------------------------------------------------- */
+/* ---- group.c, team.c, collective.c ----------------------------------------------------------- */
 
 struct dart_group_struct {
     uint64_t bit[WEFTDART_WORDS];
@@ -106,6 +107,7 @@ dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
 struct weftdart_team {
     bool there;
     dart_team_t id;
+    char name[16]; /* in texts */
     int members, me;
     int *unit;       /* by member */
     weft_comm group; /* its segments', */
@@ -124,11 +126,14 @@ dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_
     struct weftdart_team *t;                                                                       \
     TRY(weftdart_team_of(__func__, team, &t))
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
+/* Waits for a collective that was begun with that status. */
+dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
 
 /* ---- globmem.c ------------------------------------------------------------------------------- */
 
 struct weftdart_segment {
     bool there, adopted;
+    bool gone; /* this unit has deregistered it; it is freed when all have */
     uint16_t flags;
     dart_team_t team;
     size_t bytes; /* of each unit, as the program has asked */
@@ -141,16 +146,22 @@ dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *point
 /* Where it leads; so many bytes from there on are in the segment. */
 dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
+/* Frees what all units have deregistered; *bytes becomes the largest of theirs. Collective. */
+dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes);
 /* Segments of the team, not freed. */
 int weftdart_segments_of(dart_team_t team);
 void weftdart_segments_close(void);
 
-/* ---- transfer.c, locality.c, tapi.c ---------------------------------------------------------- */
+/* ---- transfer.c, domain.c, locality.c, tapi.c ------------------------------------------------ */
 
 /* frees: the handles, if all are done. */
 dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
                          bool frees, int32_t *done);
 
+/* Frees what is below, and what it holds; not itself. */
+void weftdart_domain_clear(dart_domain_locality_t *domain);
+/* Makes room for so many. */
+bool weftdart_domain_room(dart_domain_locality_t *domain, int domains, int units);
 dart_ret_t weftdart_locality_open(void);
 void weftdart_locality_drop(struct weftdart_team *team);
 void weftdart_locality_close(void);

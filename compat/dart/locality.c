@@ -24,12 +24,16 @@ dart_ret_t weftdart_locality_open(void)
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .memory_mib =
             (int)((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20)};
+    struct weftdart_team *all;
+    weft_team_op *begun;
 
     gethostname(mine.host, sizeof(mine.host) - 1);
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
     if (origins == NULL)
         return weftdart_no_memory("dart_init");
-    return dart_allgather(&mine, origins, sizeof(mine), DART_TYPE_BYTE, DART_TEAM_ALL);
+    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
+    return weftdart_finish(weft_team_allgather(all->team, &mine, sizeof(mine), origins, &begun),
+                           &begun);
 }
 
 void weftdart_locality_close(void)
@@ -38,51 +42,12 @@ void weftdart_locality_close(void)
     origins = NULL;
 }
 
-/* ---- domains --------------------------------------------------------------------------------- */
-
-/* Frees what is below, and what it holds; not itself. */
-static void clear(dart_domain_locality_t *domain)
-{
-    for (int i = 0; i < domain->num_domains; i++) {
-        clear(domain->children[i]);
-        free(domain->children[i]);
-    }
-    free(domain->children);
-    free(domain->unit_ids);
-    *domain = (dart_domain_locality_t){.scope = DART_LOCALITY_SCOPE_UNDEFINED, .node_id = -1};
-}
-
-static bool make_room(dart_domain_locality_t *domain, int domains, int units)
-{
-    domain->children = calloc((size_t)domains + 1, sizeof(*domain->children));
-    domain->unit_ids = calloc((size_t)units + 1, sizeof(*domain->unit_ids));
-    return domain->children != NULL && domain->unit_ids != NULL;
-}
-
-/* target, which is empty, becomes a copy below `parent`. */
-static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
-                       const dart_domain_locality_t *source, dart_domain_locality_t *parent)
-{
-    *target = *source;
-    target->parent = parent;
-    target->num_domains = 0;
-    if (!make_room(target, source->num_domains, source->num_units))
-        return weftdart_no_memory(call);
-    for (int i = 0; i < source->num_units; i++)
-        target->unit_ids[i] = source->unit_ids[i];
-    for (int i = 0; i < source->num_domains; i++) {
-        dart_domain_locality_t *const child = calloc(1, sizeof(*child));
-        if (child == NULL)
-            return weftdart_no_memory(call);
-        target->children[target->num_domains++] = child;
-        TRY(copy(call, child, source->children[i], target));
-    }
-    return DART_OK;
-}
+/* ---- a team's tree --------------------------------------------------------------------------- */
 
 /* A domain of what is `from` there, with room for so many units and children. */
 static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality_scope_t scope,
-                                   int global_index, const struct origin *from, int room)
+                                   int global_index, const struct origin *from, int domains,
+                                   int units)
 {
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
 
@@ -96,8 +61,8 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
                                      .shared_mem_bytes = -1,
                                      .is_symmetric = 1};
     memcpy(made->host, from->host, sizeof(made->host));
-    if (!make_room(made, room, room)) {
-        clear(made);
+    if (!weftdart_domain_room(made, domains, units)) {
+        weftdart_domain_clear(made);
         free(made);
         return NULL;
     }
@@ -122,7 +87,7 @@ static dart_domain_locality_t *host_of(dart_domain_locality_t *team, const struc
         if (team->children[i]->node_id == from->node)
             return team->children[i];
     team->num_cores += from->cores;
-    return add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room);
+    return add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room, room);
 }
 
 static void describe(dart_unit_locality_t *place, const struct weftdart_team *t, int member,
@@ -153,7 +118,7 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
 
     if (t->domain != NULL)
         return DART_OK;
-    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members);
+    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members, t->members);
     t->places = calloc((size_t)t->members, sizeof(*t->places));
     if (t->domain == NULL || t->places == NULL)
         return weftdart_no_memory(call);
@@ -162,12 +127,14 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
         const struct origin *const from = &origins[t->unit[m]];
         dart_domain_locality_t *const host = host_of(t->domain, from, t->members);
         dart_domain_locality_t *const unit =
-            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1) : NULL;
-        if (unit == NULL)
+            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1, 1) : NULL;
+        dart_domain_locality_t *const core =
+            unit != NULL ? add(unit, DART_LOCALITY_SCOPE_CORE, m, from, 0, 1) : NULL;
+        if (core == NULL)
             return weftdart_no_memory(call);
-        for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
+        for (dart_domain_locality_t *d = core; d != NULL; d = d->parent)
             d->unit_ids[d->num_units++].id = t->unit[m];
-        describe(&t->places[m], t, m, unit);
+        describe(&t->places[m], t, m, core);
     }
     t->domain->num_nodes = t->domain->num_domains;
     if (t->domain->num_nodes == 1) {
@@ -180,7 +147,7 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
 void weftdart_locality_drop(struct weftdart_team *t)
 {
     if (t->domain != NULL)
-        clear(t->domain);
+        weftdart_domain_clear(t->domain);
     free(t->domain);
     free(t->places);
     t->domain = NULL;
@@ -217,167 +184,27 @@ dart_ret_t dart_team_locality_finalize(dart_team_t team)
     return DART_OK;
 }
 
-static dart_domain_locality_t *find(dart_domain_locality_t *domain, const char *tag)
-{
-    dart_domain_locality_t *found = strcmp(domain->domain_tag, tag) == 0 ? domain : NULL;
-
-    for (int i = 0; i < domain->num_domains && found == NULL; i++)
-        found = find(domain->children[i], tag);
-    return found;
-}
-
-dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *tag,
-                            dart_domain_locality_t **found)
-{
-    TRY_PLACE(domain);
-    TRY_PLACE(tag);
-    TRY_PLACE(found);
-    dart_domain_locality_t *const there = find((dart_domain_locality_t *)(uintptr_t)domain, tag);
-    if (there == NULL)
-        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "no domain %s in %s", tag,
-                               domain->domain_tag);
-    *found = there;
-    return DART_OK;
-}
-
 dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
                                      dart_domain_locality_t **domain)
 {
     struct weftdart_team *t;
 
+    TRY_PLACE(domain);
+    *domain = NULL;
     TRY(enter(__func__, team, &t));
     return dart_domain_find(t->domain, tag, domain);
 }
 
-dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_locality_t **locality)
+dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit,
+                              dart_unit_locality_t **locality)
 {
     struct weftdart_team *t;
 
     TRY_PLACE(locality);
+    *locality = NULL;
     TRY(enter(__func__, team, &t));
-    if (unit < 0 || unit >= t->members)
-        return INVALID(__func__, "unit %d of %d", unit, t->members);
-    *locality = &t->places[unit];
+    if (unit.id < 0 || unit.id >= t->members)
+        return INVALID(__func__, "unit %d of %d", unit.id, t->members);
+    *locality = &t->places[unit.id];
     return DART_OK;
 }
-
-dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
-{
-    TRY_PLACE(domain);
-    dart_domain_locality_t *const made = calloc(1, sizeof(*made));
-    TRY_MEMORY(made);
-    clear(made);
-    *domain = made;
-    return DART_OK;
-}
-
-dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain)
-{
-    if (domain != NULL)
-        clear(domain);
-    free(domain);
-    return DART_OK;
-}
-
-dart_ret_t dart_domain_assign(dart_domain_locality_t *domain, const dart_domain_locality_t *source)
-{
-    TRY_PLACE(domain);
-    TRY_PLACE(source);
-    dart_domain_locality_t before = *domain; /* goes last: the source may be below it, or it */
-    const dart_ret_t code = copy(__func__, domain, source != domain ? source : &before, NULL);
-    if (code != DART_OK)
-        clear(domain);
-    clear(&before);
-    return code;
-}
-
-dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_locality_t **made)
-{
-    dart_domain_locality_t *clone;
-
-    TRY_PLACE(domain);
-    TRY_PLACE(made);
-    TRY(dart_domain_create(&clone));
-    const dart_ret_t code = dart_domain_assign(clone, domain);
-    if (code == DART_OK)
-        *made = clone;
-    else
-        dart_domain_destroy(clone);
-    return code;
-}
-
-/* Those of the scope, in order, at list; their number. list NULL: counts. */
-static int collect(dart_domain_locality_t *domain, dart_locality_scope_t scope,
-                   dart_domain_locality_t **list)
-{
-    int count = 0;
-
-    if (domain->scope == scope) {
-        if (list != NULL)
-            *list = domain;
-        return 1;
-    }
-    for (int i = 0; i < domain->num_domains; i++)
-        count += collect(domain->children[i], scope, list != NULL ? list + count : NULL);
-    return count;
-}
-
-dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
-                                     dart_locality_scope_t scope, int *count,
-                                     dart_domain_locality_t ***domains)
-{
-    TRY_PLACE(domain);
-    TRY_PLACE(count);
-    TRY_PLACE(domains);
-    dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
-    const int found = collect(top, scope, NULL);
-    if (found == 0)
-        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "%s has no domain of scope %d",
-                               domain->domain_tag, (int)scope);
-    dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
-    TRY_MEMORY(list);
-    collect(top, scope, list);
-    *count = found;
-    *domains = list;
-    return DART_OK;
-}
-
-dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-                                  int *count, char ***tags)
-{
-    dart_domain_locality_t **domains;
-    int found;
-
-    TRY_PLACE(count);
-    TRY_PLACE(tags);
-    TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
-    char **const texts = calloc((size_t)found, sizeof(*texts));
-    bool good = texts != NULL;
-    for (int i = 0; good && i < found; i++)
-        good = (texts[i] = strdup(domains[i]->domain_tag)) != NULL;
-    free(domains);
-    if (!good)
-        return weftdart_no_memory(__func__); /* what there is of the texts is lost */
-    *count = found;
-    *tags = texts;
-    return DART_OK;
-}
-
-/* ---- not there ------------------------------------------------------------------------------- */
-
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#define ABSENT(name, ...)                                                                          \
-    dart_ret_t name(__VA_ARGS__)                                                                   \
-    {                                                                                              \
-        return INVALID(#name, "it is not there");                                                  \
-    }
-ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
-ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)
-ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
-       int index)
-ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *parent,
-       int index)
-ABSENT(dart_domain_split_scope, const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-       int parts, dart_domain_locality_t *split)
-ABSENT(dart_domain_group, dart_domain_locality_t *domain, int count, const char **tags,
-       char *group_tag)

@@ -50,6 +50,9 @@ static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
     struct weftdart_segment *segment;
     dart_team_unit_t unit;
 
+    *gptr = DART_GPTR_NULL;
+    if (old.unitid < 0 && old.segid == 0 && old.flags == 0 && old.offset == 0)
+        return DART_OK;
     TRY(weftdart_segment_of("a global pointer", old.segid, &segment));
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
     if (unit.id < 0)
@@ -188,6 +191,8 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
 
     TRY_PLACE(old);
     TRY(to_new(*old, &gptr));
+    if (DART_GPTR_ISNULL(gptr))
+        return INVALID(__func__, "the pointer is DART_GPTR_NULL");
     TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
     if (gptr.segid == DART_SEGMENT_LOCAL) {
         old->offset += (uint64_t)offs;
@@ -221,7 +226,7 @@ OLD(team_memfree, int32_t team, struct old_gptr old)
     dart_gptr_t gptr;
 
     TRY(to_new(old, &gptr));
-    if (gptr.teamid != team)
+    if (gptr.teamid != team && !DART_GPTR_ISNULL(gptr))
         return INVALID(__func__, "segment %d is team %d's, not team %d's", old.segid, gptr.teamid,
                        team);
     return dart_team_memfree(gptr);

@@ -32,6 +32,7 @@ dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format
 
 dart_ret_t weftdart_open(const char *call)
 {
+    weft_host_caller(call);
     return weftdart.job != NULL
                ? DART_OK
                : weftdart_refuse(DART_ERR_NOTINIT, call, "not between dart_init and dart_exit");
@@ -95,10 +96,11 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
     char comms[] = "--weft-COMMS=256", share[] = "--weft-HEAP_KERNEL_SHARE=0", name[] = "dart";
     char *const own[] = {segments, windows, comms, share};
     const int more = sizeof(own) / sizeof(own[0]);
-    const int given = argc != NULL && argv != NULL && *argc > 0 ? *argc : 0;
-    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
-    int count = 0;
+    int count = 0, given = 0;
 
+    while (argc != NULL && argv != NULL && *argv != NULL && given < *argc && (*argv)[given] != NULL)
+        given++;
+    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
     if (all == NULL)
         return WEFT_ERR_MEMORY;
     all[count++] = given > 0 ? (*argv)[0] : name;
@@ -119,6 +121,7 @@ static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_l
 {
     if (weftdart.job != NULL)
         return INVALID(call, "it was called before");
+    weft_host_caller(call);
     TRY_WEFT(open_job(argc, argv, level));
     const dart_ret_t code = open_tables();
     if (code != DART_OK) {
@@ -147,12 +150,14 @@ dart_ret_t dart_exit(void)
 {
     TRY_OPEN();
     dart_ret_t code = weftdart_tapi_close();
+    weft_host_caller(__func__);
     /* All end whole or none; weft_close returns errors that the program has been told, too. */
     if (code == DART_OK)
         code = weftdart_result(weft_host_barrier(weftdart.job));
     close_tables();
     const dart_ret_t closed = weftdart_result(weft_pgas_close(weftdart.job));
     weft_close(weftdart.job);
+    weft_host_caller(NULL);
     weftdart.job = NULL;
     return code != DART_OK ? code : closed;
 }
@@ -167,7 +172,7 @@ void dart_abort(int errorcode)
     if (weftdart.job != NULL)
         weft_abort(weftdart.job, "dart_abort");
     fflush(NULL);
-    _exit(errorcode);
+    _exit((errorcode & 0xff) == 0 ? 1 : errorcode); /* of which the low byte is told */
 }
 
 void dart_config(dart_config_t **config)

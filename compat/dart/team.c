@@ -4,7 +4,17 @@
  */
 #include "internal.h"
 
+#include <stdio.h>
+
 static struct weftdart_team teams[WEFTDART_TEAMS];
+
+/* What texts of collectives call them. */
+static const char *const names[WEFT_TEAM_KINDS] = {
+    [WEFT_TEAM_BARRIER] = "dart_barrier",     [WEFT_TEAM_BROADCAST] = "dart_bcast",
+    [WEFT_TEAM_REDUCE] = "dart_reduce",       [WEFT_TEAM_ALLREDUCE] = "dart_allreduce",
+    [WEFT_TEAM_GATHER] = "dart_gather",       [WEFT_TEAM_SCATTER] = "dart_scatter",
+    [WEFT_TEAM_ALLGATHER] = "dart_allgather", [WEFT_TEAM_ALLGATHER_SIZES] = "dart_allgatherv",
+    [WEFT_TEAM_ALLTOALL] = "dart_alltoall"};
 
 dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found)
 {
@@ -33,6 +43,7 @@ static dart_ret_t make(const char *call, dart_team_t id, const struct dart_group
     struct weftdart_team *const t = &teams[id];
 
     *t = (struct weftdart_team){.there = true, .id = id, .group = group, .talk = talk};
+    snprintf(t->name, sizeof(t->name), "team %d", id);
     t->unit = calloc((size_t)weftdart.units, sizeof(*t->unit));
     if (t->unit == NULL) {
         drop(t);
@@ -46,7 +57,7 @@ static dart_ret_t make(const char *call, dart_team_t id, const struct dart_group
         t->unit[t->members++] = u;
     }
     const dart_ret_t code = weftdart_result(
-        weft_team_open(weftdart.job, talk, t->members, t->me, "a team of DART", NULL, &t->team));
+        weft_team_open(weftdart.job, talk, t->members, t->me, t->name, names, &t->team));
     if (code != DART_OK)
         drop(t);
     return code;
@@ -122,20 +133,25 @@ static dart_ret_t agree(const char *call, const struct weftdart_team *from,
     return DART_OK;
 }
 
-dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
+static dart_ret_t create(const char *call, dart_team_t team, const struct dart_group_struct *group,
+                         dart_team_t *newteam)
 {
     struct dart_group_struct members = {{0}};
+    struct weftdart_team *from;
+    weft_team_op *begun;
     weft_comm comm;
     int number = 0;
 
-    TRY_PLACE(newteam);
-    TRY_TEAM(from, team);
+    TRY_PLACE_OF(call, newteam);
+    TRY(weftdart_team_of(call, team, &from));
     const struct offer mine = offer_of(from, group);
     struct offer *const all = calloc((size_t)from->members, sizeof(*all));
-    TRY_MEMORY(all);
-    dart_ret_t code = dart_allgather(&mine, all, sizeof(mine), DART_TYPE_BYTE, team);
+    if (all == NULL)
+        return weftdart_no_memory(call);
+    dart_ret_t code =
+        weftdart_finish(weft_team_allgather(from->team, &mine, sizeof(mine), all, &begun), &begun);
     if (code == DART_OK)
-        code = agree(__func__, from, group, all, &number, &members);
+        code = agree(call, from, group, all, &number, &members);
     free(all);
     /* Also after an error, which others may not have: they wait in this call. */
     TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
@@ -143,9 +159,14 @@ dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_tea
         weft_host_group_free(weftdart.job, &comm);
     TRY(code);
     if (mine.first >= 0)
-        TRY(make(__func__, (dart_team_t)number, &members, comm, comm));
+        TRY(make(call, (dart_team_t)number, &members, comm, comm));
     *newteam = mine.first >= 0 ? (dart_team_t)number : DART_TEAM_NULL;
     return DART_OK;
+}
+
+dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
+{
+    return create(__func__, team, group, newteam);
 }
 
 dart_ret_t dart_team_destroy(dart_team_t *team)
@@ -154,6 +175,7 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
         return INVALID(__func__, "DART_TEAM_ALL stays");
+    TRY(weftdart_settle(t, &(size_t){0}));
     if (weftdart_segments_of(*team) != 0)
         return INVALID(__func__, "team %d has %d segments, allocators or locks", *team,
                        weftdart_segments_of(*team));
@@ -189,7 +211,7 @@ dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
     struct dart_group_struct members;
 
     TRY(weftdart_members(__func__, team, &members));
-    return dart_team_create(team, &members, newteam);
+    return create(__func__, team, &members, newteam);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

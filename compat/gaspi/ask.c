@@ -4,10 +4,11 @@
 #include <stdint.h>
 
 /* ASK(name, type, value): a procedure that says one number, once the library is open. */
-#define ASK(name, type, number)                                                                    \
+#define ASK(name, type, number) SAY(name, type, number, TRY_OPEN())
+#define SAY(name, type, number, first)                                                             \
     API(name, (type *const answer))                                                                \
     {                                                                                              \
-        TRY_OPEN();                                                                                \
+        first;                                                                                     \
         TRY_PLACE(answer);                                                                         \
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
@@ -23,7 +24,7 @@ ASK(group_max, gaspi_number_t, CONFIG.group_max)
 ASK(segment_max, gaspi_number_t, CONFIG.segment_max)
 ASK(queue_size_max, gaspi_number_t, CONFIG.queue_size_max)
 ASK(queue_max, gaspi_number_t, WEFTGASPI_QUEUES)
-ASK(transfer_size_min, gaspi_size_t, 1)
+ASK(transfer_size_min, gaspi_size_t, 0)
 ASK(transfer_size_max, gaspi_size_t, CONFIG.transfer_size_max)
 ASK(notification_num, gaspi_number_t, CONFIG.notification_num)
 ASK(passive_transfer_size_min, gaspi_size_t, 1)
@@ -34,8 +35,8 @@ ASK(rw_list_elem_max, gaspi_number_t, CONFIG.rw_list_elem_max)
 ASK(atomic_max, gaspi_atomic_value_t, UINT64_MAX)
 ASK(network_type, gaspi_network_t, CONFIG.network)
 ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
-ASK(time_get, gaspi_time_t, weftgaspi_now() * 1e3)
-ASK(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9)
+SAY(time_get, gaspi_time_t, weftgaspi_now() * 1e3, (void)0) /* at any time */
+SAY(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9, (void)0)
 
 /* ---- segments ----------------------------------------------------------------------------------
  */

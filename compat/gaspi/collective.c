@@ -92,8 +92,10 @@ static gaspi_return_t begin(struct weftgaspi_group *g, const struct call *call)
     else
         status = weft_team_allreduce(g->team, call->send, call->receive, call->number, &g->combine,
                                      &g->op);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
         g->kind = call->kind;
+        g->receive = call->receive;
+    }
     weftgaspi_count(WEFTGASPI_COLLECTIVES, 0, status == WEFT_OK);
     return weftgaspi_result(status, -1);
 }
@@ -118,19 +120,20 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
 {
     struct weftgaspi_group *g;
 
+    const double until = weftgaspi_until(timeout_ms);
     weftgaspi_lock();
-    gaspi_return_t code = weftgaspi_group_in(group, &g);
-    if (code == GASPI_SUCCESS &&
-        (g->waiting || (g->kind != WEFTGASPI_NONE && g->kind != call->kind)))
-        code = GASPI_ERR_ACTIVE_COLL;
+    gaspi_return_t code = weftgaspi_group_enter(group, until, &g);
     if (code != GASPI_SUCCESS)
         return weftgaspi_unlock(code);
-    g->waiting = true;
-    if (g->kind == WEFTGASPI_NONE)
+    if (!g->committed)
+        code = GASPI_ERR_INV_GROUP;
+    else if (g->kind == WEFTGASPI_NONE)
         code = begin(g, call);
+    else if (g->kind != call->kind || g->receive != call->receive)
+        code = GASPI_ERR_ACTIVE_COLL;
     if (code == GASPI_SUCCESS)
-        code = finish(g, weftgaspi_until(timeout_ms));
-    g->waiting = false;
+        code = finish(g, until);
+    weftgaspi_group_leave(g);
     return weftgaspi_unlock(code);
 }
 

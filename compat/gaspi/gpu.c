@@ -67,7 +67,8 @@ static gaspi_return_t make(gaspi_pointer_t *table)
                                 .ranks = weftgaspi.ranks,
                                 .segments = (int32_t)weftgaspi.config.segment_max,
                                 .blocks = weft_numbers_of(weftgaspi.job)->ranks_here,
-                                .tag = weftgaspi.tag};
+                                .tag = weftgaspi.tag,
+                                .notification_num = weftgaspi.config.notification_num};
     const size_t bytes = lay_out(&t, NULL);
     unsigned char *const device = weft_malloc(weftgaspi.job, bytes);
     unsigned char *const host = calloc(1, bytes);

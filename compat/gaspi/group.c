@@ -5,8 +5,10 @@
  */
 #include "internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TALK = 0, ALL = 1, FIRST = 2 }; /* numbers of groups of messages */
 
@@ -22,7 +24,6 @@ struct weftgaspi_commit {
     struct {
         struct message message;
         weft_message_op op;
-        bool receives;
     } with[]; /* of each member; of one that is not the lowest rank, the first two */
 };
 
@@ -34,24 +35,9 @@ static int places(const struct weftgaspi_group *g)
     return g->size < 2 ? 2 : g->size;
 }
 
-/* A commit that has met its limit goes on no more. */
-static void commit_drop(struct weftgaspi_group *g)
+static void forget(struct weftgaspi_group *g)
 {
-    int cancelled;
-
-    for (int i = 0; g->commit != NULL && i < places(g); i++)
-        if (g->commit->with[i].op.generation != 0 && g->commit->with[i].receives)
-            weft_host_message_cancel(weftgaspi.job, &g->commit->with[i].op, &cancelled);
     free(g->commit);
-}
-
-static void drop(struct weftgaspi_group *g)
-{
-    if (g->team != NULL)
-        weft_team_close(&g->team);
-    if (g->comm != WEFT_COMM_NONE)
-        weft_message_group_give(weftgaspi.job, &g->comm);
-    commit_drop(g);
     free(g->ranks);
     free(g->user.result);
     memset(g, 0, sizeof(*g));
@@ -99,10 +85,8 @@ gaspi_return_t weftgaspi_groups_open(void)
 void weftgaspi_groups_close(void)
 {
     for (int i = 0; i < WEFTGASPI_GROUPS; i++)
-        if (groups[i].there)
-            drop(&groups[i]);
-    if (weftgaspi.talk != WEFT_COMM_NONE)
-        weft_message_group_give(weftgaspi.job, &weftgaspi.talk);
+        forget(&groups[i]);
+    weftgaspi.talk = WEFT_COMM_NONE;
 }
 
 static struct weftgaspi_group *group_of(gaspi_group_t group)
@@ -114,6 +98,30 @@ gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **
 {
     *found = group_of(group);
     return *found != NULL && (*found)->committed ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP;
+}
+
+gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
+                                     struct weftgaspi_group **found)
+{
+    const double most = 1e6; /* seconds at a time */
+
+    while ((*found = group_of(group)) != NULL && (*found)->waiting) {
+        const double left = fmin(weftgaspi_left(until), most), at = weftgaspi_now() + left;
+        const struct timespec limit = {(time_t)at, (long)((at - floor(at)) * 1e9)};
+        if (left <= 0)
+            return GASPI_TIMEOUT;
+        pthread_cond_clockwait(&weftgaspi.left, &weftgaspi.lock, CLOCK_MONOTONIC, &limit);
+    }
+    if (*found == NULL)
+        return GASPI_ERR_INV_GROUP;
+    (*found)->waiting = true;
+    return GASPI_SUCCESS;
+}
+
+void weftgaspi_group_leave(struct weftgaspi_group *g)
+{
+    g->waiting = false;
+    pthread_cond_broadcast(&weftgaspi.left);
 }
 
 /* ---- making ------------------------------------------------------------------------------------
@@ -154,9 +162,13 @@ API(group_delete, (const gaspi_group_t group))
     struct weftgaspi_group *const g = group == GASPI_GROUP_ALL ? NULL : group_of(group);
     if (g == NULL)
         return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
-    if (g->kind != WEFTGASPI_NONE || g->commit != NULL)
+    if (g->waiting || g->kind != WEFTGASPI_NONE || g->commit != NULL)
         return weftgaspi_unlock(GASPI_ERR_ACTIVE_COLL);
-    drop(g);
+    if (g->team != NULL)
+        weft_team_close(&g->team);
+    if (g->comm != WEFT_COMM_NONE)
+        weft_message_group_give(weftgaspi.job, &g->comm);
+    forget(g);
     return weftgaspi_unlock(GASPI_SUCCESS);
 }
 
@@ -193,14 +205,12 @@ static struct message describe(const struct weftgaspi_group *g)
 
 static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
 {
-    c->with[i].receives = true;
     return weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, from, tag, &c->with[i].message,
                                    sizeof(struct message), &c->with[i].op);
 }
 
 static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
 {
-    c->with[i].receives = false;
     return weft_host_send_begin(weftgaspi.job, weftgaspi.talk, to, tag, &c->with[i].message,
                                 sizeof(struct message), &c->with[i].op);
 }
@@ -297,18 +307,19 @@ static gaspi_return_t commit(struct weftgaspi_group *g, double until)
 
 API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 {
+    const double until = weftgaspi_until(timeout_ms);
+    struct weftgaspi_group *g;
+
     TRY_OPEN();
     weftgaspi_lock();
-    struct weftgaspi_group *const g = group_of(group);
-    if (g == NULL || g->size == 0 || own_place(g) < 0)
-        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
-    if (g->committed)
-        return weftgaspi_unlock(GASPI_SUCCESS);
-    if (g->waiting)
-        return weftgaspi_unlock(GASPI_ERR_ACTIVE_COLL);
-    g->waiting = true;
-    const gaspi_return_t code = commit(g, weftgaspi_until(timeout_ms));
-    g->waiting = false;
+    gaspi_return_t code = weftgaspi_group_enter(group, until, &g);
+    if (code != GASPI_SUCCESS)
+        return weftgaspi_unlock(code);
+    if (g->size == 0 || own_place(g) < 0)
+        code = GASPI_ERR_INV_GROUP;
+    else if (!g->committed)
+        code = commit(g, until);
+    weftgaspi_group_leave(g);
     return weftgaspi_unlock(code);
 }
 

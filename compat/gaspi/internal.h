@@ -39,14 +39,13 @@
 
 enum {
     WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */
-    WEFTGASPI_GROUPS = 32,
+    WEFTGASPI_GROUPS = 255,
     WEFTGASPI_QUEUES = 16,
     WEFTGASPI_QUEUE_MOST = 4096,
-    WEFTGASPI_PASSIVE_QUEUE = 16,
-    WEFTGASPI_NOTIFICATIONS = 65536,
+    WEFTGASPI_PASSIVE_QUEUE = 1024,
+    WEFTGASPI_NOTIFICATIONS = 1 << 24,
     WEFTGASPI_PASSIVE_MOST = 65535,
-    /* Before a segment's data: its notifications, and data begins a page. */
-    WEFTGASPI_HEAD = WEFTGASPI_NOTIFICATIONS * 4 + 4096
+    WEFTGASPI_LIST_MOST = 255
 };
 #define WEFTGASPI_TRANSFER_MOST (1ul << 30)
 
@@ -56,6 +55,7 @@ enum {
 extern struct weftgaspi_state {
     weft_job *job;        /* NULL: not open */
     pthread_mutex_t lock; /* of all tables; not held where a call waits */
+    pthread_cond_t left;  /* a thread has left a call of a group */
     gaspi_config_t config;
     int rank, ranks;
     bool on_gpu;    /* segments lie in a GPU's memory, which this program cannot load from */
@@ -109,6 +109,7 @@ struct weftgaspi_place {
 
 /* With the lock held. */
 gaspi_number_t weftgaspi_segments_count(void);
+size_t weftgaspi_head_bytes(void); /* of notifications, before a segment's data */
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
@@ -163,7 +164,7 @@ struct weftgaspi_commit; /* what is under way of a commit */
 
 struct weftgaspi_group {
     bool there, committed;
-    bool waiting; /* a thread is in a call of it */
+    bool waiting; /* a thread is in a call of it: weftgaspi_group_enter, _leave */
     int size, *ranks;
     uint32_t number; /* of its messages */
     weft_comm comm;
@@ -172,6 +173,7 @@ struct weftgaspi_group {
     /* The collective under way. */
     enum weftgaspi_collective kind;
     weft_team_op *op;
+    const void *receive; /* where its result goes */
     weft_combine combine;
     struct weftgaspi_user {
         gaspi_reduce_operation_t operation;
@@ -186,6 +188,13 @@ gaspi_return_t weftgaspi_groups_open(void);
 void weftgaspi_groups_close(void);
 /* The committed group; lock held. */
 gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found);
+/*
+ * The group for a call that may wait, once no other thread is in one: TIMEOUT, INV_GROUP. Lock
+ * held; given up meanwhile. Every success has its leave.
+ */
+gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
+                                     struct weftgaspi_group **found);
+void weftgaspi_group_leave(struct weftgaspi_group *g);
 
 /* ---- passive.c ---------------------------------------------------------------------------------
  */
@@ -194,6 +203,10 @@ void weftgaspi_passive_close(void);
 /* ---- gpu.c -------------------------------------------------------------------------------------
  */
 void weftgaspi_gpu_close(void);
+
+/* ---- text.c ------------------------------------------------------------------------------------
+ */
+bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
 
 /* ---- statistic.c -------------------------------------------------------------------------------
  */

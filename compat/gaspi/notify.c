@@ -62,8 +62,7 @@ static gaspi_return_t check_range(uint32_t first, uint32_t number)
 {
     if (first >= weftgaspi.config.notification_num)
         return GASPI_ERR_INV_NOTIF_ID;
-    return number != 0 && number <= weftgaspi.config.notification_num - first ? GASPI_SUCCESS
-                                                                              : GASPI_ERR_INV_NUM;
+    return number <= weftgaspi.config.notification_num - first ? GASPI_SUCCESS : GASPI_ERR_INV_NUM;
 }
 
 /* Every ten seconds of a wait: naps are too short for the job to say it. */
@@ -92,14 +91,16 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
 
     TRY_OPEN();
     TRY_PLACE(found);
+    if (number == 0) /* nothing is waited for */
+        return GASPI_SUCCESS;
     TRY(check_range(first, number));
     /* The count of what is found, and what lands only while this process looks. */
     weft_status status = weft_host_test(weftgaspi.job, weftgaspi.tag, 1, &counted);
     while (status == WEFT_OK || status == WEFT_ERR_TIMEOUT) {
+        const double left = weftgaspi_left(until); /* then it looks */
         weftgaspi_lock();
         const bool reading = weftgaspi_reads_done();
         const gaspi_return_t code = weftgaspi_unlock(look(local, first, number, found));
-        const double left = weftgaspi_left(until);
         if (code != GASPI_TIMEOUT || left <= 0)
             return code;
         say_stall(local, first, number, began, &next);
@@ -115,23 +116,24 @@ API(notify_reset, (const gaspi_segment_id_t local, const gaspi_notification_id_t
 {
     struct weftgaspi_place place;
     gaspi_return_t code = GASPI_SUCCESS;
+    gaspi_notification_t was = 0;
 
     TRY_OPEN();
-    TRY_PLACE(value);
     TRY(id < weftgaspi.config.notification_num ? GASPI_SUCCESS : GASPI_ERR_INV_NOTIF_ID);
     weftgaspi_lock();
     const struct weftgaspi_segment *const s = weftgaspi_segment_of(local);
     if (s == NULL)
         return weftgaspi_unlock(GASPI_ERR_INV_SEG);
-    if (!weftgaspi.on_gpu) {
-        *value = __atomic_exchange_n((uint32_t *)(void *)s->head + id, 0, __ATOMIC_ACQ_REL);
-        return weftgaspi_unlock(GASPI_SUCCESS);
-    }
-    code = weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, local, &place);
-    if (code == GASPI_SUCCESS)
+    if (!weftgaspi.on_gpu)
+        was = __atomic_exchange_n((uint32_t *)(void *)s->head + id, 0, __ATOMIC_ACQ_REL);
+    else
+        code = weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, local, &place);
+    if (weftgaspi.on_gpu && code == GASPI_SUCCESS)
         code = weftgaspi_result(
-            weft_host_swap_u32(weftgaspi.job, place.head, 0, (size_t)id * 4, 0, value),
+            weft_host_swap_u32(weftgaspi.job, place.head, 0, (size_t)id * 4, 0, &was),
             weftgaspi.rank);
+    if (code == GASPI_SUCCESS && value != NULL)
+        *value = was;
     return weftgaspi_unlock(code);
 }
 

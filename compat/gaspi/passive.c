@@ -16,20 +16,25 @@ static struct pending {
     gaspi_size_t size;
     weft_message_op op;
 } sends[WEFTGASPI_PASSIVE_QUEUE];
+static unsigned sends_used;
 
 /* Messages that nobody receives end with the job. */
 void weftgaspi_passive_close(void)
 {
     memset(sends, 0, sizeof(sends));
+    sends_used = 0;
 }
 
 /* The same call that has met its limit before; else a free place; NULL: there is none. */
 static struct pending *place_for(const struct pending *call)
 {
     struct pending *place = NULL;
+    unsigned seen = 0; /* of those in use */
 
-    for (gaspi_number_t i = 0; i < weftgaspi.config.passive_queue_size_max; i++) {
+    for (gaspi_number_t i = 0;
+         i < weftgaspi.config.passive_queue_size_max && (place == NULL || seen < sends_used); i++) {
         struct pending *const p = &sends[i];
+        seen += p->used;
         if (p->used && !p->waiting && p->segment == call->segment && p->offset == call->offset &&
             p->rank == call->rank && p->size == call->size)
             return p;
@@ -56,6 +61,7 @@ static gaspi_return_t send(const struct pending *call, double until)
                                                   &p->op),
                              call->rank));
         p->used = true;
+        sends_used++;
         weftgaspi_count(WEFTGASPI_PASSIVES, 0, 1);
     }
     p->waiting = true;
@@ -65,6 +71,7 @@ static gaspi_return_t send(const struct pending *call, double until)
     weftgaspi_lock();
     p->waiting = false;
     p->used = status == WEFT_ERR_TIMEOUT;
+    sends_used -= !p->used;
     return weftgaspi_result(status, call->rank);
 }
 

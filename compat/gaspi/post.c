@@ -7,7 +7,8 @@
 
 struct request {
     bool read;
-    gaspi_number_t number; /* of transfers; 0: a notification alone */
+    bool alone;            /* a notification without transfers */
+    gaspi_number_t number; /* of transfers */
     gaspi_rank_t rank;
     gaspi_queue_id_t queue;
     const gaspi_segment_id_t *local, *remote;
@@ -25,7 +26,7 @@ static gaspi_return_t check_transfer(const struct request *r, gaspi_number_t i)
     struct weftgaspi_place place;
     void *address;
 
-    if (r->size[i] == 0 || r->size[i] > weftgaspi.config.transfer_size_max)
+    if (r->size[i] > weftgaspi.config.transfer_size_max)
         return GASPI_ERR_INV_COMMSIZE;
     TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], &address));
     TRY(weftgaspi_place_of(r->rank, r->remote[i], &place));
@@ -66,6 +67,7 @@ static gaspi_return_t check(const struct request *r, struct weftgaspi_queue **qu
     return GASPI_SUCCESS;
 }
 
+/* *op stays as it is where there are no bytes. */
 static gaspi_return_t begin(const struct request *r, gaspi_number_t i, struct weftgaspi_queue *q,
                             weft_op *op)
 {
@@ -75,10 +77,12 @@ static gaspi_return_t begin(const struct request *r, gaspi_number_t i, struct we
     TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], &address));
     TRY(weftgaspi_place_of(r->rank, r->remote[i], &place));
     const size_t offset = place.data_offset + r->there[i];
-    const weft_status status =
-        r->read
-            ? weft_host_get_begin(weftgaspi.job, place.data, 0, offset, address, r->size[i], op)
-            : weft_host_put_begin(weftgaspi.job, place.data, 0, offset, address, r->size[i], op);
+    weft_status status = WEFT_OK;
+    if (r->size[i] != 0)
+        status = r->read ? weft_host_get_begin(weftgaspi.job, place.data, 0, offset, address,
+                                               r->size[i], op)
+                         : weft_host_put_begin(weftgaspi.job, place.data, 0, offset, address,
+                                               r->size[i], op);
     TRY(weftgaspi_result(status, r->rank));
     q->posted++;
     weftgaspi_remember(q, r->rank, *op);
@@ -130,7 +134,7 @@ static gaspi_return_t post(const struct request *r)
     if (r->number != 0 && (r->local == NULL || r->here == NULL || r->remote == NULL ||
                            r->there == NULL || r->size == NULL))
         return GASPI_ERR_NULLPTR;
-    if (r->number == 0 && !r->notifies)
+    if (r->number == 0 && !r->alone)
         return GASPI_ERR_INV_NUM;
     weftgaspi_lock();
     gaspi_return_t code = check(r, &q);
@@ -142,13 +146,20 @@ static gaspi_return_t post(const struct request *r)
 /* ---- the calls ---------------------------------------------------------------------------------
  */
 
+/* Of arguments of these names: one transfer is a list of one. */
+#define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})
+#define ONE(from, to)                                                                              \
+    .number = 1, .local = &local, .here = &from, .remote = &remote, .there = &to, .size = &size
+#define LIST(from, to)                                                                             \
+    .number = number, .local = local, .here = from, .remote = remote, .there = to, .size = size
+#define NOTIFICATION(where, what) .notifies = true, .notified = where, .id = id, .value = what
+
 API(write, (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
             const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
             const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){false, 1, rank, queue, &local, &remote, &from, &to, &size, false,
-                                  0, 0, 0});
+    return post(&REQUEST(ONE(from, to)));
 }
 
 API(read, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
@@ -156,8 +167,7 @@ API(read, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_
            const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){true, 1, rank, queue, &local, &remote, &to, &from, &size, false,
-                                  0, 0, 0});
+    return post(&REQUEST(.read = true, ONE(to, from)));
 }
 
 API(write_list,
@@ -166,8 +176,7 @@ API(write_list,
      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){false, number, rank, queue, local, remote, from, to, size, false,
-                                  0, 0, 0});
+    return post(&REQUEST(LIST(from, to)));
 }
 
 API(read_list,
@@ -176,8 +185,7 @@ API(read_list,
      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){true, number, rank, queue, local, remote, to, from, size, false,
-                                  0, 0, 0});
+    return post(&REQUEST(.read = true, LIST(to, from)));
 }
 
 API(notify, (const gaspi_segment_id_t remote, const gaspi_rank_t rank,
@@ -185,8 +193,7 @@ API(notify, (const gaspi_segment_id_t remote, const gaspi_rank_t rank,
              const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){false, 0, rank, queue, NULL, NULL, NULL, NULL, NULL, true, remote,
-                                  id, value});
+    return post(&REQUEST(.alone = true, NOTIFICATION(remote, value)));
 }
 
 API(write_notify,
@@ -196,8 +203,7 @@ API(write_notify,
      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){false, 1, rank, queue, &local, &remote, &from, &to, &size, true,
-                                  remote, id, value});
+    return post(&REQUEST(ONE(from, to), NOTIFICATION(remote, value)));
 }
 
 API(write_list_notify,
@@ -208,8 +214,7 @@ API(write_list_notify,
      const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){false, number, rank, queue, local, remote, from, to, size, true,
-                                  notified, id, value});
+    return post(&REQUEST(LIST(from, to), NOTIFICATION(notified, value)));
 }
 
 API(read_notify, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
@@ -218,8 +223,7 @@ API(read_notify, (const gaspi_segment_id_t local, const gaspi_offset_t to, const
                   const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){true, 1, rank, queue, &local, &remote, &to, &from, &size, true,
-                                  local, id, 1});
+    return post(&REQUEST(.read = true, ONE(to, from), NOTIFICATION(local, 1)));
 }
 
 API(read_list_notify,
@@ -229,6 +233,5 @@ API(read_list_notify,
      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
-    return post(&(struct request){true, number, rank, queue, local, remote, to, from, size, true,
-                                  notified, id, 1});
+    return post(&REQUEST(.read = true, LIST(to, from), NOTIFICATION(notified, 1)));
 }

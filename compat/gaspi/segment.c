@@ -1,21 +1,23 @@
 /*
  * compat/gaspi/segment.c - segments, and what each process knows of those of others.
  *
- * A segment is one exposure, [65,536 notifications of 4 bytes][data]; one bound to memory of the
- * program is two. The directory, a window of all processes, has a word for each segment of each
+ * A segment is one exposure, [notifications of 4 bytes, and a page][data]; one bound to memory of
+ * the program is two. The directory, a window of all processes, has a word for each segment of each
  * process that has registered it here: its size, whether it is bound, and a generation, which the
  * number of its exposures carries too. So a deleted segment is never taken for the next one.
  */
 #include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
 static unsigned generations[WEFTGASPI_SEGMENTS];
 static struct weftgaspi_place *places; /* by rank and segment: what was found before */
-static uint64_t *directory;            /* by rank and segment; the last word dismisses */
-static weft_win window;                /* of the directories */
+/* By rank and segment; then this process's notification_num, and a word that dismisses it. */
+static uint64_t *directory;
+static weft_win window; /* of the directories */
 
 enum { GENERATIONS = 1 << 15 };
 #define ENTRY(bytes, generation, bound) ((uint64_t)(bytes) << 16 | (generation) << 1 | (bound))
@@ -57,19 +59,43 @@ static gaspi_return_t store_word(int rank, size_t word, uint64_t value)
     return weftgaspi_result(status, rank);
 }
 
+/* Of a directory: the last two are not of segments. */
 static size_t words(void)
 {
-    return word_of(weftgaspi.ranks, 0) + 1;
+    return word_of(weftgaspi.ranks, 0) + 2;
+}
+
+size_t weftgaspi_head_bytes(void)
+{
+    return ((size_t)weftgaspi.config.notification_num * 4 + 4095) / 4096 * 4096 + 4096;
+}
+
+/* Where notifications end, all must know of each other. */
+static gaspi_return_t agree(void)
+{
+    uint64_t number = 0;
+
+    TRY(weftgaspi_result(
+        weft_host_get(weftgaspi.job, window, 0, (words() - 2) * 8, &number, sizeof(number)), 0));
+    if (number == weftgaspi.config.notification_num)
+        return GASPI_SUCCESS;
+    fprintf(stderr, "weft-gaspi: notification_num is %u on rank %d, and %u on rank 0\n",
+            weftgaspi.config.notification_num, weftgaspi.rank, (unsigned)number);
+    return GASPI_ERR_CONFIG;
 }
 
 gaspi_return_t weftgaspi_segments_open(void)
 {
+    const uint64_t number = weftgaspi.config.notification_num;
+
     directory = weft_malloc(weftgaspi.job, words() * 8);
     places = calloc(words(), sizeof(*places));
     if (directory == NULL || places == NULL)
         return GASPI_ERR_MEMALLOC;
-    return weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window),
-                            -1);
+    TRY(weftgaspi_result(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)),
+                         -1));
+    TRY(weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window), -1));
+    return agree();
 }
 
 /* The job's end frees what weft has. */
@@ -147,7 +173,7 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
         struct weftgaspi_place found = {.entry = entry, .bytes = ENTRY_BYTES(entry)};
         TRY(find(rank, segment, entry, 0, &found.head));
         found.data = found.head;
-        found.data_offset = WEFTGASPI_HEAD;
+        found.data_offset = weftgaspi_head_bytes();
         if (ENTRY_BOUND(entry)) {
             TRY(find(rank, segment, entry, 1, &found.data));
             found.data_offset = 0;
@@ -190,10 +216,11 @@ static gaspi_return_t make(int segment, size_t bytes, void *memory)
     generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
     const uint64_t entry = ENTRY(bytes, (uint64_t)generations[segment], bound);
     unsigned char *const told = calloc((size_t)weftgaspi.ranks, 1);
-    unsigned char *const head = weft_malloc(weftgaspi.job, WEFTGASPI_HEAD + (bound ? 0 : bytes));
+    unsigned char *const head =
+        weft_malloc(weftgaspi.job, weftgaspi_head_bytes() + (bound ? 0 : bytes));
     gaspi_return_t code = told == NULL || head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
     if (code == GASPI_SUCCESS)
-        code = expose(segment, entry, 0, head, WEFTGASPI_HEAD + (bound ? 0 : bytes));
+        code = expose(segment, entry, 0, head, weftgaspi_head_bytes() + (bound ? 0 : bytes));
     if (code == GASPI_SUCCESS && bound) {
         code = expose(segment, entry, 1, memory, bytes);
         if (code != GASPI_SUCCESS)
@@ -207,7 +234,7 @@ static gaspi_return_t make(int segment, size_t bytes, void *memory)
     *s = (struct weftgaspi_segment){.there = true,
                                     .bound = bound,
                                     .head = head,
-                                    .data = bound ? memory : head + WEFTGASPI_HEAD,
+                                    .data = bound ? memory : head + weftgaspi_head_bytes(),
                                     .bytes = bytes,
                                     .entry = entry,
                                     .told = told};

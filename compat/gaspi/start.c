@@ -1,6 +1,7 @@
 /* compat/gaspi/start.c - the job: its configuration, beginning and end, and who is lost. */
 #include "internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +11,29 @@
 
 struct weftgaspi_state weftgaspi = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .left = PTHREAD_COND_INITIALIZER,
     .config =
         {
             .logger = 1,
             .sn_port = 12121,
+            .sn_persistent = 1,
+            .sn_timeout = 30000,
+            .dev_config = {.network_type = GASPI_ETHERNET,
+                           .params = {.ib = {.netdev_id = -1, .mtu = 0, .port_check = 1},
+                                      .tcp = {.port = 19000},
+                                      .ofi = {.use_shm = 1, .progress_auto = 1}}},
             .network = GASPI_ETHERNET,
             .queue_size_max = 1024,
             .queue_num = 8,
-            .group_max = WEFTGASPI_GROUPS,
+            .group_max = 32,
             .segment_max = WEFTGASPI_SEGMENTS,
             .transfer_size_max = WEFTGASPI_TRANSFER_MOST,
-            .notification_num = WEFTGASPI_NOTIFICATIONS,
+            .notification_num = 65536,
             .passive_queue_size_max = WEFTGASPI_PASSIVE_QUEUE,
             .passive_transfer_size_max = WEFTGASPI_PASSIVE_MOST,
             .allreduce_buf_size = 255 * 8,
             .allreduce_elem_max = 255,
-            .rw_list_elem_max = 255,
+            .rw_list_elem_max = WEFTGASPI_LIST_MOST,
             .build_infrastructure = GASPI_TOPOLOGY_STATIC,
         },
 };
@@ -67,7 +75,7 @@ static void note_loss(int rank)
 
     if (lost >= 0)
         rank = lost;
-    if (rank >= 0 && rank < weftgaspi.ranks)
+    if (rank >= 0 && rank < weftgaspi.ranks && weftgaspi.corrupt != NULL)
         __atomic_store_n(&weftgaspi.corrupt[rank], 1, __ATOMIC_RELAXED);
 }
 
@@ -110,31 +118,37 @@ API(config_get, (gaspi_config_t *const config))
 
 API(config_set, (const gaspi_config_t config))
 {
-    const gaspi_config_t *const c = &config;
+#define FIELD(name) #name, (uint64_t)config.name
     const struct {
-        uint64_t value, most;
-    } limits[] = {
-        {c->queue_size_max, WEFTGASPI_QUEUE_MOST},
-        {c->queue_num, WEFTGASPI_QUEUES},
-        {c->group_max, WEFTGASPI_GROUPS},
-        {c->segment_max, WEFTGASPI_SEGMENTS},
-        {c->transfer_size_max, WEFTGASPI_TRANSFER_MOST},
-        {c->notification_num, WEFTGASPI_NOTIFICATIONS},
-        {c->passive_queue_size_max, WEFTGASPI_PASSIVE_QUEUE},
-        {c->passive_transfer_size_max, WEFTGASPI_PASSIVE_MOST},
-        {c->allreduce_buf_size, 1u << 30},
-        {c->allreduce_elem_max, 1u << 27},
-        {c->rw_list_elem_max, WEFTGASPI_QUEUE_MOST},
+        const char *name;
+        uint64_t value, least, most;
+    } fields[] = {
+        {FIELD(sn_port), 1024, 65536},
+        {FIELD(network), GASPI_IB, GASPI_OFI},
+        {FIELD(queue_size_max), 1, WEFTGASPI_QUEUE_MOST},
+        {FIELD(queue_num), 1, WEFTGASPI_QUEUES},
+        {FIELD(group_max), 1, WEFTGASPI_GROUPS},
+        {FIELD(segment_max), 1, WEFTGASPI_SEGMENTS},
+        {FIELD(transfer_size_max), 1, WEFTGASPI_TRANSFER_MOST},
+        {FIELD(notification_num), 0, WEFTGASPI_NOTIFICATIONS},
+        {FIELD(passive_queue_size_max), 1, WEFTGASPI_PASSIVE_QUEUE},
+        {FIELD(passive_transfer_size_max), 1, WEFTGASPI_PASSIVE_MOST},
+        {FIELD(allreduce_buf_size), 1, 1u << 30},
+        {FIELD(allreduce_elem_max), 1, 1u << 27},
+        {FIELD(rw_list_elem_max), 1, WEFTGASPI_LIST_MOST},
+        {FIELD(build_infrastructure), GASPI_TOPOLOGY_NONE, GASPI_TOPOLOGY_DYNAMIC},
     };
 
     if (weftgaspi.job != NULL)
         return GASPI_ERR_INITED;
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-        if (limits[i].value == 0 || limits[i].value > limits[i].most)
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
+            fprintf(stderr,
+                    "weft-gaspi: gaspi_config_set: %s is %" PRIu64 ", not one of %" PRIu64
+                    " to %" PRIu64 "\n",
+                    fields[i].name, fields[i].value, fields[i].least, fields[i].most);
             return GASPI_ERR_CONFIG;
-    if ((unsigned)c->network > GASPI_ARIES ||
-        (unsigned)c->build_infrastructure > GASPI_TOPOLOGY_DYNAMIC)
-        return GASPI_ERR_CONFIG;
+        }
     weftgaspi_lock();
     weftgaspi.config = config;
     return weftgaspi_unlock(GASPI_SUCCESS);
@@ -194,9 +208,12 @@ static gaspi_return_t open_tables(void)
     return GASPI_SUCCESS;
 }
 
-static void close_tables(void)
+/* What is under way reads and writes the tables until the job is closed. */
+static void close_job(void)
 {
     watch_end();
+    weft_close(weftgaspi.job); /* returns errors that the program has been told, too */
+    weftgaspi.job = NULL;
     weftgaspi_gpu_close();
     weftgaspi_passive_close();
     weftgaspi_groups_close();
@@ -218,17 +235,16 @@ API(proc_init, (const gaspi_timeout_t timeout_ms))
     if (weftgaspi.job != NULL)
         return GASPI_ERR_INITED;
     const weft_status status = weft_open_threads(&weftgaspi.job, &argc, argv, WEFT_THREAD_MULTIPLE);
-    if (status != WEFT_OK) {
-        weftgaspi.job = NULL;
+    if (status != WEFT_OK)
         return weftgaspi_result(status, -1);
-    }
     const gaspi_return_t code = open_tables();
     if (code != GASPI_SUCCESS) {
         weft_abort(weftgaspi.job, "gaspi_proc_init failed");
-        close_tables();
-        weft_close(weftgaspi.job);
-        weftgaspi.job = NULL;
+        close_job();
+        return code;
     }
+    if (weftgaspi_bound_to_socket()) /* where there is no such node it stays where it is */
+        pgaspi_set_socket_affinity((gaspi_uchar)weft_numbers_of(weftgaspi.job)->node_process);
     return code;
 }
 
@@ -236,12 +252,11 @@ API(proc_term, (const gaspi_timeout_t timeout_ms))
 {
     (void)timeout_ms;
     TRY_OPEN();
-    /* All end whole or none; weft_close returns errors that the program has been told, too. */
+    /* All end whole or none. Of a loss tell the calls that needed the lost one. */
     const gaspi_return_t code = weftgaspi_result(weft_host_barrier(weftgaspi.job), -1);
-    close_tables();
-    weft_close(weftgaspi.job);
-    weftgaspi.job = NULL;
-    return code;
+    const bool lost = weft_lost(weftgaspi.job) >= 0;
+    close_job();
+    return lost ? GASPI_SUCCESS : code;
 }
 
 API(initialized, (gaspi_number_t *const initialized))

@@ -90,6 +90,12 @@ API_OF(void, print_affinity_mask, (void))
     pgaspi_printf("processors:%s\n", cores);
 }
 
+/* For loops that poll: lets others run. */
+API_OF(void, delay, (void))
+{
+    sched_yield();
+}
+
 /* ---- the machine -------------------------------------------------------------------------------
  */
 
@@ -110,26 +116,33 @@ static int read_value(const char *path, const char *format, void *value)
 /* GASPI_ERROR: the system does not say. */
 API(cpu_frequency, (gaspi_float *const mhz))
 {
-    float khz;
+    int value; /* whole numbers: what stands for the point is the locale's */
 
     TRY_PLACE(mhz);
-    if (read_value("/proc/cpuinfo", "cpu MHz : %f", mhz))
-        return GASPI_SUCCESS;
-    if (!read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%f", &khz))
+    if (read_value("/proc/cpuinfo", "cpu MHz : %d", &value))
+        *mhz = (gaspi_float)value;
+    else if (read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%d", &value))
+        *mhz = (gaspi_float)value / 1000;
+    else
         return GASPI_ERROR;
-    *mhz = khz / 1000;
     return GASPI_SUCCESS;
 }
 
-/* The node of memory that the calling thread's processor is at. */
+bool weftgaspi_bound_to_socket(void)
+{
+    const char *const wanted = getenv("GASPI_SET_NUMA_SOCKET");
+
+    return wanted != NULL && strcmp(wanted, "1") == 0;
+}
+
+/* The process's number on its host, whose node of memory it is bound to. ENV: without -N. */
 API(numa_socket, (gaspi_uchar *const socket))
 {
-    unsigned processor, node;
-
+    TRY_OPEN();
     TRY_PLACE(socket);
-    if (getcpu(&processor, &node) != 0)
-        return GASPI_ERROR;
-    *socket = (gaspi_uchar)node;
+    if (!weftgaspi_bound_to_socket())
+        return GASPI_ERR_ENV;
+    *socket = (gaspi_uchar)weft_numbers_of(weftgaspi.job)->node_process;
     return GASPI_SUCCESS;
 }
 

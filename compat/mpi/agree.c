@@ -19,16 +19,19 @@ enum {
 static uint64_t used[NUMBERS / 64] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
 
 struct weftmpi_agreement {
-    struct weftmpi_agreement *behind; /* the next on this communicator */
-    struct weftmpi_agreement *next;   /* of all */
-    struct weftmpi_comm *parent, *from;
-    struct weftmpi_group *group; /* NULL: this process gets no communicator */
+    struct weftmpi_agreement *behind;   /* the next on this communicator */
+    struct weftmpi_agreement *next;     /* of all */
+    struct weftmpi_comm *parent, *comm; /* comm: once it is over; may be NULL */
+    struct weftmpi_group *group;        /* NULL: this process gets no communicator */
     struct weftmpi_topology *topology;
+    struct weftmpi_errhandler *errhandler;
+    struct weftmpi_attribute *attributes;
     MPI_Comm *made;
     const char *call;
     weft_team_op *op;
     bool voting, over;
-    int error; /* once it is over */
+    weft_status status; /* once it is over, */
+    int error;          /* and of the attributes' callbacks */
     unsigned attempt, block;
     int number; /* that is tried; -1: this process has not taken it */
     uint64_t words[WORDS];
@@ -39,18 +42,16 @@ static struct weftmpi_agreement *agreements; /* under way, for whoever waits to 
 /* The number is used now. False: it was before. */
 static bool take(int number)
 {
-    weftmpi_lock();
+    LOCKED;
     const bool was_free = (used[number / 64] >> number % 64 & 1) == 0;
     used[number / 64] |= (uint64_t)1 << number % 64;
-    weftmpi_unlock();
     return was_free;
 }
 
 void weftmpi_number_give(int number)
 {
-    weftmpi_lock();
+    LOCKED;
     used[number / 64] &= ~((uint64_t)1 << number % 64);
-    weftmpi_unlock();
 }
 
 static void both(const weft_combine *combine, const void *from, void *into, size_t count)
@@ -83,7 +84,7 @@ static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
     return status;
 }
 
-/* Says which numbers of the block are free here. Who gets no communicator has no say. */
+/* Says which numbers of the block are free here. Who gets no communicator has no say. Locked. */
 static weft_status begin_offer(struct weftmpi_agreement *agreement)
 {
     agreement->voting = false;
@@ -118,23 +119,18 @@ static weft_status begin_vote(struct weftmpi_agreement *agreement)
 /* The number is everybody's: the communicator. */
 static weft_status make(struct weftmpi_agreement *agreement)
 {
-    struct weftmpi_comm *from = agreement->from, *parent = agreement->parent;
-
     if (agreement->group == NULL)
         return WEFT_OK;
     struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
+    agreement->comm = comm;
     agreement->group = NULL;
-    comm->errhandler = weftmpi_hold(parent->errhandler);
+    comm->errhandler = agreement->errhandler;
+    agreement->errhandler = NULL;
     comm->topology = agreement->topology;
     agreement->topology = NULL;
-    if (from != NULL && (agreement->error = weftmpi_attributes_copy(from, comm)) != MPI_SUCCESS) {
-        weftmpi_attributes_delete(comm);
-        weftmpi_leave(comm);
-        return WEFT_OK;
-    }
-    *agreement->made = comm->object.handle;
+    comm->attributes = agreement->attributes;
     return WEFT_OK;
 }
 
@@ -150,6 +146,12 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
     return begin_offer(agreement);
 }
 
+static void start(struct weftmpi_agreement *agreement)
+{
+    agreement->status = begin_offer(agreement);
+    agreement->over = agreement->status != WEFT_OK;
+}
+
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
@@ -157,16 +159,13 @@ static void leave(struct weftmpi_agreement *agreement)
 
     weftmpi_leave(agreement->group);
     weftmpi_leave(agreement->topology);
+    weftmpi_leave(agreement->errhandler);
     while (*at != agreement)
         at = &(*at)->next;
     __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
     agreement->parent->agreeing = agreement->behind;
-    if (agreement->behind != NULL) {
-        const weft_status status = begin_offer(agreement->behind);
-        agreement->behind->over = status != WEFT_OK;
-        agreement->behind->error =
-            weftmpi_failed(agreement->parent, agreement->behind->call, status);
-    }
+    if (agreement->behind != NULL)
+        start(agreement->behind);
 }
 
 /* Moves it as far as it gets. The lock is held. */
@@ -178,10 +177,8 @@ static void move(struct weftmpi_agreement *agreement)
         weft_status status = weft_team_test(&agreement->op, &done);
         if (status == WEFT_OK && done)
             status = agreement->voting ? end_vote(agreement) : begin_vote(agreement);
-        if (status != WEFT_OK) {
-            agreement->over = true;
-            agreement->error = weftmpi_failed(agreement->parent, agreement->call, status);
-        }
+        agreement->status = status;
+        agreement->over |= status != WEFT_OK;
     }
     if (agreement->over && agreement->parent->agreeing == agreement)
         leave(agreement);
@@ -193,13 +190,25 @@ bool weftmpi_drive(void)
 
     if (__atomic_load_n(&agreements, __ATOMIC_RELAXED) == NULL)
         return false;
-    weftmpi_lock();
+    LOCKED;
     for (struct weftmpi_agreement *a = agreements; a != NULL; a = next) {
         next = a->next;
         move(a);
     }
-    weftmpi_unlock();
     return true;
+}
+
+/* It is over: the communicator, or why there is none. */
+static int tell(struct weftmpi_agreement *agreement)
+{
+    TRY(weftmpi_failed(agreement->parent, agreement->call, agreement->status));
+    if (agreement->error != MPI_SUCCESS) { /* of copies, which only those with a group make */
+        weftmpi_attributes_delete(agreement->comm);
+        weftmpi_leave(agreement->comm);
+    } else if (agreement->comm != NULL) {
+        *agreement->made = agreement->comm->object.handle;
+    }
+    return agreement->error;
 }
 
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error)
@@ -208,10 +217,10 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 
     weftmpi_drive();
     weftmpi_lock();
-    const bool over = agreement->over;
+    const bool over = agreement->over && agreement->parent->agreeing != agreement;
     weftmpi_unlock();
     if (over) {
-        *error = agreement->error;
+        *error = tell(agreement);
         free(agreement);
         request->state = NULL;
     } else if (seconds > 0) { /* another's turn, or messages of others */
@@ -221,45 +230,45 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 }
 
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, struct weftmpi_comm *from,
-                  struct weftmpi_topology *topology, MPI_Comm *made)
+                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
+                  MPI_Comm *made)
 {
-    struct weftmpi_agreement *agreement = calloc(1, sizeof(*agreement));
+    struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
-    *made = MPI_COMM_NULL;
     if (agreement == NULL) {
         weftmpi_leave(group);
         weftmpi_leave(topology);
-        return weftmpi_no_memory(parent, call);
+        return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
     }
+    *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
-                                            .from = from,
                                             .group = group,
                                             .topology = topology,
+                                            .errhandler = weftmpi_errhandler_of(parent),
                                             .made = made,
                                             .call = call,
                                             .number = -1};
+    if (copies)
+        agreement->error = weftmpi_attributes_copy(call, parent, &agreement->attributes);
     request->state = agreement;
-    weftmpi_lock();
+    LOCKED;
     struct weftmpi_agreement **last = &parent->agreeing;
     while (*last != NULL)
         last = &(*last)->behind;
     *last = agreement;
     agreement->next = agreements;
     __atomic_store_n(&agreements, agreement, __ATOMIC_RELAXED);
-    const weft_status status = parent->agreeing == agreement ? begin_offer(agreement) : WEFT_OK;
-    if (status != WEFT_OK)
-        leave(agreement);
-    weftmpi_unlock();
-    return weftmpi_failed(parent, call, status);
+    if (parent->agreeing == agreement)
+        start(agreement);
+    return MPI_SUCCESS;
 }
 
 int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
                       struct weftmpi_topology *topology, MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, group, NULL, topology, made);
+    const int error = weftmpi_agree(&request, call, parent, group, false, topology, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }

@@ -16,7 +16,7 @@ static struct buffered *buffered;
 static void *attached;
 static size_t attached_bytes, attached_used;
 
-/* Frees those that are sent; `all`: waits for them. */
+/* Frees those that are sent; `all`: waits for them. Locked, but while it waits. */
 static void sweep(bool all)
 {
     struct buffered **at = &buffered;
@@ -24,13 +24,18 @@ static void sweep(bool all)
     while (*at != NULL) {
         struct buffered *one = *at;
         int done = 1;
-        if (all)
-            weft_host_message_wait(weftmpi.job, &one->op, NULL);
-        else if (weft_host_message_test(weftmpi.job, &one->op, &done, NULL) == WEFT_OK && !done) {
+        if (!all && weft_host_message_test(weftmpi.job, &one->op, &done, NULL) == WEFT_OK &&
+            !done) {
             at = &one->next;
             continue;
         }
         *at = one->next;
+        if (all) {
+            weftmpi_unlock();
+            weft_host_message_wait(weftmpi.job, &one->op, NULL);
+            weftmpi_lock();
+            at = &buffered;
+        }
         attached_used -= one->bytes;
         free(one);
     }
@@ -40,8 +45,8 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
     int error;
+    LOCKED;
 
-    weftmpi_lock();
     sweep(false);
     struct buffered *one =
         whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
@@ -59,18 +64,19 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
         buffered = one;
         attached_used += whole;
     }
-    weftmpi_unlock();
     return error;
 }
 
 void weftmpi_buffered_end(void)
 {
+    LOCKED;
     sweep(true);
 }
 
 API(Buffer_attach, (void *buffer, int bytes))
 {
     TRY(weftmpi_is_open(__func__));
+    LOCKED;
     if (attached_bytes != 0 || bytes < 0)
         return weftmpi_fail(NULL, __func__, MPI_ERR_BUFFER, "%d bytes; %zu are attached", bytes,
                             attached_bytes);
@@ -82,6 +88,7 @@ API(Buffer_attach, (void *buffer, int bytes))
 API(Buffer_detach, (void *buffer, int *bytes))
 {
     TRY(weftmpi_is_open(__func__));
+    LOCKED;
     sweep(true);
     *(void **)buffer = attached;
     *bytes = (int)attached_bytes;

@@ -116,15 +116,21 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
 static int own_in(struct weftmpi_request *request, const struct weftmpi_side *send,
                   const struct weftmpi_side *all, bool here, void **row, size_t *bytes)
 {
-    struct weftmpi_elements piece;
+    struct weftmpi_elements piece, place;
 
-    if (send->base != MPI_IN_PLACE)
+    if (here)
+        TRY(weftmpi_piece(request, all, request->comm->rank, &place));
+    if (send->base != MPI_IN_PLACE) {
         TRY(weftmpi_piece(request, send, 0, &piece));
-    else if (here)
-        TRY(weftmpi_piece(request, all, request->comm->rank, &piece));
-    else
+        if (here)
+            TRY(weftmpi_check_apart(request, weftmpi_begin_of(&piece), weftmpi_begin_of(&place),
+                                    piece.bytes));
+    } else if (here) {
+        piece = place;
+    } else {
         return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
                             "MPI_IN_PLACE is for the root");
+    }
     *bytes = piece.bytes;
     return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
 }
@@ -151,7 +157,7 @@ static int gather(struct weftmpi_request *request, const char *call, struct weft
 static int scatter(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
                    struct weftmpi_side receive, int root, MPI_Comm comm)
 {
-    struct weftmpi_elements piece;
+    struct weftmpi_elements piece, own;
     struct row row = {.at = NULL};
     void *into = NULL;
 
@@ -160,10 +166,14 @@ static int scatter(struct weftmpi_request *request, const char *call, struct wef
     const bool here = request->comm->rank == root;
     if (here) {
         TRY(row_of(request, &send, false, &row));
-        TRY(weftmpi_piece(request, &send, root, &piece));
+        TRY(weftmpi_piece(request, &send, root, &own));
+        piece = own;
     }
     if (!here || receive.base != MPI_IN_PLACE) {
         TRY(weftmpi_piece(request, &receive, 0, &piece));
+        if (here)
+            TRY(weftmpi_check_apart(request, weftmpi_begin_of(&own), weftmpi_begin_of(&piece),
+                                    piece.bytes));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
     return send.unlike
@@ -196,6 +206,8 @@ static int alltoall(struct weftmpi_request *request, const char *call, struct we
     const size_t n = (size_t)request->comm->size;
     TRY(weftmpi_piece(request, &receive, 0, &in));
     TRY(weftmpi_piece(request, in_place ? &receive : &send, 0, &out));
+    TRY(weftmpi_check_apart(request, weftmpi_begin_of(&out), weftmpi_begin_of(&in),
+                            in_place ? 0 : in.bytes));
     const size_t bytes = in.bytes;
     in.count *= n;
     in.bytes *= n;

@@ -56,6 +56,20 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
     weftmpi_request_failed(                                                                        \
         request, weft_team_##name(request->comm->team, __VA_ARGS__, &request->collective))
 
+static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
+{
+    return (char *)elements->user + elements->type->true_lower;
+}
+/* What a member gives and what it gets are not one place. */
+static inline int weftmpi_check_apart(const struct weftmpi_request *request, const void *from,
+                                      const void *into, size_t bytes)
+{
+    return from != into || bytes == 0
+               ? MPI_SUCCESS
+               : weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
+                              "one buffer to send and to receive: MPI_IN_PLACE says that");
+}
+
 int weftmpi_check_root(const struct weftmpi_request *request, int root);
 
 #endif

@@ -67,7 +67,8 @@ struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number)
     comm->number = number;
     comm->errhandler = &weftmpi_errhandlers[0];
     comm->group = group;
-    if (number >= 2)
+    comm->unnamed = number >= 2;
+    if (comm->unnamed)
         snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
     if (!take_groups(comm)) {
         comm->group = NULL;
@@ -94,22 +95,11 @@ ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
 ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
 ASK(Comm_test_inter, COMM_IN, MPI_Comm, ((void)of, 0))
 
-API(Comm_set_name, (MPI_Comm handle, const char *name))
-{
-    COMM_IN(comm, handle);
-    snprintf(comm->name, sizeof(comm->name), "%s", name);
-    return MPI_SUCCESS;
-}
-
-API(Comm_get_name, (MPI_Comm handle, char *name, int *length))
-{
-    COMM_IN(comm, handle);
-    *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm->name);
-    return MPI_SUCCESS;
-}
+NAMES(Comm, COMM_IN, MPI_Comm)
 
 API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 {
+    OUT(result);
     COMM_IN(a, handle_a);
     COMM_IN(b, handle_b);
     *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
@@ -126,7 +116,7 @@ static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, handle, &comm));
-    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), comm,
+    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), true,
                          weftmpi_hold(comm->topology), copy);
 }
 
@@ -175,6 +165,7 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 {
+    OUT(part);
     COMM_IN(comm, handle);
     if (color < 0 && color != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
@@ -184,6 +175,7 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
     (void)info;
+    OUT(part);
     COMM_IN(comm, handle);
     if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);

@@ -128,8 +128,15 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
     if (count == 0)
         return true;
     const MPI_Aint last = offset + stride * (MPI_Aint)(count - 1);
-    stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
-    stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+    if (old->bounded && !type->bounded) {
+        type->bounded = true;
+        type->lower = INTPTR_MAX;
+        type->upper = INTPTR_MIN;
+    }
+    if (old->bounded == type->bounded) {
+        stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
+        stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+    }
     if (old->size != 0) {
         stretch(&type->true_lower, &type->true_upper, offset + old->true_lower,
                 offset + old->true_upper);
@@ -151,14 +158,18 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
 /* The type is complete (or, if not, there was no memory): *handle. Takes it. */
 static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
 {
-    if (!complete) {
+    if (!complete || handle == NULL) {
         weftmpi_leave(type);
-        return weftmpi_no_memory(NULL, call);
+        return complete ? weftmpi_place_in(call, handle) : weftmpi_no_memory(NULL, call);
     }
-    if (type->lower > type->upper)
-        type->lower = type->upper = 0;
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
+    if (type->lower == INTPTR_MAX) /* there is nothing in it */
+        type->lower = type->upper = 0;
+    if (!type->bounded) { /* as a compiler pads a struct */
+        const MPI_Aint align = (MPI_Aint)type->align, rest = weftmpi_extent(type) % align;
+        type->upper += rest == 0 ? 0 : align - rest;
+    }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
     *handle = type->object.handle;
@@ -215,7 +226,7 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
 }
 
 CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, 1, count, 0, old, false, made))
+     vector(__func__, count, 1, 1, old, true, made))
 CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
      vector(__func__, count, length, stride, old, true, made))
 CALL(Type_create_hvector,
@@ -237,6 +248,7 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
 {
     struct weftmpi_type *old;
 
+    TRY(old_in(__func__, MPI_BYTE, count, &old));
     for (int i = 0; i < count; i++)
         TRY(old_in(__func__, olds[i], lengths[i], &old));
     struct weftmpi_type *type = make();
@@ -245,10 +257,6 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
         old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
         complete = add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
                    add_part(type, old, (size_t)lengths[i]);
-    }
-    if (complete && type->upper > type->lower) { /* as a compiler pads a struct */
-        const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
-        type->upper += rest == 0 ? 0 : align - rest;
     }
     return give(__func__, type, complete, made);
 }
@@ -261,6 +269,7 @@ API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, 
     type = make();
     const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_part(type, old, 1);
     if (complete) {
+        type->bounded = true;
         type->lower = lower;
         type->upper = lower + extent;
     }
@@ -271,9 +280,11 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old, *copy;
 
+    OUT(made);
     TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
     TRY(old_in(__func__, *made, 0, &copy));
+    copy->bounded = old->bounded;
     copy->committed = old->committed;
     return MPI_SUCCESS;
 }
@@ -285,8 +296,8 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     struct weftmpi_type *old;
 
     TRY(old_in(__func__, handle, ndims, &old));
-    if (ndims < 1)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions", ndims);
+    if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions, order %d", ndims, order);
     for (int i = 0; i < ndims; i++)
         if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
             return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
@@ -311,6 +322,7 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
     if (complete) {
         row->true_lower += offset;
         row->true_upper += offset;
+        row->bounded = true;
         row->lower = 0;
         row->upper = step;
     }

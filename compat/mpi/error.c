@@ -59,10 +59,16 @@ static void die(const char *text, int error_class)
     weftmpi_exit(error_class);
 }
 
+struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_comm *comm)
+{
+    LOCKED;
+    return weftmpi_hold(comm->errhandler);
+}
+
 /* Calls the handler of a communicator. */
 static int raise_error(struct weftmpi_comm *comm, int error_class, const char *text)
 {
-    const struct weftmpi_errhandler *handler = comm->errhandler;
+    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(comm);
 
     if (handler == NULL || handler == &weftmpi_errhandlers[0]) {
         fprintf(stderr, "weft-mpi: [p%d] %s\n",
@@ -73,6 +79,7 @@ static int raise_error(struct weftmpi_comm *comm, int error_class, const char *t
         int code = error_class;
         handler->function(&handle, &code);
     }
+    weftmpi_leave(handler);
     return error_class;
 }
 
@@ -86,7 +93,9 @@ int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, c
         comm = &weftmpi_comms[0];
     const int used = call == NULL ? 0 : snprintf(text, sizeof(text), "%s: ", call);
     va_start(list, format);
+    weftmpi_lock(); /* a name may be among it */
     vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
+    weftmpi_unlock();
     va_end(list);
     return raise_error(comm, error_class, text);
 }
@@ -116,6 +125,7 @@ int weftmpi_is_open(const char *call)
 
 API(Error_class, (int code, int *error_class))
 {
+    OUT(error_class);
     *error_class = code;
     return MPI_SUCCESS;
 }
@@ -141,6 +151,7 @@ struct weftmpi_errhandler weftmpi_errhandlers[] = {
 
 API(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle))
 {
+    OUT(handle);
     struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
 
     if (handler == NULL)
@@ -156,6 +167,7 @@ API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
     COMM_IN(comm, handle);
     if (handler == NULL)
         return weftmpi_no_object(comm, __func__, WEFTMPI_ERRHANDLER);
+    LOCKED;
     weftmpi_hold(handler);
     weftmpi_leave(comm->errhandler);
     comm->errhandler = handler;
@@ -164,9 +176,9 @@ API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
 
 API(Comm_get_errhandler, (MPI_Comm handle, MPI_Errhandler *errhandler))
 {
+    OUT(errhandler);
     COMM_IN(comm, handle);
-    weftmpi_hold(comm->errhandler);
-    *errhandler = comm->errhandler->object.handle;
+    *errhandler = weftmpi_errhandler_of(comm)->object.handle;
     return MPI_SUCCESS;
 }
 

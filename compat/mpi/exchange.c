@@ -49,6 +49,9 @@ static int exchange(struct weftmpi_request *request, const char *call, MPI_Comm 
               in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, pieces, &sends));
     TRY(lists(request, &receive, in, near ? topology->sources : NULL,
               near && topology->kind == MPI_CART, WEFTMPI_FILL, pieces + sends, &receives));
+    const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
+    if (!near)
+        TRY(weftmpi_check_apart(request, own->data, own[sends].data, own->bytes));
     return TEAM(exchange, near ? WEFT_TEAM_EXCHANGE : WEFT_TEAM_ALLTOALL_SIZES, pieces, sends,
                 pieces + sends, receives);
 }

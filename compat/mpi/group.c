@@ -33,8 +33,10 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
-    if (group == NULL)
-        return weftmpi_no_memory(NULL, call);
+    if (group == NULL || handle == NULL) {
+        weftmpi_leave(group);
+        return group == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
+    }
     *handle = group->size == 0 ? MPI_GROUP_EMPTY : group->object.handle;
     if (group->size == 0)
         weftmpi_leave(group);
@@ -72,6 +74,8 @@ static int choose(const char *call, MPI_Group handle, int n, const int *ranks, b
     unsigned char *named = calloc((size_t)group->size + 1, 1);
     int error = MPI_SUCCESS, at = 0;
 
+    if (n < 0)
+        error = weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d ranks", n);
     for (int i = 0; named != NULL && i < n && error == MPI_SUCCESS; i++)
         error = mark(call, group, ranks[i], named);
     if (error != MPI_SUCCESS) {
@@ -104,7 +108,8 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
         return weftmpi_no_memory(NULL, call);
     for (int i = 0; i < n; i++) {
         const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
-        const long many = step == 0 ? -1 : ((long)last - first) / step + 1;
+        const bool none = step > 0 ? first > last : first < last;
+        const long many = step == 0 || none ? 0 : ((long)last - first) / step + 1;
         if (step == 0 || many > group->size - count) {
             free(ranks);
             return weftmpi_fail(NULL, call, MPI_ERR_ARG,
@@ -153,6 +158,8 @@ CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
+    if (n > 0)
+        OUT(translated);
     GROUP_IN(a, handle_a);
     GROUP_IN(b, handle_b);
     for (int i = 0; i < n; i++) {
@@ -183,6 +190,7 @@ int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_gr
 
 API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 {
+    OUT(result);
     GROUP_IN(a, handle_a);
     GROUP_IN(b, handle_b);
     *result = weftmpi_group_compare(a, b);

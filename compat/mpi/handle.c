@@ -92,7 +92,7 @@ static struct slot *find(const void *handle)
     if (index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
         return NULL;
     struct slot *slot = slot_at(index);
-    return slot->object != NULL && slot->object->handle == handle ? slot : NULL;
+    return slot->object != NULL && slot->generation == (uintptr_t)handle >> 32 ? slot : NULL;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
 
 void weftmpi_drop(void *handle)
 {
-    weftmpi_lock();
+    LOCKED;
     struct slot *slot = find(handle);
     if (slot != NULL) {
         slot->object = NULL;
@@ -127,7 +127,6 @@ void weftmpi_drop(void *handle)
         slot->next = free_slots;
         free_slots = (uint32_t)(uintptr_t)handle >> 4;
     }
-    weftmpi_unlock();
 }
 
 static bool is_standard(const void *handle)
@@ -145,7 +144,7 @@ void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
         return i < kinds[kind].count && object->references != 0 ? object : NULL;
     }
     const struct slot *slot = (number & 15) == kind ? find(handle) : NULL;
-    return slot == NULL ? NULL : slot->object;
+    return slot != NULL && slot->object->handle == handle ? slot->object : NULL;
 }
 
 int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind)

@@ -11,8 +11,10 @@ struct weftmpi_entry {
 
 struct weftmpi_info weftmpi_infos[] = {{.object = {MPI_INFO_ENV, 1}}};
 
-/* The object of a handle, in a function of MPI: declares it. */
-#define INFO_IN(name, handle) OBJECT_IN(name, info, WEFTMPI_INFO, __func__, handle)
+/* The object of a handle, in a function of MPI: declares it. Threads may share it. */
+#define INFO_IN(name, handle)                                                                      \
+    LOCKED;                                                                                        \
+    OBJECT_IN(name, info, WEFTMPI_INFO, __func__, handle)
 
 void weftmpi_info_end(void *info)
 {
@@ -29,6 +31,7 @@ static struct weftmpi_entry *look(const struct weftmpi_info *info, const char *k
 
 API(Info_create, (MPI_Info * handle))
 {
+    OUT(handle);
     struct weftmpi_info *info = weftmpi_make(WEFTMPI_INFO, sizeof(*info));
 
     if (info == NULL)
@@ -60,6 +63,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
 
 API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
 {
+    OUT(flag);
     INFO_IN(info, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
@@ -83,6 +87,7 @@ API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value
 
 API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
 {
+    OUT(flag);
     INFO_IN(info, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;

@@ -27,8 +27,27 @@
 #define ASK(name, IN, type, answer)                                                                \
     API(name, (type handle, int *told))                                                            \
     {                                                                                              \
+        OUT(told);                                                                                 \
         IN(of, handle);                                                                            \
         *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+/* The two that set and get the name of an object, which IN finds. */
+#define NAMES(kind, IN, type)                                                                      \
+    API(kind##_set_name, (type handle, const char *name))                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        LOCKED;                                                                                    \
+        snprintf(of->name, sizeof(of->name), "%s", name);                                          \
+        of->unnamed = false;                                                                       \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(kind##_get_name, (type handle, char *name, int *length))                                   \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        LOCKED;                                                                                    \
+        *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", of->unnamed ? "" : of->name);          \
         return MPI_SUCCESS;                                                                        \
     }
 
@@ -49,6 +68,7 @@ enum weftmpi_kind {
 
 struct weftmpi_comm;
 struct weftmpi_errhandler;
+struct weftmpi_attribute; /* attribute.c */
 
 /* The begin of every object. */
 struct weftmpi_object {
@@ -75,6 +95,15 @@ int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 void weftmpi_lock(void);
 void weftmpi_unlock(void);
+/* Holds it until the end of the block. */
+#define LOCKED                                                                                     \
+    __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
+        (weftmpi_lock(), true)
+static inline void weftmpi_unlock_block(const bool *locked)
+{
+    (void)locked;
+    weftmpi_unlock();
+}
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -93,12 +122,6 @@ struct weftmpi_group {
     struct weftmpi_object object;
     int size;
     int processes[]; /* of the job, by rank in the group */
-};
-
-struct weftmpi_attribute {
-    struct weftmpi_attribute *next;
-    int keyval;
-    void *value;
 };
 
 /* Does not change, and may be of several communicators. */
@@ -123,6 +146,7 @@ struct weftmpi_comm {
     struct weftmpi_errhandler *errhandler;
     struct weftmpi_attribute *attributes;
     struct weftmpi_topology *topology;
+    bool unnamed; /* by the program: its name is for texts */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -148,8 +172,9 @@ struct weftmpi_type {
     size_t size; /* bytes that it packs into */
     MPI_Aint lower, upper, true_lower, true_upper;
     size_t align;
-    bool dense; /* elements in a row are one stretch of memory from true_lower on */
-    bool committed, basic;
+    bool bounded; /* a resized type is in it: lower and upper are those of such alone */
+    bool dense;   /* elements in a row are one stretch of memory from true_lower on */
+    bool committed, basic, unnamed;
     struct weftmpi_run *runs;
     size_t runs_count;
     struct weftmpi_pattern *pattern;
@@ -189,6 +214,8 @@ void weftmpi_exit(int code) __attribute__((noreturn));
 int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
 int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
 extern struct weftmpi_errhandler weftmpi_errhandlers[2];
+/* The communicator's, with a reference. */
+struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_comm *comm);
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
@@ -197,6 +224,12 @@ int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **com
 int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
                         MPI_Datatype handle, struct weftmpi_elements *elements);
 int weftmpi_is_open(const char *call);
+/* There is a place for a result. */
+static inline int weftmpi_place_in(const char *call, const void *place)
+{
+    return place != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_ARG, "a result at NULL");
+}
+#define OUT(place) TRY(weftmpi_place_in(__func__, place))
 
 /* The communicator of a handle, in a function of MPI: declares it. */
 #define COMM_IN(comm, handle)                                                                      \
@@ -264,8 +297,9 @@ extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has n
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
-/* Copies and deletes by the callbacks of their keyvals; an error code of these. */
-int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm *to);
+/* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
+int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
+                            struct weftmpi_attribute **to);
 int weftmpi_attributes_delete(struct weftmpi_comm *comm);
 
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
@@ -277,12 +311,12 @@ void weftmpi_comm_end(void *comm);
 
 /*
  * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
- * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. from:
- * attributes are copied of it; may be NULL. topology: its reference is taken; may be NULL.
+ * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. copies:
+ * with its attributes. topology: its reference is taken; may be NULL.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, struct weftmpi_comm *from,
-                  struct weftmpi_topology *topology, MPI_Comm *made);
+                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
+                  MPI_Comm *made);
 /* The same, and waits; nothing is copied. */
 int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
                       struct weftmpi_topology *topology, MPI_Comm *made);

@@ -140,6 +140,9 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 API(Op_create, (MPI_User_function * function, int commute, MPI_Op *handle))
 {
     TRY(weftmpi_is_open(__func__));
+    OUT(handle);
+    if (function == NULL)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
     if (op == NULL)
         return weftmpi_no_memory(NULL, __func__);
@@ -169,6 +172,8 @@ API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, 
 
     TRY(weftmpi_is_open(__func__));
     TRY(weftmpi_elements_in(NULL, __func__, inout, count, handle, &e));
+    if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || (in == inout && count > 0))
+        return weftmpi_fail(NULL, __func__, MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE");
     if (op == NULL || !weftmpi_can_operate(op, e.type))
         return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation for %s", e.type->name);
     weftmpi_operate(op, e.type, in, inout, e.count);

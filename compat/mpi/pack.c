@@ -114,6 +114,9 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 {
     const struct weftmpi_type *type = elements->type;
 
+    if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
+        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER, "%zu bytes at NULL",
+                            elements->bytes);
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
@@ -128,45 +131,36 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* The elements, whose bytes fit the packed buffer. */
-static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                     int count, int bytes, int position, struct weftmpi_elements *elements)
+/* Both ways: elements, and their bytes at a position of a packed buffer. */
+static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
+                  int count, const void *buffer, int bytes, int *position, bool packs)
 {
+    struct weftmpi_elements e;
     struct weftmpi_comm *comm;
 
     TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_elements_in(comm, call, user, count, handle, elements));
-    if (position < 0 || position > bytes || elements->bytes > (size_t)(bytes - position))
+    TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
+    if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            elements->bytes, position, bytes);
+                            e.bytes, *position, bytes);
+    copy(e.type, e.bytes, (char *)buffer + *position, (char *)user, packs);
+    *position += (int)e.bytes;
     return MPI_SUCCESS;
 }
 
-API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
-           MPI_Comm comm))
-{
-    struct weftmpi_elements elements;
-
-    TRY(packed_in(__func__, comm, handle, in, count, bytes, *position, &elements));
-    weftmpi_pack(elements.type, elements.count, in, (char *)out + *position);
-    *position += (int)elements.bytes;
-    return MPI_SUCCESS;
-}
-
-API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
-             MPI_Comm comm))
-{
-    struct weftmpi_elements elements;
-
-    TRY(packed_in(__func__, comm, handle, out, count, bytes, *position, &elements));
-    weftmpi_unpack(elements.type, elements.bytes, (const char *)in + *position, out);
-    *position += (int)elements.bytes;
-    return MPI_SUCCESS;
-}
+CALL(Pack,
+     (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
+      MPI_Comm comm),
+     packed(__func__, comm, handle, in, count, out, bytes, position, true))
+CALL(Unpack,
+     (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
+      MPI_Comm comm),
+     packed(__func__, comm, handle, out, count, in, bytes, position, false))
 
 API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
 {
     struct weftmpi_elements elements;
+    OUT(bytes);
     COMM_IN(comm, comm_handle);
     TRY(weftmpi_elements_in(comm, __func__, NULL, count, handle, &elements));
     if (elements.bytes > INT_MAX)
@@ -178,19 +172,17 @@ API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes
 
 API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
+    OUT(count);
     const size_t bytes = weftmpi_status_bytes(status);
     TYPE_IN(type, handle);
-    if (type->size == 0)
-        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
-    else if (bytes % type->size != 0 || bytes / type->size > INT_MAX)
-        *count = MPI_UNDEFINED;
-    else
-        *count = (int)(bytes / type->size);
+    const size_t whole = type->size == 0 ? 0 : bytes / type->size;
+    *count = whole * type->size != bytes || whole > INT_MAX ? MPI_UNDEFINED : (int)whole;
     return MPI_SUCCESS;
 }
 
 API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
+    OUT(count);
     TYPE_IN(type, handle);
     const MPI_Count elements = elements_in(type->pattern, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;

@@ -107,6 +107,7 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, const ch
 #define INIT(name, way, ...)                                                                       \
     API(name##_init, (__VA_ARGS__, MPI_Request * request))                                         \
     {                                                                                              \
+        OUT(request);                                                                              \
         struct weftmpi_request begun = {.persistent = true};                                       \
         TRY(open(&begun, way, __func__, GIVEN));                                                   \
         return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \

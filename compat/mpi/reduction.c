@@ -11,14 +11,14 @@ static void combine(const weft_combine *combine, const void *from, void *into, s
 {
     const struct weftmpi_type *type = combine->type;
 
-    weftmpi_operate(combine->operation, type, (const char *)from - type->lower,
-                    (char *)into - type->lower, count);
+    weftmpi_operate(combine->operation, type, (const char *)from - type->true_lower,
+                    (char *)into - type->true_lower, count);
 }
 
 /* Whether elements in the program's buffer are as those in a message. */
 static bool is_plain(const struct weftmpi_type *type)
 {
-    return type->basic || (type->dense && type->lower == type->true_lower);
+    return type->basic || type->dense;
 }
 
 /* Opens the request of a reduction; its elements have a datatype, and no place yet. */
@@ -32,7 +32,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
                             of->name);
-    if (of->true_lower < of->lower || of->true_upper > of->upper)
+    if (of->true_upper - of->true_lower > weftmpi_extent(of))
         return weftmpi_fail(request->comm, call, MPI_ERR_TYPE,
                             "elements of the datatype overlap: %td to %td, extent %td",
                             (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
@@ -62,7 +62,7 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     const size_t bytes = count * (size_t)weftmpi_extent(type);
     void *packed;
 
-    *at = (char *)user + type->lower;
+    *at = (char *)user + type->true_lower;
     if (is_plain(type))
         return MPI_SUCCESS;
     TRY(weftmpi_row(request, &elements, WEFTMPI_COPY, &packed));
@@ -74,7 +74,7 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     if (unpack != NULL)
         unpack->packed = packed;
     memset(*at, 0, bytes);
-    weftmpi_unpack(type, elements.bytes, packed, (char *)*at - type->lower);
+    weftmpi_unpack(type, elements.bytes, packed, (char *)*at - type->true_lower);
     return MPI_SUCCESS;
 }
 
@@ -88,8 +88,10 @@ static int reduce(struct weftmpi_request *request, const char *call, const void 
     TRY(open_reduction(request, call, comm, count, type, op, &combination));
     TRY(weftmpi_check_root(request, root));
     const bool here = request->comm->rank == root;
-    if (here)
+    if (here) {
+        TRY(weftmpi_check_apart(request, send, receive, n));
         TRY(elements_at(request, receive, n, WEFTMPI_FILL, &target));
+    }
     TRY(elements_at(request, here && send == MPI_IN_PLACE ? receive : send, n, WEFTMPI_TAKE,
                     &source));
     return TEAM(reduce, root, source, target, n, &combination);
@@ -99,6 +101,7 @@ static int reduce(struct weftmpi_request *request, const char *call, const void 
 static int open_both(struct weftmpi_request *request, const void *send, void *receive, size_t sent,
                      size_t received, void **source, void **target)
 {
+    TRY(weftmpi_check_apart(request, send, receive, sent));
     TRY(elements_at(request, send == MPI_IN_PLACE ? receive : send, sent, WEFTMPI_TAKE, source));
     return elements_at(request, receive, received, WEFTMPI_FILL, target);
 }

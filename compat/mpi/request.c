@@ -109,6 +109,8 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
             weftmpi_set_status(&request->status, message.from, message.tag, message.bytes);
             if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
                 request->unpacks->into.bytes = message.bytes;
+        } else if (!receives && message.tag == WEFT_ANY) {
+            request->status.MPI_internal[2] = 1; /* it was taken back */
         }
         request->error = weftmpi_request_failed(request, status);
     }
@@ -135,7 +137,8 @@ static void unpack(const struct weftmpi_unpack *what)
     const struct weftmpi_elements *into = &what->into;
 
     if (what->packed != NULL)
-        weftmpi_pack(into->type, into->count, (char *)what->from - into->type->lower, what->packed);
+        weftmpi_pack(into->type, into->count, (char *)what->from - into->type->true_lower,
+                     what->packed);
     weftmpi_unpack(into->type, into->bytes, what->packed != NULL ? what->packed : what->from,
                    into->user);
 }
@@ -175,14 +178,14 @@ void weftmpi_request_until(struct weftmpi_request *request)
         ;
 }
 
-/* Its status, but for MPI_ERROR, which only the calls for several requests set. */
+/* Its status, but for MPI_ERROR, which only calls for several requests set; or the empty one. */
 static void tell(const struct weftmpi_request *request, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
     const int before = status->MPI_ERROR;
     *status = request->active ? request->status : weftmpi_requests[0].status;
-    status->MPI_ERROR = before;
+    status->MPI_ERROR = request->active ? before : MPI_SUCCESS;
 }
 
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status)
@@ -260,6 +263,7 @@ API(Wait, (MPI_Request * handle, MPI_Status *status))
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
+    OUT(flag);
     REQUEST_IN(request, *handle);
     weftmpi_drive();
     *flag = weftmpi_request_poll(request, 0);
@@ -268,6 +272,7 @@ API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
+    OUT(flag);
     REQUEST_IN(request, handle);
     weftmpi_drive();
     *flag = weftmpi_request_poll(request, 0);
@@ -294,13 +299,22 @@ API(Request_free, (MPI_Request * handle))
     return MPI_SUCCESS;
 }
 
-void weftmpi_orphans_end(void)
+void weftmpi_orphans_end(bool receives)
 {
-    while (orphans != NULL) {
-        struct weftmpi_request *request = orphans;
-        orphans = request->next;
-        if (request->way != WEFTMPI_RECEIVE) /* one that nobody sends to would never end */
+    struct weftmpi_request **at = &orphans;
+    double seconds = 1; /* that all of them get: one that nobody sends to would never end */
+
+    while (*at != NULL) {
+        struct weftmpi_request *request = *at;
+        if ((request->way == WEFTMPI_RECEIVE) != receives) {
+            at = &request->next;
+            continue;
+        }
+        *at = request->next;
+        if (!receives)
             weftmpi_request_until(request);
+        else if (!weftmpi_request_poll(request, seconds))
+            seconds = 0;
         weftmpi_leave(request);
     }
 }

@@ -96,6 +96,7 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
     }                                                                                              \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
+        OUT(request);                                                                              \
         struct weftmpi_request begun = {0};                                                        \
         const int error = begin;                                                                   \
         return weftmpi_request_keep(&begun, error, request);                                       \
@@ -105,8 +106,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 #define BOTH_TOLD(name, iname, begin, ...)                                                         \
     FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
 void weftmpi_pause(void); /* between two looks */
-/* Waits for sends and receives whose requests were freed. At the end. */
-void weftmpi_orphans_end(void);
+/* Waits for what the program has freed; receives: when all processes have sent what they do. */
+void weftmpi_orphans_end(bool receives);
 
 /* ---- point.c --------------------------------------------------------------------------------- */
 

@@ -13,6 +13,13 @@ struct weftmpi_state weftmpi;
 
 #define ABORTED "MPI_Abort with code" /* and the code: what the job then says of its end */
 
+/* Its low byte is the status; one of 0 would look like success. */
+static void __attribute__((noreturn)) leave(int code)
+{
+    fflush(NULL);
+    _exit((code & 0xff) == 0 ? 1 : code & 0xff);
+}
+
 void weftmpi_exit(int code)
 {
     const char *why = weftmpi.job != NULL ? weft_error(weftmpi.job) : NULL;
@@ -21,10 +28,9 @@ void weftmpi_exit(int code)
     why = why != NULL ? strstr(why, ABORTED) : NULL;
     if (why != NULL && sscanf(why, ABORTED " %d", &aborted) == 1)
         code = aborted; /* whoever ends first: MPI_Abort's code is the job's status */
-    fflush(NULL);
     if (weftmpi.job != NULL)
         weft_close(weftmpi.job);
-    _exit(code == 0 ? 1 : code & 0xff);
+    leave(code);
 }
 
 /* A launcher's processes that only its own MPI library could join into one job. */
@@ -66,10 +72,10 @@ static int init(const char *call, int *argc, char ***argv, int level)
         level >= MPI_THREAD_SERIALIZED ? WEFT_THREAD_MULTIPLE : WEFT_THREAD_SINGLE);
     if (status != WEFT_OK)
         weftmpi_exit(MPI_ERR_OTHER);
-    weftmpi.begun = true;
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
         return weftmpi_no_memory(NULL, call);
+    __atomic_store_n(&weftmpi.begun, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
 }
 
@@ -90,15 +96,16 @@ API(Finalize, (void))
     TRY(weftmpi_is_open(__func__));
     TRY(weftmpi_attributes_delete(self));
     TRY(weftmpi_attributes_delete(world));
-    weftmpi_orphans_end();
+    weftmpi_orphans_end(false);
     weftmpi_buffered_end();
     weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, __func__, world);
     const weft_status status = weft_team_barrier(world->team, &request.collective);
     TRY(weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
                              MPI_STATUS_IGNORE));
+    weftmpi_orphans_end(true);
     weftmpi_comm_end(self);
     weftmpi_comm_end(world);
-    weftmpi.ended = true;
+    __atomic_store_n(&weftmpi.ended, true, __ATOMIC_RELAXED);
     weft_close(weftmpi.job);
     weftmpi.job = NULL;
     return MPI_SUCCESS;
@@ -106,13 +113,13 @@ API(Finalize, (void))
 
 API(Initialized, (int *flag))
 {
-    *flag = weftmpi.begun;
+    *flag = __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE);
     return MPI_SUCCESS;
 }
 
 API(Finalized, (int *flag))
 {
-    *flag = weftmpi.ended;
+    *flag = __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
 
@@ -140,8 +147,7 @@ API(Abort, (MPI_Comm comm, int code))
              weft_numbers_of(weftmpi.job)->process);
     fprintf(stderr, "weft-mpi: %s\n", text);
     weft_abort(weftmpi.job, text);
-    fflush(NULL);
-    _exit(code == 0 ? 1 : code & 0xff);
+    leave(code);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */

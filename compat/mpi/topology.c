@@ -59,23 +59,54 @@ static bool reaches(int factor, int times, int left)
     return product >= left;
 }
 
+/* The divisors of a number, ascending: the smaller half is kept. */
+struct divisors {
+    int of, half, smaller[800]; /* no int has more */
+};
+
+static int divisor(const struct divisors *d, int i)
+{
+    return i < d->half ? d->smaller[i] : d->of / d->smaller[2 * d->half - 1 - i];
+}
+
+/* Cuts `left` into n factors within the bounds, the largest first. False: it cannot be. */
+static bool cut(int left, int n, int least, int most, const struct divisors *divisors,
+                int factors[])
+{
+    if (n == 0)
+        return left == 1;
+    for (int i = 0; i < 2 * divisors->half && divisor(divisors, i) <= most; i++) {
+        const int factor = divisor(divisors, i);
+        if (factor >= least && left % factor == 0 && reaches(factor, n, left) &&
+            cut(left / factor, n - 1, least, factor, divisors, factors + 1)) {
+            factors[0] = factor;
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
- * Cuts `left` into as even factors as it has, for the dimensions that are 0; the largest first.
- * Each factor is the smallest for which the others need not be larger.
+ * Cuts `left` for the dimensions that are 0; the largest first. The largest and the smallest are as
+ * near each other as can be; of several such the one with the smaller largest.
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
-    int factors[zeros];
+    struct divisors divisors = {.of = left};
+    int factors[zeros], apart = left;
 
-    for (int i = 0; i < zeros; i++) {
-        int factor = 1;
-        for (; left % factor != 0 || !reaches(factor, zeros - i, left); factor++)
-            ;
-        left /= factor;
-        int at = i; /* in order */
-        for (; at > 0 && factors[at - 1] < factor; at--)
-            factors[at] = factors[at - 1];
-        factors[at] = factor;
+    for (int i = 1; i <= left / i; i++)
+        if (left % i == 0)
+            divisors.smaller[divisors.half++] = i;
+    for (int i = 0; i < 2 * divisors.half && apart > 0; i++) {
+        const int most = divisor(&divisors, i);
+        while (apart > 0 &&
+               cut(left / most, zeros - 1, most - apart + 1, most, &divisors, factors + 1)) {
+            factors[0] = most;
+            apart = most - factors[zeros - 1];
+        }
+        if (most >= apart && reaches(most - apart + 1, zeros - 1, left / most + 1))
+            break; /* the smallest would be too large */
     }
     for (int i = 0, at = 0; i < ndims; i++)
         if (dims[i] == 0)
@@ -198,6 +229,7 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
+    OUT(rank);
     GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)

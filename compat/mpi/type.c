@@ -47,7 +47,7 @@ int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void 
 
     if (type == NULL)
         return weftmpi_no_object(comm, call, WEFTMPI_TYPE);
-    if (!type->committed)
+    if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
         return weftmpi_fail(comm, call, MPI_ERR_TYPE, "the datatype %s is not committed",
                             type->name);
     if (count < 0)
@@ -61,40 +61,24 @@ int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void 
 
 ASK(Type_size, TYPE_IN, MPI_Datatype, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
 
-API(Type_get_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
-{
-    TYPE_IN(type, handle);
-    *lower = type->lower;
-    *extent = weftmpi_extent(type);
-    return MPI_SUCCESS;
-}
-
-API(Type_get_true_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
-{
-    TYPE_IN(type, handle);
-    *lower = type->true_lower;
-    *extent = type->true_upper - type->true_lower;
-    return MPI_SUCCESS;
-}
-
-API(Type_get_name, (MPI_Datatype handle, char *name, int *length))
-{
-    TYPE_IN(type, handle);
-    *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", type->name);
-    return MPI_SUCCESS;
-}
-
-API(Type_set_name, (MPI_Datatype handle, const char *name))
-{
-    TYPE_IN(type, handle);
-    snprintf(type->name, sizeof(type->name), "%s", name);
-    return MPI_SUCCESS;
-}
+#define EXTENT(name, from, to)                                                                     \
+    API(Type_get_##name, (MPI_Datatype handle, MPI_Aint * lower, MPI_Aint * extent))               \
+    {                                                                                              \
+        OUT(lower);                                                                                \
+        OUT(extent);                                                                               \
+        TYPE_IN(type, handle);                                                                     \
+        *lower = type->from;                                                                       \
+        *extent = type->to - type->from;                                                           \
+        return MPI_SUCCESS;                                                                        \
+    }
+EXTENT(extent, lower, upper)
+EXTENT(true_extent, true_lower, true_upper)
+NAMES(Type, TYPE_IN, MPI_Datatype)
 
 API(Type_commit, (MPI_Datatype * handle))
 {
     TYPE_IN(type, *handle);
-    type->committed = true;
+    __atomic_store_n(&type->committed, true, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
 

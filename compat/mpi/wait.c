@@ -156,8 +156,10 @@ API(Cancel, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
     int cancelled = 0;
-    /* A send is not taken back: it completes. */
-    if (!request->active || request->complete || request->way != WEFTMPI_RECEIVE)
+    if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE)
+        return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
+                            request->active ? "a collective" : "the request is not active");
+    if (request->complete || request->way == WEFTMPI_SENDRECV)
         return MPI_SUCCESS;
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
     if (cancelled) {

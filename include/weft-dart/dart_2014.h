@@ -46,6 +46,18 @@ typedef struct {
     } addr_or_offs;
 } dart_gptr_t;
 
+#ifdef __cplusplus
+#define DART_GPTR_NULL (dart_gptr_t{-1, 0, 0, {0}})
+#else
+#define DART_GPTR_NULL                                                                             \
+    ((dart_gptr_t){.unitid = -1, .segid = 0, .flags = 0, .addr_or_offs.offset = 0})
+#endif
+#define DART_GPTR_ISNULL(gptr)                                                                     \
+    ((gptr).unitid < 0 && (gptr).segid == 0 && (gptr).flags == 0 && (gptr).addr_or_offs.offset == 0)
+#define DART_GPTR_EQUAL(a, b)                                                                      \
+    ((a).unitid == (b).unitid && (a).segid == (b).segid && (a).flags == (b).flags &&               \
+     (a).addr_or_offs.offset == (b).addr_or_offs.offset)
+
 /* dart_group_sizeof bytes, which the program has. */
 typedef struct dart_group_struct dart_group_t;
 typedef struct dart_handle_struct *dart_handle_t;

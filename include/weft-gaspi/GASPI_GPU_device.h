@@ -77,7 +77,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_transfer(weft_self *self, int read, int be
 
     if (queue != gpu_gaspi_queue(self))
         return GASPI_ERR_INV_QUEUE;
-    if (size == 0 || size > 1u << 30)
+    if (size > 1u << 30)
         return GASPI_ERR_INV_COMMSIZE;
     if (code == GASPI_SUCCESS)
         code = gpu_gaspi_find(rank, remote, &place);
@@ -87,7 +87,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_transfer(weft_self *self, int read, int be
         return GASPI_ERR_INV_LOC_OFF;
     if (!gpu_gaspi_inside(place.bytes, there, size))
         return GASPI_ERR_INV_REM_OFF;
-    if (!begin)
+    if (!begin || size == 0)
         return GASPI_SUCCESS;
     unsigned char *const memory = table->data[local] + here;
     const weft_op op =
@@ -125,7 +125,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_check_note(weft_self *self, gaspi_segment_
 {
     if (queue != gpu_gaspi_queue(self))
         return GASPI_ERR_INV_QUEUE;
-    if (id >= 65536)
+    if (id >= gpu_gaspi_table_of()->notification_num)
         return GASPI_ERR_INV_NOTIF_ID;
     if (value == 0)
         return GASPI_ERR_INV_NOTIF_VAL;
@@ -255,9 +255,11 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_notify_waitsome(weft_self *self, gaspi_seg
 
     if (local >= table->segments || table->notifications[local] == NULL)
         return GASPI_ERR_INV_SEG;
-    if (first >= 65536)
+    if (number == 0)
+        return GASPI_SUCCESS;
+    if (first >= table->notification_num)
         return GASPI_ERR_INV_NOTIF_ID;
-    if (number == 0 || number > 65536 - first)
+    if (number > table->notification_num - first)
         return GASPI_ERR_INV_NUM;
     const uint32_t *const words = table->notifications[local] + first;
     for (int rounds = 0;; rounds++) {
@@ -284,11 +286,13 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_notify_reset(weft_self *self, gaspi_segmen
 
     if (local >= table->segments || table->notifications[local] == NULL)
         return GASPI_ERR_INV_SEG;
-    if (id >= 65536)
+    if (id >= table->notification_num)
         return GASPI_ERR_INV_NOTIF_ID;
     if (weft_thread(self) == 0)
         was = gpu_gaspi_exchange(&table->notifications[local][id]);
-    *value = gpu_gaspi_tell(self, was);
+    was = gpu_gaspi_tell(self, was);
+    if (value != NULL)
+        *value = was;
     return GASPI_SUCCESS;
 }
 

@@ -21,7 +21,8 @@ struct gpu_gaspi_outbox {
 
 struct gpu_gaspi_table {
     int32_t rank, ranks, segments, blocks;
-    int32_t tag, unused;               /* counted with notifications: host programs wait for it */
+    int32_t tag;                       /* counted with notifications: host programs wait for it */
+    uint32_t notification_num;         /* of a segment */
     struct gpu_gaspi_place *places;    /* by rank and segment */
     unsigned char **data;              /* of this process's segments */
     uint32_t **notifications;          /* the same */

@@ -100,7 +100,14 @@ typedef gaspi_return_t (*gaspi_reduce_operation_t)(
     gaspi_pointer_t const result, gaspi_reduce_state_t const state, const gaspi_number_t num,
     const gaspi_size_t element_size, const gaspi_timeout_t timeout_ms);
 
-typedef enum { GASPI_IB, GASPI_ROCE, GASPI_ETHERNET, GASPI_GEMINI, GASPI_ARIES } gaspi_network_t;
+typedef enum {
+    GASPI_IB,
+    GASPI_ROCE,
+    GASPI_ETHERNET,
+    GASPI_GEMINI,
+    GASPI_ARIES,
+    GASPI_OFI
+} gaspi_network_t;
 
 /* Kept for programs that set it. weft's own settings (WEFT_NET) choose the network. */
 typedef struct {
@@ -113,6 +120,9 @@ typedef struct {
         struct {
             gaspi_uint port;
         } tcp;
+        struct {
+            gaspi_int use_shm, provider_info, progress_auto;
+        } ofi;
     } params;
 } gaspi_dev_config_t;
 

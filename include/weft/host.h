@@ -127,6 +127,12 @@ WEFT_API weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progr
 WEFT_API weft_status weft_host_batch_begin(weft_job *job);
 WEFT_API weft_status weft_host_batch_end(weft_job *job);
 
+/*
+ * For libraries over weft: the call of theirs that this thread is in, which reports of its waits
+ * name. It stays until the next call, and is not copied; NULL: none. Any thread; does not block.
+ */
+WEFT_API void weft_host_caller(const char *name);
+
 /* ---- windows with one member ----------------------------------------------------------------- */
 /*
  * Memory of one process, announced to all under a number of its choice: a window with the one

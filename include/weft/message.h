@@ -92,17 +92,12 @@ WEFT_API weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, 
 WEFT_API weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag,
                                              void *target, size_t most, weft_message_op *op);
 
-/*
- * Takes back a receive that no message has matched. *cancelled: 1: it is over, and *op zero; 0: a
- * message has matched it, and it completes. Non-blocking. Errors: ARGUMENT: not a receive.
- */
-WEFT_API weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled);
-
 /* ---- completion ------------------------------------------------------------------------------ */
 /*
- * message, where it is given, may be NULL; of a send its status alone says something. The status of
- * the message is also returned: BOUNDS of a receive, else OK. Errors: ARGUMENT: no operation of
- * this process, or it was ended, or it is a matched message.
+ * message, where it is given, may be NULL; of a send its status alone says something, and its tag
+ * where it is WEFT_ANY: the send was taken back. The status of the message is also returned: BOUNDS
+ * of a receive, else OK. Errors: ARGUMENT: no operation of this process, or it was ended, or it is
+ * a matched message.
  */
 
 /* Blocks until the operation is complete, and ends it. */
@@ -133,6 +128,14 @@ WEFT_API weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *
  */
 WEFT_API weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size_t count,
                                                 int *index, weft_message *message);
+
+/*
+ * Takes back a receive that no message has matched, or a send that no receive has. *cancelled: 1:
+ * it is over, and *op zero; 0: it goes on. The tasks of the receiver are asked for a message that
+ * is there: its send is soon complete, as taken back or as received. A message that a matched probe
+ * has taken stays. Non-blocking.
+ */
+WEFT_API weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled);
 
 /* ---- probe ----------------------------------------------------------------------------------- */
 

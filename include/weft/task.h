@@ -175,6 +175,11 @@ WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
  * Creates a task of this rank's place. 1: done; 0: there is no room (WEFT_TASK_SLOTS), and the body
  * does the work itself. desc: the same for all threads. All threads. A bad one ends the job
  * (ARGUMENT, RANK).
+ *
+ * A body may spawn tasks on parts of its own data that it leaves alone from then on. The new task
+ * may begin at once, and sees what the body has written before (weft_sync comes between, if other
+ * threads wrote). Where the body's rank does not reach the data and it writes copies, the new task
+ * begins when the body has ended and all of its data are back.
  */
 WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc);
 /* Whether its cancellation was asked for. May ask its place for a word. All threads. */

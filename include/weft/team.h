@@ -55,8 +55,9 @@ typedef struct weft_combine {
 WEFT_API weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me,
                                     const char *name, const char *const *names, weft_team **team);
 /*
- * Nothing of it is under way. *team becomes NULL. Errors: MISMATCH: a message of a collective is
- * there that no call of this process has to do with.
+ * Closes it; *team becomes NULL. Errors: MISMATCH: a message of a collective is there that no call
+ * of this process has to do with; STATE: a collective is under way, and the team stays. weft_close
+ * ends collectives that are under way, and closes teams that are open.
  */
 WEFT_API weft_status weft_team_close(weft_team **team);
 

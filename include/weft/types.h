@@ -106,9 +106,19 @@ typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 /*
  * What accumulates and collectives put together, and how. Sums and products of integers wrap. MIN
  * and MAX of reals prefer any number to a NaN; zeros of both signs are equal, and the word stays.
- * AND, OR and XOR are for integers.
+ * AND, OR and XOR are for integers. F16 (IEEE's), BF16 and U8: only weft/ccl.h takes them.
  */
-typedef enum weft_type { WEFT_I32, WEFT_U32, WEFT_I64, WEFT_U64, WEFT_F32, WEFT_F64 } weft_type;
+typedef enum weft_type {
+    WEFT_I32,
+    WEFT_U32,
+    WEFT_I64,
+    WEFT_U64,
+    WEFT_F32,
+    WEFT_F64,
+    WEFT_F16,
+    WEFT_BF16,
+    WEFT_U8
+} weft_type;
 typedef enum weft_operation {
     WEFT_SUM,
     WEFT_MIN,

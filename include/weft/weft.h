@@ -4,9 +4,11 @@
  *
  * Unless a prototype says otherwise, a call is made by the thread that opened the job, returns
  * a status, sets its outputs only on WEFT_OK, and has printed one line with the numbers on stderr
- * when it fails. "Collective" means that every process of the job makes the call, in the same
- * order, and that none returns successfully before all have entered it. Sizes are in bytes.
- * A process that is lost ends every blocking call of the others with WEFT_ERR_PEER_LOST.
+ * when it fails. A job, or another handle, that is NULL is refused (ARGUMENT), or the call answers
+ * as where there is none (NULL, -1, 0, NONE). "Collective" means that every process of the job
+ * makes the call, in the same order, and that none returns successfully before all have entered it.
+ * Sizes are in bytes. A process that is lost ends every blocking call of the others with
+ * WEFT_ERR_PEER_LOST.
  */
 #ifndef WEFT_H
 #define WEFT_H
@@ -61,7 +63,8 @@ typedef struct weft_numbers {
  * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET. With none of them
  * the program is a job of one process. A process may open several jobs, also while others are open:
  * all processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE,
- * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
+ * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT; *job is NULL then. The job is freed by
+ * weft_close.
  *
  * CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE are set in the environment
  * if they are not: no other thread may use it (getenv) meanwhile. A child that the program forks
@@ -90,7 +93,8 @@ WEFT_API weft_status weft_open_threads(weft_job **job, int *argc, char **argv,
  * weft_finish has not ended makes the job fail (STATE), and is ended. Returns the
  * first error that the job met, or that a call of this process returned (weft_malloc's NULL is
  * one), so that a program can return it; WEFT_ERR_SYSTEM also where standard output refused what
- * ranks logged (a full disk; not a reader that has left). job may be NULL (WEFT_OK).
+ * ranks logged (a full disk; not a reader that has left). Where job is NULL, since weft_open has
+ * failed and said why, it returns ARGUMENT and says nothing.
  */
 WEFT_API weft_status weft_close(weft_job *job);
 
@@ -141,7 +145,8 @@ WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
  */
 WEFT_API weft_status weft_tags_give(weft_job *job, int first, int count);
 
-/* The first process that the job lost (PEER_LOST); -1: none. Any thread; does not block. */
+/* The first process that the job lost (PEER_LOST); -1: none, or no job. Any thread; does not block.
+ */
 WEFT_API int weft_lost(const weft_job *job);
 
 /* The numbers of the job; valid until weft_close. NULL where job is NULL. Any thread. */

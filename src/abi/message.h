@@ -4,9 +4,10 @@
  *
  * The sender of a message sends EAGER, with all its bytes, or OFFER, and keeps them. The receiver
  * of an offer reads the bytes itself and answers TAKEN, or answers GRANT, upon which the sender
- * sends PIECEs, or PUT, upon which the network puts them. A frame names the requests that it is
- * about by their numbers, which are the receiver's business to check: they come from another
- * process.
+ * sends PIECEs, or PUT, upon which the network puts them. The sender may ask for a message back by
+ * RECALL: where no receive has met it, it is forgotten, and RECALLED is the answer. A frame names
+ * the requests that it is about by their numbers, which are the receiver's business to check: they
+ * come from another process.
  */
 #ifndef WEFT_ABI_MESSAGE_H
 #define WEFT_ABI_MESSAGE_H
@@ -24,7 +25,9 @@ enum weft_mail_kind {
     WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
     WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
     WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
-    WEFT_MAIL_CREDIT     /* so much was taken in all: data.taken (msg/far.c) */
+    WEFT_MAIL_CREDIT,    /* read in all: units of the ring, bytes; of kept memory, data.taken */
+    WEFT_MAIL_RECALL,    /* the message of the sender's `request` is wanted back */
+    WEFT_MAIL_RECALLED   /* the message of `request` was not matched, and is gone */
 };
 
 /* Flags. */

@@ -119,6 +119,16 @@ static int option_places(const char *argument)
     return strchr(argument, '=') != NULL ? 1 : 2;
 }
 
+/* Up to the first NULL: what took arguments away may have left more in *argc. */
+static int count_arguments(const int *argc, char **argv)
+{
+    int count = 0;
+
+    while (argc != NULL && argv != NULL && count < *argc && argv[count] != NULL)
+        count++;
+    return count;
+}
+
 /* Reads the options up to "--"; argv stays as it is. */
 static weft_status read_options(struct weft_config *config, int argc, char **argv)
 {
@@ -142,18 +152,18 @@ static weft_status read_options(struct weft_config *config, int argc, char **arg
 }
 
 /* Takes the options out, once all of them were good. */
-static void remove_options(int *argc, char **argv)
+static void remove_options(int count, int *argc, char **argv)
 {
     int kept = 1, i = 1;
 
-    while (i < *argc && strcmp(argv[i], "--") != 0) {
+    while (i < count && strcmp(argv[i], "--") != 0) {
         const int places = option_places(argv[i]);
         if (places == 0)
             argv[kept++] = argv[i++];
         else
             i += places;
     }
-    while (i < *argc)
+    while (i < count)
         argv[kept++] = argv[i++];
     if (kept < *argc)
         argv[kept] = NULL;
@@ -225,22 +235,23 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 {
     struct weft_config loaded;
     weft_status status = WEFT_OK;
+    const int arguments = count_arguments(argc, argv);
 
     memset(&loaded, 0, sizeof(loaded));
     for (int i = 0; status == WEFT_OK && i < WEFT_CONFIG_ROWS; i++)
         status = weft_config_set(&loaded, &weft_config_rows[i], weft_config_rows[i].def);
     if (status == WEFT_OK)
         status = read_environment(&loaded);
-    if (status == WEFT_OK && argc != NULL && argv != NULL)
-        status = read_options(&loaded, *argc, argv);
+    if (status == WEFT_OK)
+        status = read_options(&loaded, arguments, argv);
     if (status == WEFT_OK) {
         weft_tune_read(&loaded);
         status = check(&loaded);
     }
     if (status != WEFT_OK)
         return status;
-    if (argc != NULL && argv != NULL)
-        remove_options(argc, argv);
+    if (arguments > 0)
+        remove_options(arguments, argc, argv);
     *config = loaded;
     return WEFT_OK;
 }

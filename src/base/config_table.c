@@ -1,6 +1,7 @@
 /* base/config_table.c - the table of tunables: their values from text, and their words. */
 #include "base/config.h"
 
+#include "base/plain.h"
 #include "base/say.h"
 
 #include <ctype.h>
@@ -96,8 +97,10 @@ static weft_status set_real(void *field, const struct weft_config_row *row, cons
 {
     char *end;
 
+    const locale_t before = weft_plain_begin();
     errno = 0;
     const double value = strtod(text, &end);
+    weft_plain_end(before);
     if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) || !isfinite(value))
         return bad(row, text, "not a number");
     return store(field, &value, sizeof(value), value, row, text);

@@ -18,6 +18,11 @@ bool weft_launcher_pmix(void)
     return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
 }
 
+const char *weft_launcher_gpus(void)
+{
+    return getenv("CUDA_VISIBLE_DEVICES");
+}
+
 struct weft_launcher weft_launcher(void)
 {
     static const struct {

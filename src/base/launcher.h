@@ -1,6 +1,6 @@
 /*
- * base/launcher.h - what launchers of MPI programs leave in the environment, which is not weft's
- * own configuration.
+ * base/launcher.h - what launchers of programs leave in the environment, which is not weft's own
+ * configuration.
  */
 #ifndef WEFT_BASE_LAUNCHER_H
 #define WEFT_BASE_LAUNCHER_H
@@ -17,5 +17,8 @@ struct weft_launcher weft_launcher(void);
 
 /* Whether one that speaks PMIx has, whatever else it speaks. */
 bool weft_launcher_pmix(void);
+
+/* Which GPUs the program may see, as CUDA's driver reads it (CUDA_VISIBLE_DEVICES); NULL: all. */
+const char *weft_launcher_gpus(void);
 
 #endif

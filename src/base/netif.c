@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,30 @@ bool weft_address_copy(union weft_address *to, const struct sockaddr *from)
     to->any.sa_family = from->sa_family;
     memcpy(to, from, weft_address_size(to));
     return true;
+}
+
+bool weft_address_is_loopback(const struct sockaddr *address)
+{
+    union weft_address a;
+
+    return weft_address_copy(&a, address) &&
+           (a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127
+                                       : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr));
+}
+
+bool weft_host_is_loopback(const char *host)
+{
+    const struct addrinfo hints = {
+        .ai_flags = strcmp(host, "localhost") == 0 ? 0 : AI_NUMERICHOST, /* nobody is asked */
+        .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    bool all = getaddrinfo(host, NULL, &hints, &list) == 0;
+
+    for (const struct addrinfo *a = list; a != NULL; a = a->ai_next)
+        all = all && weft_address_is_loopback(a->ai_addr);
+    if (list != NULL)
+        freeaddrinfo(list);
+    return all;
 }
 
 /* The bytes of an address that count. */

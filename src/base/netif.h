@@ -20,6 +20,9 @@ union weft_address {
 socklen_t weft_address_size(const union weft_address *address);
 /* False: `from` is NULL, or neither IPv4 nor IPv6. */
 bool weft_address_copy(union weft_address *to, const struct sockaddr *from);
+bool weft_address_is_loopback(const struct sockaddr *address); /* NULL, another family: no */
+/* Whether a text names this host itself: a loopback address, or "localhost". Asks nobody. */
+bool weft_host_is_loopback(const char *host);
 
 /*
  * Whether an entry of getifaddrs is meant: an address, of a network that is up, of the interface

@@ -1,6 +1,7 @@
 /* base/say.c - messages on stderr, a line each, in one write. */
 #include "base/say.h"
 
+#include "base/plain.h"
 #include "order/model.h"
 
 #include <errno.h>
@@ -65,6 +66,15 @@ static void write_line(const char *text)
     __atomic_store_n(&rests, false, __ATOMIC_RELAXED);
 }
 
+int weft_format(char *text, size_t bytes, const char *format, va_list list)
+{
+    const locale_t before = weft_plain_begin();
+    const int length = vsnprintf(text, bytes, format, list);
+
+    weft_plain_end(before);
+    return length;
+}
+
 void weft_say(enum weft_level level, const char *format, ...)
 {
     char text[LINE];
@@ -73,7 +83,7 @@ void weft_say(enum weft_level level, const char *format, ...)
     if (level > __atomic_load_n(&most, __ATOMIC_RELAXED))
         return;
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    weft_format(text, sizeof(text), format, list);
     va_end(list);
     write_line(text);
 }
@@ -84,7 +94,7 @@ void weft_err_say(weft_status status, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    vsnprintf(task->last, sizeof(task->last), format, list);
+    weft_format(task->last, sizeof(task->last), format, list);
     va_end(list);
     task->said = task->errors <= __atomic_load_n(&most, __ATOMIC_RELAXED);
     weft_say(task->errors, "%s: %s", weft_status_name(status), task->last);

@@ -9,6 +9,7 @@
 
 #include "weft/types.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO };
@@ -24,6 +25,10 @@ struct weft_say_task {
 
 /* Messages above this level are dropped; default WEFT_SAY_WARN. */
 void weft_say_level(enum weft_level level);
+
+/* As vsnprintf, in the locale C. */
+int weft_format(char *text, size_t bytes, const char *format, va_list list)
+    __attribute__((format(printf, 3, 0)));
 
 /* Prints "weft: [p<process>] text\n" in one write. Any thread. */
 void weft_say(enum weft_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

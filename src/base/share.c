@@ -74,9 +74,11 @@ void *weft_share_map(const struct weft_share *share, bool one_address_space, con
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
-        *reason = errno != ENOENT ? strerror(errno)
-                                  : "not in /proc: it has ended, is in another PID namespace, or "
-                                    "/proc is not mounted";
+        *reason = errno == ENOENT   ? "not in /proc: it has ended, is in another PID namespace, or "
+                                      "/proc is not mounted"
+                  : errno == EACCES ? "permission denied: it is another user's, or in another user "
+                                      "or PID namespace"
+                                    : strerror(errno);
         return NULL;
     }
     void *memory = NULL;

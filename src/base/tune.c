@@ -104,7 +104,7 @@ static __attribute__((format(printf, 2, 3))) bool wrong(char why[WHY], const cha
     va_list list;
 
     va_start(list, format);
-    vsnprintf(why, WHY, format, list);
+    weft_format(why, WHY, format, list);
     va_end(list);
     return false;
 }

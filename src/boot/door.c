@@ -48,10 +48,14 @@ static void refuse(struct weft_door *door, struct weft_stranger *stranger,
 }
 
 void weft_door_open(struct weft_door *door, int listener, const struct weft_hello *expected,
-                    enum weft_refusal (*enter)(void *context, int process, int fd), void *context)
+                    int silence_s, enum weft_refusal (*enter)(void *context, int process, int fd),
+                    void *context)
 {
-    *door = (struct weft_door){
-        .expected = expected, .listener = listener, .enter = enter, .context = context};
+    *door = (struct weft_door){.expected = expected,
+                               .listener = listener,
+                               .silence_s = silence_s,
+                               .enter = enter,
+                               .context = context};
     for (int i = 0; i < WEFT_DOOR_STRANGERS; i++)
         door->strangers[i].fd = -1;
 }
@@ -123,16 +127,20 @@ static void accept_some(struct weft_door *door)
 {
     for (int i = 0; i < ACCEPTS && door->listener >= 0; i++) {
         const int fd = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) {
-            if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
-                return;
+        const int error = fd < 0 ? errno : 0;
+        const bool few = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+        door->barred = error == EPERM || error == EACCES || error == ENOSYS;
+        door->error = few || door->barred ? error : 0;
+        if (fd < 0 && !few)
+            return;
+        if (few) {
             if (door->accept_from == 0) /* the program may have used up its files, and close some */
                 weft_say(WEFT_SAY_WARN, "who wants to join the job has to wait: %s%s",
-                         strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
+                         strerror(error), error == EMFILE ? " (ulimit -n)" : "");
             door->accept_from = weft_now_ns() + accept_pause;
             return;
         }
-        weft_socket_tune(fd);
+        weft_socket_tune(fd, door->silence_s);
         struct weft_stranger *stranger = place(door);
         stranger->fd = fd;
         stranger->have = 0;

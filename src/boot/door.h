@@ -22,7 +22,10 @@ struct weft_stranger {
 struct weft_door {
     const struct weft_hello *expected;
     int listener;         /* -1: the door is shut */
+    int silence_s;        /* of those that come in */
     uint64_t accept_from; /* when to look at the listener again */
+    int error;            /* why it let nobody in who came last; 0: no reason */
+    bool barred;          /* the system does not let it, now and later */
     int refused;
     struct weft_stranger strangers[WEFT_DOOR_STRANGERS];
     /* A process has said the right hello: takes over fd, or says why not. May shut the door. */
@@ -32,7 +35,8 @@ struct weft_door {
 
 /* Takes over the listener. *expected stays the caller's, in place. */
 void weft_door_open(struct weft_door *door, int listener, const struct weft_hello *expected,
-                    enum weft_refusal (*enter)(void *context, int process, int fd), void *context);
+                    int silence_s, enum weft_refusal (*enter)(void *context, int process, int fd),
+                    void *context);
 
 /* Nobody comes in any more; those who have not said their hello are sent away. */
 void weft_door_shut(struct weft_door *door);

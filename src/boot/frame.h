@@ -22,7 +22,8 @@ enum weft_frame_op {
     WEFT_OP_BYE,       /* source leaves in order and sends no more */
     WEFT_OP_WELCOME,   /* root to a new member: the hello was right */
     WEFT_OP_START,     /* root: all processes are there */
-    WEFT_OP_REFUSED    /* root: kind is a weft_refusal, source the process it is about */
+    WEFT_OP_REFUSED    /* root: kind is a weft_refusal, source the process it is about; of BARRED
+                          the errno */
 };
 
 struct weft_header {
@@ -42,6 +43,7 @@ struct weft_header {
     X(INDEX, ERR_CONFIG, "has a WEFT_PROCESS outside the job")                                     \
     X(TAKEN, ERR_CONFIG, "has the WEFT_PROCESS of another member")                                 \
     X(MISSING, ERR_TIMEOUT, "did not come in time")                                                \
+    X(BARRED, ERR_SYSTEM, "cannot accept connections")                                             \
     X(ENDED, ERR_PEER_LOST, "came when process 0 had ended")
 
 enum weft_refusal {

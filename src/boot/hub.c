@@ -188,14 +188,17 @@ static enum weft_refusal enter(void *context, int process, int fd)
     return WEFT_REFUSAL_NONE;
 }
 
-/* Time is over for those who have not come. */
+/* Time is over for those who have not come, or none of them can. */
 static void give_up_waiting(struct weft_hub *hub)
 {
     int missing = 0;
 
     while (hub->members[missing].came)
         missing++;
-    tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
+    if (hub->door.error != 0)
+        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_BARRED, hub->door.error);
+    else
+        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
     hub->deadline = UINT64_MAX;
 }
 
@@ -206,7 +209,7 @@ static void give_up_waiting(struct weft_hub *hub)
 static void lose_the_silent(struct weft_hub *hub)
 {
     for (int i = 1; i < hub->expected.processes; i++) {
-        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd))
+        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd, hub->door.silence_s))
             lose(hub, i, WEFT_SAY_INFO, "its host is silent");
     }
 }
@@ -261,7 +264,7 @@ static void hub_round(struct weft_hub *hub)
             hear(hub, i);
     }
     weft_door_serve(&hub->door, hub->watched);
-    if (weft_now_ns() >= hub->deadline)
+    if (weft_now_ns() >= hub->deadline || (hub->door.barred && hub->deadline != UINT64_MAX))
         give_up_waiting(hub);
     if (hub->end != UINT64_MAX)
         lose_the_silent(hub);
@@ -333,7 +336,7 @@ static weft_status check_files(int processes)
 }
 
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
-                           uint64_t wait_ns, int *member)
+                           uint64_t wait_ns, int silence_s, int *member)
 {
     weft_status status = check_files(expected->processes); /* the door would wait for room */
     int pair[2];
@@ -350,7 +353,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     }
     h->deadline = weft_now_ns() + wait_ns;
     h->end = UINT64_MAX;
-    weft_door_open(&h->door, listener, &h->expected, enter, h);
+    weft_door_open(&h->door, listener, &h->expected, silence_s, enter, h);
     enroll(h, 0, pair[0]);
     status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {

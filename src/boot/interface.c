@@ -7,6 +7,7 @@
 #include "boot/interface.h"
 
 #include "base/say.h"
+#include "boot/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -111,7 +112,10 @@ static weft_status listen_on_host(int *fd, char root[WEFT_ROOT_BYTES])
         return weft_err(WEFT_ERR_SYSTEM, "cannot listen on the loopback interface: %s",
                         strerror(errno));
     snprintf(root, WEFT_ROOT_BYTES, "127.0.0.1:%d", port);
-    return WEFT_OK;
+    const weft_status status = weft_socket_try(*fd);
+    if (status != WEFT_OK)
+        close(*fd);
+    return status;
 }
 
 static weft_status listen_on_network(int *fd, char root[WEFT_ROOT_BYTES],

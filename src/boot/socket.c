@@ -16,11 +16,13 @@
 #include <unistd.h>
 
 /*
- * A silent host: probed after 2 s, then every second, given up after 6 s. The news has to reach the
- * others, and they have to end, within ten seconds of the silence. Where data is on its way, the
- * last number counts alone.
+ * A silent host is probed after 2 s, then every second. Where the kernel lets it, what gets no
+ * answer is sent again at least every second, so that the end of an outage is soon known.
  */
-enum { PROBE_AFTER_S = 2, PROBE_EVERY_S = 1, PROBES = 4, SILENCE_MS = 6000 };
+enum { PROBE_AFTER_S = 2, PROBE_EVERY_S = 1, PROBES_MOST = 127, AGAIN_MS = 1000 };
+#ifndef TCP_RTO_MAX_MS /* Linux 6.15 */
+#define TCP_RTO_MAX_MS 44
+#endif
 
 /* poll's view of a deadline: rounded up, in steps of at most a minute. */
 static int milliseconds_until(uint64_t deadline)
@@ -47,26 +49,31 @@ static bool set_option(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value)) == 0;
 }
 
-void weft_socket_tune(int fd)
+void weft_socket_tune(int fd, int silence_s)
 {
+    const int probes = silence_s > PROBE_AFTER_S ? silence_s - PROBE_AFTER_S : 1;
+
     if (!set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) ||
         !set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1) ||
         !set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, PROBE_AFTER_S) ||
         !set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, PROBE_EVERY_S) ||
-        !set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES) ||
-        !set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENCE_MS))
+        !set_option(fd, IPPROTO_TCP, TCP_KEEPCNT,
+                    probes < PROBES_MOST ? probes : PROBES_MOST) || /* the time-out decides */
+        !set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_s * 1000))
         weft_say(WEFT_SAY_WARN, "socket options: %s; a silent host may go unnoticed",
                  strerror(errno));
+    (void)set_option(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, AGAIN_MS);
 }
 
-bool weft_socket_silent(int fd)
+bool weft_socket_silent(int fd, int silence_s)
 {
+    const uint32_t silence_ms = (uint32_t)silence_s * 1000;
     struct tcp_info info;
     socklen_t size = sizeof(info);
 
     /* A healthy one answers every probe. */
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-           info.tcpi_last_ack_recv >= SILENCE_MS && info.tcpi_last_data_recv >= SILENCE_MS;
+           info.tcpi_last_ack_recv >= silence_ms && info.tcpi_last_data_recv >= silence_ms;
 }
 
 static int resolve(const struct weft_root *root, struct addrinfo **list)
@@ -106,8 +113,12 @@ weft_status weft_socket_listen(int *fd, const struct weft_root *root)
     if (listener < 0)
         return weft_err(WEFT_ERR_SYSTEM, "cannot listen at %s port %s: %s", root->host, root->port,
                         strerror(error));
-    *fd = listener;
-    return WEFT_OK;
+    const weft_status status = weft_socket_try(listener);
+    if (status == WEFT_OK)
+        *fd = listener;
+    else
+        close(listener);
+    return status;
 }
 
 weft_status weft_socket_inherit(int *fd, int inherited)
@@ -176,6 +187,7 @@ int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const c
 
     if (fault != 0) {
         *reason = gai_strerror(fault);
+        errno = 0;
         return -1;
     }
     for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
@@ -189,7 +201,29 @@ int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const c
     freeaddrinfo(list);
     if (fd < 0)
         *reason = strerror(error);
+    errno = error;
     return fd;
+}
+
+weft_status weft_socket_try(int listener)
+{
+    static const uint64_t patience = 10000000000; /* the kernel itself answers, at once */
+    union weft_address own;
+    socklen_t size = sizeof(own);
+    int error = 0;
+
+    if (getsockname(listener, &own.any, &size) != 0 || !weft_address_is_loopback(&own.any))
+        return WEFT_OK;
+    const int fd = socket(own.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const struct addrinfo to = {.ai_addr = &own.any, .ai_addrlen = size};
+    error = fd < 0 ? errno : connect_within(fd, &to, weft_now_ns() + patience);
+    if (fd >= 0)
+        close(fd);
+    return error == 0 ? WEFT_OK
+                      : weft_err(WEFT_ERR_SYSTEM,
+                                 "nobody can connect to this host's loopback interface: %s (is it "
+                                 "up? ip link set lo up)",
+                                 strerror(error));
 }
 
 bool weft_socket_send(int fd, const void *data, size_t bytes)

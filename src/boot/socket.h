@@ -1,6 +1,6 @@
 /*
  * boot/socket.h - TCP for the control channel: the root's address, listening, connecting, and
- * sockets that notice a silent host within about seven seconds. All sockets close on exec.
+ * sockets that notice a silent host. All sockets close on exec.
  */
 #ifndef WEFT_BOOT_SOCKET_H
 #define WEFT_BOOT_SOCKET_H
@@ -14,6 +14,9 @@
 
 /* A non-blocking listening socket at the root's own address. Errors: SYSTEM. */
 weft_status weft_socket_listen(int *fd, const struct weft_root *root);
+/* Whether who connects to a loopback address comes through. Errors: SYSTEM: that interface is down.
+ */
+weft_status weft_socket_try(int listener);
 
 /*
  * A non-blocking copy of an inherited listening socket, which itself stays open for a later
@@ -23,15 +26,15 @@ weft_status weft_socket_inherit(int *fd, int inherited);
 
 /*
  * One attempt at each address of the root, until the deadline; a blocking socket, or -1 with
- * *reason a text. Silent: the root may come later.
+ * *reason a text and errno, 0 if the name has no address. Silent: the root may come later.
  */
 int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const char **reason);
 
-/* No delay for small frames; a host that is silent for six or seven seconds is gone. */
-void weft_socket_tune(int fd);
+/* No delay for small frames; a host that is silent for so long, or a second more, is gone. */
+void weft_socket_tune(int fd, int silence_s);
 
-/* Whether a tuned socket's host has been silent for so long that the connection is about to end. */
-bool weft_socket_silent(int fd);
+/* Whether a tuned socket's host has been silent for so long: the connection is about to end. */
+bool weft_socket_silent(int fd, int silence_s);
 
 /* Sends all of it, blocking. False with errno if the connection has ended. */
 bool weft_socket_send(int fd, const void *data, size_t bytes);

@@ -130,8 +130,8 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     return WEFT_OK;
 }
 
-/* One attempt at one of the root's addresses. `again`, in silence: it may be good to try again.
- */
+/* One attempt at one of the root's addresses. `again`, in silence: it may be good to try again;
+ * errno: that of connecting, or 0. */
 static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
                             const struct weft_root *root, uint64_t patience, uint64_t deadline,
                             const char **reason)
@@ -139,7 +139,7 @@ static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
     tcp->fd = weft_socket_connect(root, patience, reason);
     if (tcp->fd < 0)
         return again;
-    weft_socket_tune(tcp->fd);
+    weft_socket_tune(tcp->fd, (int)config->silence_s);
     weft_status status = introduce(tcp, config, patience, deadline);
     if (status == WEFT_OK)
         return WEFT_OK;
@@ -148,7 +148,15 @@ static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
     weft_stream_free(&tcp->stream);
     if (status == again)
         *reason = "no answer";
+    errno = 0;
     return status;
+}
+
+/* What keeps from connecting to the root is this host's, and does not go away. */
+static bool is_hopeless(const struct weft_root *root, int error)
+{
+    return error == EPERM || error == EACCES || error == EAFNOSUPPORT ||
+           (error == ENETUNREACH && weft_host_is_loopback(root->host));
 }
 
 /* Finds the root, which may come late, at one of its addresses, and is let in. */
@@ -158,13 +166,18 @@ static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
     const char *reason = "no time";
 
     do {
+        int hopeless = 0;
         for (int i = 0; i < count; i++) {
             const uint64_t soon = weft_now_ns() + attempt_wait;
             const uint64_t patience = count > 1 && soon < deadline ? soon : deadline;
             weft_status status = try_root(tcp, config, &roots[i], patience, deadline, &reason);
             if (status != again)
                 return status;
+            hopeless += is_hopeless(&roots[i], errno);
         }
+        if (hopeless == count)
+            return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot be reached at WEFT_ROOT %s: %s",
+                            config->root, reason);
         const struct timespec pause = {0, (long)retry_pause};
         nanosleep(&pause, NULL);
     } while (weft_now_ns() < deadline && !lost_meanwhile(tcp));
@@ -193,6 +206,10 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
         return weft_err(WEFT_ERR_PEER_LOST, "process 0 was lost while the job started");
     if (got == 1 && header.op == WEFT_OP_START)
         return WEFT_OK;
+    if (got == 1 && header.op == WEFT_OP_REFUSED && header.kind == WEFT_REFUSAL_BARRED)
+        return weft_err(WEFT_ERR_SYSTEM, "process 0 %s: %s%s",
+                        weft_refusal_text(WEFT_REFUSAL_BARRED), strerror(header.source),
+                        header.source == EMFILE ? " (ulimit -n)" : "");
     if (got == 1 && header.op == WEFT_OP_REFUSED)
         return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
                         "process %d %s: the job has %d processes, and %g s to start", header.source,
@@ -216,7 +233,8 @@ static weft_status start_hub(struct tcp *tcp, const struct weft_config *config,
                                               : weft_socket_listen(&listener, root);
     if (status != WEFT_OK)
         return status;
-    status = weft_hub_start(&tcp->hub, listener, &expected, wait_ns, &tcp->fd);
+    status =
+        weft_hub_start(&tcp->hub, listener, &expected, wait_ns, (int)config->silence_s, &tcp->fd);
     if (status != WEFT_OK)
         close(listener);
     return status;

@@ -89,6 +89,15 @@ struct weft_sharing {
     bool take_turns; /* from the device: kernels of those never overlap */
 };
 
+enum { WEFT_DEVICE_KERNELS = 8 };
+
+/* Kernels of an image; the device fills in what it has loaded. */
+struct weft_device_code {
+    const void *image;
+    const char *name[WEFT_DEVICE_KERNELS + 1]; /* behind the last NULL */
+    void *module, *function[WEFT_DEVICE_KERNELS];
+};
+
 /* Any thread may call these, unless a comment says otherwise. */
 struct weft_device_ops {
     const char *name;
@@ -215,6 +224,16 @@ struct weft_device_ops {
      */
     int (*dmabuf)(struct weft_device *device, void *memory, size_t bytes, uint64_t *offset);
     weft_status (*reached)(struct weft_device *device);
+
+    /*
+     * Kernels of the library's own, for streams of the program's; left out where calls run in the
+     * host. load: before any is launched, while no kernel runs. launch: without waiting; argument:
+     * the kernel's only one, which is copied. Errors: DEVICE, MEMORY.
+     */
+    weft_status (*load)(struct weft_device *device, struct weft_device_code *code);
+    void (*unload)(struct weft_device *device, struct weft_device_code *code);
+    weft_status (*launch)(struct weft_device *device, const struct weft_device_code *code,
+                          int kernel, void *argument, int blocks, int threads, void *stream);
 
     /* Runs the kernel on all ranks and waits for all of them; *ms becomes its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);

@@ -21,11 +21,14 @@ struct weft_team;
  * WEFT_PORT_GET and WEFT_PORT_SET.
  */
 struct weft_port {
-    struct weft_fiber *fiber;  /* of a rank: its stack, */
-    struct weft_fiber *worker; /* and the one to switch to when it waits */
-    uint8_t doing;             /* when it last switched: an enum weft_doing; */
-    bool moved;                /* but a wait ended since the switch before */
-    bool running;              /* its worker has switched to it */
+    struct weft_fiber *fiber; /* of a rank: its stack, */
+    union {
+        struct weft_fiber *worker; /* and the one to switch to when it waits */
+        const char *caller;        /* of the host program: what the thread that waited last is in */
+    };
+    uint8_t doing; /* when it last switched: an enum weft_doing; */
+    bool moved;    /* but a wait ended since the switch before */
+    bool running;  /* its worker has switched to it */
     bool ended;
     bool helped;     /* the worker does the host's part of a command itself */
     bool host;       /* the host program: plain threads, which sleep on a bell */
@@ -36,7 +39,7 @@ struct weft_port {
     struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
     struct weft_port_call *call; /* of the host program: of the thread that has the lock */
     uint32_t turn;               /* operations without a wait */
-    uint32_t episode;            /* of a GPU's rank: waits that were told to the watchdog */
+    uint32_t told;               /* of a GPU's rank: what the watchdog was told, in all */
 };
 
 /*
@@ -46,7 +49,7 @@ struct weft_port {
 struct weft_port_call {
     jmp_buf escape;    /* where it goes when its wait ends early: within the library */
     uint64_t deadline; /* of its waits; 0: none */
-    bool late;         /* that came; else the job has ended */
+    bool late;         /* that came; in `escape`, else the job has ended */
     uint32_t rounds;   /* of the present wait */
     bool prepared;     /* it lies down in the next round */
     uint32_t ticket;   /* with this ticket of the bell */

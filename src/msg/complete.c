@@ -1,4 +1,4 @@
-/* msg/complete.c - operations are tested and waited for. */
+/* msg/complete.c - operations are tested, waited for and taken back. */
 #include "msg/call.h"
 
 #include <math.h>
@@ -97,6 +97,32 @@ weft_status weft_host_message_look(weft_job *job, weft_message_op op, int *done,
                                    weft_message *message)
 {
     return test(job, "weft_host_message_look", &op, false, done, message);
+}
+
+weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled)
+{
+    struct weft_msg_call call = {0};
+    struct weft_transfer *transfer;
+    const weft_status status = begin(&call, job, "weft_host_message_cancel", op, &transfer);
+
+    if (status != WEFT_OK)
+        return status;
+    if (cancelled == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "cancelled");
+    const enum weft_transfer_state state = transfer != NULL ? transfer->state : WEFT_TRANSFER_DONE;
+    *cancelled = state == WEFT_TRANSFER_WAITS || state == WEFT_TRANSFER_QUEUED;
+    if (state == WEFT_TRANSFER_WAITS)
+        weft_match_cancel(&transfer->context->match, &transfer->posted);
+    else if (state == WEFT_TRANSFER_QUEUED)
+        weft_msg_unqueue(call.m, transfer);
+    else if (state == WEFT_TRANSFER_SENT && !transfer->recalled)
+        weft_msg_recall(call.m, transfer);
+    if (*cancelled) {
+        weft_msg_end(&call, transfer, NULL);
+        *op = WEFT_MESSAGE_NONE;
+    }
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
 }
 
 /* ---- several --------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_
 
 int weft_host_reaches(const weft_job *job, const void *memory)
 {
-    return job->device_ops->whose == NULL || memory == NULL ||
-           job->device_ops->whose(job->device, memory) == WEFT_MEMORY_HOST;
+    return job != NULL && (job->device_ops->whose == NULL || memory == NULL ||
+                           job->device_ops->whose(job->device, memory) == WEFT_MEMORY_HOST);
 }
 
 /* ---- the copy engine ------------------------------------------------------------------------- */

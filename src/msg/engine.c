@@ -89,6 +89,20 @@ bool weft_msg_send(struct weft_messages *m, int process, struct weft_mail_head h
     return false;
 }
 
+void weft_msg_unqueue(struct weft_messages *m, const struct weft_transfer *transfer)
+{
+    struct weft_msg_peer *peer = &m->peers[transfer->peer];
+    struct weft_outgoing *waits = STAILQ_FIRST(&peer->outgoing);
+
+    while (waits->transfer != transfer)
+        waits = STAILQ_NEXT(waits, link);
+    if (waits->head.kind == WEFT_MAIL_EAGER)
+        peer->given -= weft_mail_need(waits->head.count);
+    STAILQ_REMOVE(&peer->outgoing, waits, weft_outgoing, link);
+    m->outgoing--;
+    free(waits);
+}
+
 /* A send's frame has gone, after it had waited. */
 static void went(struct weft_messages *m, struct weft_msg_peer *peer,
                  const struct weft_outgoing *outgoing)
@@ -138,7 +152,12 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
     case WEFT_MAIL_PIECE:
         return weft_msg_take_piece(m, process, head, text, payload);
     case WEFT_MAIL_CREDIT:
-        return m->peers[process].out.ring == NULL; /* far.c has looked at it */
+        return weft_far_credited(m, process, text);
+    case WEFT_MAIL_RECALL:
+        weft_msg_take_recall(m, process, text);
+        return true;
+    case WEFT_MAIL_RECALLED:
+        return weft_msg_take_recalled(m, process, text);
     default:
         return false;
     }

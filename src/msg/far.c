@@ -74,13 +74,32 @@ void weft_far_credit(struct weft_messages *m, int process)
 {
     struct weft_msg_peer *peer = &m->peers[process];
     struct weft_far *far = &peer->far;
-    const struct weft_mail_text text = {.data.taken = peer->took};
+    const struct weft_mail_text text = {.bytes = far->tail, .data.taken = peer->took};
+    const struct weft_mail_head head = {.kind = WEFT_MAIL_CREDIT};
 
     if (far->tail - far->told < far->in_units / 4 &&
         (peer->took - far->told_taken) * 4 < m->keeps + (m->keeps == 0))
         return;
-    if (weft_far_push(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_CREDIT}, &text, NULL))
-        far->told_taken = peer->took;
+    if (peer->out.ring != NULL) { /* to one who does not map this one's memory: by its own ring */
+        weft_msg_send(m, process, head, &text, NULL, NULL);
+        far->told = far->tail;
+    } else if (!weft_far_push(m, process, head, &text, NULL)) {
+        return;
+    }
+    far->told_taken = peer->took;
+}
+
+bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    const uint32_t seen = (uint32_t)text->bytes, taken = text->data.taken;
+
+    if (peer->out.ring != NULL || seen - peer->far.seen > peer->far.head - peer->far.seen ||
+        taken - peer->taken > peer->given - peer->taken)
+        return false;
+    peer->far.seen = seen;
+    peer->taken = taken;
+    return true;
 }
 
 bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
@@ -245,18 +264,10 @@ bool weft_far_round(struct weft_job *job)
 /* ---- in -------------------------------------------------------------------------------------- */
 
 /* What the frame says of the other direction. False: it cannot be. */
-static bool take_credit(struct weft_msg_peer *peer, uint32_t said, struct weft_mail_head head,
-                        const struct weft_mail_text *text)
+static bool take_seen(struct weft_far *far, uint32_t said)
 {
-    struct weft_far *far = &peer->far;
-
     if (said - far->seen > far->head - far->seen)
         return false;
-    if (head.kind == WEFT_MAIL_CREDIT) {
-        if (text->data.taken - peer->taken > peer->given - peer->taken)
-            return false;
-        peer->taken = text->data.taken;
-    }
     far->seen = said;
     return true;
 }
@@ -276,7 +287,7 @@ static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag
     const struct weft_mail_head head = weft_mail_head_of(line.commit);
     const uint32_t need = frame_units(head.count);
     if (weft_mail_place(unit, need, far->in_units) != unit || need > far->in_units / 2 ||
-        !take_credit(peer, (uint32_t)line.commit, head, &line.text) ||
+        !take_seen(far, (uint32_t)line.commit) ||
         !weft_msg_take(m, process, head, &line.text,
                        need == 1 ? line.text.data.within : (const unsigned char *)(from + 1)))
         return weft_msg_malformed(process, head, &line.text);

@@ -152,6 +152,8 @@ bool weft_msg_try(struct weft_messages *m, int process, struct weft_mail_head he
 bool weft_msg_send(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const void *payload,
                    struct weft_transfer *transfer);
+/* The frame of a send that is QUEUED does not go. Lock held. */
+void weft_msg_unqueue(struct weft_messages *m, const struct weft_transfer *transfer);
 /* Whether it would go at once, by memory. */
 static inline bool weft_msg_is_open(const struct weft_msg_peer *peer)
 {
@@ -219,6 +221,11 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer);
 /* Goes on with what is read or sent in pieces. True: anything moved. */
 bool weft_msg_move(struct weft_messages *m);
+/* Asks for the message of a send that is SENT. If it comes back, the send is over, with tag ANY. */
+void weft_msg_recall(struct weft_messages *m, struct weft_transfer *transfer);
+void weft_msg_take_recall(struct weft_messages *m, int process, const struct weft_mail_text *text);
+bool weft_msg_take_recalled(struct weft_messages *m, int process,
+                            const struct weft_mail_text *text);
 bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text);
@@ -235,6 +242,8 @@ bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head h
                    const struct weft_mail_text *text, const void *payload);
 /* Tells the other side of room that it has again, if it is time to. */
 void weft_far_credit(struct weft_messages *m, int process);
+/* A process says how much it has taken. False: it cannot be. */
+bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text);
 /* The progress task's round: frames that were written to shadows, knocks. */
 bool weft_far_round(struct weft_job *job);
 /* Whether a receive of what process `peer` offers can be put into; then PUT goes to it. */

@@ -111,32 +111,6 @@ weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matc
     return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched_begin"), &what);
 }
 
-weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled)
-{
-    struct weft_msg_call call = {0};
-    weft_status status = weft_msg_begin(&call, job, "weft_host_message_cancel");
-
-    if (status != WEFT_OK)
-        return status;
-    if (op == NULL || cancelled == NULL)
-        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL",
-                               op == NULL ? "op" : "cancelled");
-    struct weft_transfer *transfer = weft_msg_find(&call, *op, false);
-    if (transfer == NULL)
-        return WEFT_ERR_ARGUMENT;
-    if (transfer->sends)
-        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s of process %d is a send",
-                               "the operation", job->numbers.process);
-    *cancelled = transfer->state == WEFT_TRANSFER_WAITS;
-    if (*cancelled) {
-        weft_match_cancel(&transfer->context->match, &transfer->posted);
-        weft_transfer_give(&call.m->transfers, transfer);
-        *op = WEFT_MESSAGE_NONE;
-    }
-    weft_msg_unlock(call.m);
-    return WEFT_OK;
-}
-
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 static void tell_kept(const struct weft_msg_call *call, const struct weft_unexpected *kept,

@@ -230,6 +230,47 @@ bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft
     return true;
 }
 
+void weft_msg_recall(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    const struct weft_mail_text text = {.context = transfer->context->handle,
+                                        .request = weft_transfer_number(transfer)};
+
+    transfer->recalled = true;
+    weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = WEFT_MAIL_RECALL}, &text, NULL,
+                  NULL);
+}
+
+/* One that was matched goes on: its sender hears of that. */
+void weft_msg_take_recall(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_msg_context *context = weft_context_find(&m->contexts, text->context);
+    const struct weft_mail_text answer = {.request = text->request};
+    struct weft_kept *kept = context == NULL ? NULL : TAILQ_FIRST(&context->match.arrived);
+
+    while (kept != NULL && (kept->from != process ||
+                            ((struct weft_unexpected *)(void *)kept)->request != text->request))
+        kept = TAILQ_NEXT(kept, in_order);
+    if (kept == NULL)
+        return;
+    struct weft_unexpected *message = (void *)kept;
+    weft_match_take(&context->match, kept);
+    weft_msg_took(m, process, message->head.count);
+    weft_unexpected_free(&m->unexpected, message);
+    weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_RECALLED}, &answer, NULL,
+                  NULL);
+}
+
+bool weft_msg_take_recalled(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = sent_to(m, process, text->request);
+
+    if (transfer == NULL || !transfer->recalled)
+        return false;
+    transfer->message.tag = WEFT_ANY;
+    weft_msg_complete(m, transfer);
+    return true;
+}
+
 /* Such a send, of which so many bytes are wanted. NULL: it cannot be. */
 static struct weft_transfer *wanted(struct weft_messages *m, int process,
                                     const struct weft_mail_text *text)
@@ -259,8 +300,8 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
 {
     struct weft_transfer *transfer = wanted(m, process, text);
 
-    if (transfer == NULL || transfer->device || m->peers[process].out.ring != NULL ||
-        process == m->job->numbers.process)
+    /* It may be that this process maps the other's memory, and not the other way round. */
+    if (transfer == NULL || transfer->device || !m->exposed || process == m->job->numbers.process)
         return false;
     transfer->key = text->data.region.key;
     memcpy(transfer->place, text->data.region.place, sizeof(transfer->place));

@@ -35,6 +35,7 @@ struct weft_transfer {
     uint32_t index, generation;
     enum weft_transfer_state state;
     bool sends, device; /* device: the buffer is its memory */
+    bool recalled;      /* a send is wanted back */
     struct weft_msg_context *context;
     const char *call;     /* that began it */
     weft_message message; /* from: a process */

@@ -5,6 +5,7 @@
 #include "msg/msg.h"
 
 #include "host/host.h"
+#include "msg/call.h"
 #include "rank/host.h"
 #include "rank/parts.h"
 
@@ -33,6 +34,14 @@ void weft_msg_idle(struct weft_messages *m)
     help(m->job, weft_now_ns());
 }
 
+/* The only process that can end the wait for a transfer, + 1; 0: any may. */
+static uint64_t ender(const struct weft_transfer *transfer)
+{
+    const int process = transfer->sends ? transfer->peer : transfer->posted.from;
+
+    return process == WEFT_ANY ? 0 : (uint64_t)process + 1;
+}
+
 /* As a call of the host program. The lock is free before. */
 static weft_status wait_long(struct weft_messages *m, const char *call,
                              bool (*ready)(struct weft_messages *m, void *what), void *what,
@@ -42,6 +51,7 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
     struct weft_port_call host_call = {.deadline = weft_host_deadline(seconds)};
     weft_status status;
     uint32_t rounds = 0;
+    const uint64_t ends = ready == weft_msg_is_done ? ender(what) : 0;
     weft_self *const self = weft_host_enter(job, call, &host_call, &status);
 
     if (self == NULL)
@@ -56,7 +66,7 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
         weft_msg_unlock(m);
         weft_msg_drive(m, false);
         help(job, weft_now_ns());
-        weft_wait_round(self, &rounds, WEFT_WAIT_MESSAGE, number, 0, 0);
+        weft_wait_round(self, &rounds, WEFT_WAIT_MESSAGE, number, ends, 0);
     }
     weft_wait_over(self, rounds);
     return weft_host_leave(job, WEFT_OK);

@@ -25,10 +25,10 @@ struct weft_net;
 /* One put: data and notice travel together. bytes may be 0 (notice only), notice may be 0. */
 struct weft_net_put {
     int process;
-    uint64_t key;      /* the target's region, as its reg gave it */
-    uint64_t offset;   /* in that region */
-    uint64_t place[2]; /* what `place` gave of it there; zero: not known */
-    const void *source;
+    uint64_t key;               /* the target's region, as its reg gave it */
+    uint64_t offset;            /* in that region */
+    uint64_t place[2];          /* what `place` gave of it there; zero: not known */
+    const void *source;         /* never NULL */
     size_t bytes;               /* of a row */
     uint32_t rows;              /* 0: one; several have caps.rows_bytes in all at most */
     size_t pitch, source_pitch; /* from a row to the next, there and here */
@@ -54,6 +54,8 @@ struct weft_net_events {
     void (*lingers)(void *context);
     /* From close: whether no process was lost, so that waiting for all makes sense; NULL: yes. */
     bool (*all_there)(void *context);
+    /* From close, with caps.closes_together: whether the sides of all have stopped; NULL: yes. */
+    bool (*all_stopped)(void *context);
 };
 
 struct weft_notice_kinds;
@@ -80,7 +82,8 @@ struct weft_net_caps {
     bool launched;         /* reaches only processes that its own launcher has started */
     bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
     bool lands_when_asked; /* without a flush `landed` comes late */
-    bool closes_together;  /* no process closes before the sides of all have stopped */
+    bool closes_together;  /* no process closes before the sides of all have stopped, unless the
+                              job has failed (all_stopped) */
     size_t address_bytes;  /* length of this process's address */
     size_t rows_bytes;     /* a put may be several rows of so many bytes in all; 0: one row */
     void *stage;    /* the network's own pinned memory, open.stage_bytes of it; NULL: none. Puts

@@ -228,6 +228,13 @@ static inline void weft_used_shared(const void *source, size_t bytes)
     if (WEFT_UNLIKELY(weft_model != NULL))
         weft_model->read(source, bytes);
 }
+/* The source of a put was read. With a target, and until the next one: by the message that the
+ * caller stores. Who takes it knows that, and what else its sender has loaded. */
+static inline void weft_sent_shared(const void *target, const void *source, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->send(target, source, bytes);
+}
 static inline void weft_claim_shared(const void *target, size_t bytes)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))

@@ -211,6 +211,9 @@ WEFT_INLINE void weft_tell_u64(uint64_t *p, uint64_t value)
 WEFT_INLINE void weft_used_shared(const void *, size_t)
 {
 }
+WEFT_INLINE void weft_sent_shared(const void *, const void *, size_t)
+{
+}
 
 /* Copies words out of memory that the host wrote, after an acquire; past the L1 cache. */
 WEFT_INLINE void weft_read_shared(void *target, const void *source, size_t bytes)

@@ -11,6 +11,7 @@
 #define WEFT_HOT         WEFT_INLINE
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL      _Pragma("unroll")
+#define WEFT_ROLLED      _Pragma("unroll 1") /* for what is rare, or long */
 /*
  * p, a parameter, is the state of a rank, which lies in shared memory; a function that is not
  * inlined cannot see that, and would take instructions for any memory. For the functions that a
@@ -35,6 +36,7 @@ WEFT_INLINE void *weft_in_shared(unsigned address)
 #define WEFT_HOT         static inline __attribute__((always_inline))
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL
+#define WEFT_ROLLED
 #define WEFT_IN_SHARED(p) (void)0
 #endif
 

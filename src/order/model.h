@@ -46,6 +46,11 @@ struct weft_model {
     /* Note that bytes were read; forget a range's history. */
     void (*read)(const void *source, size_t bytes);
     void (*forget)(const void *address, size_t bytes);
+    /*
+     * The same of a put's source. With a target, until the next send: what this fiber stores is a
+     * message, and who acquires a word of it knows what was read for that target, and by `read`.
+     */
+    void (*send)(const void *target, const void *source, size_t bytes);
     /* Checks, as write does, that the caller may overwrite a range; writes nothing. */
     void (*claim)(const void *address, size_t bytes);
 

@@ -68,6 +68,10 @@
     X(nic_count_read, "wait sees what a NIC wrote before it counted; pairs with update")           \
     X(heap_give, "all before a block was freed; pairs with heap_take")                             \
     X(heap_take, "who gets its memory next comes after that; pairs with heap_give")                \
+    X(words_post, "a member has read two steps of flagged words back; pairs with words_seen")      \
+    X(words_seen, "their words are written again only then; pairs with words_post")                \
+    X(piece_post, "a piece, and that those before were read; pairs with piece_seen")               \
+    X(piece_seen, "it is read, and buffers written again, only then; pairs with piece_post")       \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 /* The same of remote GPUs, which tests/remote weakens. */

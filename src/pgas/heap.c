@@ -88,11 +88,11 @@ static size_t lay_out(struct weft_pgas *pgas, size_t words)
     const size_t parts = (size_t)pgas->space.segments * (size_t)pgas->space.places;
     size_t at = (sizeof(struct weft_gspace) + 63) & ~(size_t)63;
 
-    pgas->segments_on_device = (void *)((unsigned char *)pgas->on_device + at);
+    pgas->segments_on_device = (void *)((uintptr_t)pgas->on_device + at); /* NULL: to measure */
     at += pgas->space.segments * sizeof(struct weft_gsegment);
-    pgas->parts_on_device = (void *)((unsigned char *)pgas->on_device + at);
+    pgas->parts_on_device = (void *)((uintptr_t)pgas->on_device + at);
     at += parts * sizeof(struct weft_gpart);
-    weft_buddy_place(&pgas->space.buddy, (void *)((unsigned char *)pgas->on_device + at));
+    weft_buddy_place(&pgas->space.buddy, (void *)((uintptr_t)pgas->on_device + at));
     return at + words * sizeof(uint64_t);
 }
 

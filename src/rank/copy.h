@@ -347,7 +347,7 @@ WEFT_COLD void weft_copy_rows(weft_self *self, unsigned char *target, const unsi
         if (self->state->copy != NULL) {
             self->state->copy(self->state->copy_context, target, from, shape.width);
         } else {
-            weft_used_shared(from, shape.width);
+            weft_sent_shared(NULL, from, shape.width);
             weft_put_shared(target, from, shape.width);
         }
         target += shape.pitch;
@@ -368,7 +368,7 @@ WEFT_HOT bool weft_copy_direct(weft_self *self, unsigned char *target, const voi
     } else if (weft_is_small(target, shape->width)) {
         weft_put_small(target, from, shape->width);
     } else {
-        weft_used_shared(from, shape->width);
+        weft_sent_shared(NULL, from, shape->width);
         weft_put_shared(target, from, shape->width);
     }
     return true;

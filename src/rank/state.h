@@ -154,7 +154,9 @@ enum weft_wait_kind {
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
     WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
     WEFT_WAIT_QUEUE,   /* a: process; have: slots under way, need: wanted; 0: all are awaited */
-    WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h */
+    WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h; have: the only process
+                          that can end it, + 1; 0: several can */
+    WEFT_WAIT_COLUMN,  /* a: head of a call (abi/ccl.h), have: member, need: number of the call */
     WEFT_WAIT_TASKS,   /* a: slot, maker, body of a task; have: tasks that are away, that gates
                           hold; need: of its gate count, left, or the place that has it */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
@@ -165,7 +167,8 @@ struct weft_waiting {
     uint32_t kind;
     uint32_t episode; /* one more for each wait */
     uint64_t a, have, need;
-    uint64_t work; /* as weft_self.work */
+    uint64_t work;  /* as weft_self.work */
+    uint32_t looks; /* one more each time that the wait is told, after it looked */
 };
 
 /*

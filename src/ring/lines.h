@@ -32,6 +32,17 @@ WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *lin
     return found;
 }
 
+/* The same without order: what the words do not bring themselves is not acquired. */
+WEFT_INLINE struct weft_ring_line weft_lap_look(const struct weft_ring_line *line)
+{
+    struct weft_ring_line found;
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(found.word[0]), "=l"(found.word[1])
+                 : "l"(WEFT_GLOBAL(line))
+                 : "memory");
+    return found;
+}
+
 /*
  * Polls four lines in one go: of four separate loads the compiler lets each wait for what is done
  * with the one before.
@@ -62,6 +73,14 @@ static inline struct weft_ring_line weft_lap_read(const struct weft_ring_line *l
     struct weft_ring_line found;
     found.word[0] = weft_poll_u64(&line->word[0], ORDER_eager_seen);
     found.word[1] = weft_poll_u64(&line->word[1], ORDER_eager_seen);
+    return found;
+}
+
+static inline struct weft_ring_line weft_lap_look(const struct weft_ring_line *line)
+{
+    struct weft_ring_line found;
+    found.word[0] = weft_load_relaxed_u64(&line->word[0]);
+    found.word[1] = weft_load_relaxed_u64(&line->word[1]);
     return found;
 }
 

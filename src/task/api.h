@@ -70,7 +70,12 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
             record->home_slot = *slot - 1;
             record->by = self->slot;
             weft_add_relaxed_u64(&p->mail->created, 1);
-            weft_task_admit(self, p, task->rank, *slot - 1);
+            if (task->staged != 0 && weft_task_writes_copies(self, task->record)) {
+                weft_store_relaxed_u32(&record->next, task->rank->spawned);
+                task->rank->spawned = *slot;
+            } else {
+                weft_task_admit(self, p, task->rank, *slot - 1);
+            }
         }
     }
     weft_sync(self);
@@ -90,10 +95,18 @@ struct weft_task_turn {
     uint32_t kept;         /* the rank had kept the task */
 };
 
+/* What a failure of the rank names: place, body and number of its task. */
+WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
+{
+    return ((uint64_t)record->home + 1) << 40 | (uint64_t)(record->body & 0xff) << 32 |
+           record->home_slot;
+}
+
 /*
  * Takes calls of a task. Of many it takes some, and keeps its ticket for more: a task is not over
  * before its tickets are given up. A ticket that comes from a queue brings two more, as long as
- * there are ranks for them, so that soon all take calls at once. The leader.
+ * there are ranks for them, so that soon all take calls at once. Of a task that writes copies one
+ * rank takes all calls: it brings back what all of them wrote. The leader.
  */
 WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, struct weft_task_turn *turn, bool kept)
@@ -102,6 +115,7 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     const uint64_t begun = weft_load_relaxed_u64(&record->first);
     const uint64_t left = begun < record->end ? record->end - begun : 0;
 
+    self->work = weft_task_work(record);
     turn->status = record->home == p->me && weft_task_is_cancelled(p, record) ? WEFT_TASK_CANCELLED
                                                                               : WEFT_TASK_DONE;
     turn->first = begun;
@@ -115,9 +129,9 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
         record->many = 2;
         weft_add_relaxed_u32(&p->tickets, 1);
     }
-    const uint64_t some = (left + 2 * p->ranks - 1) / (2 * p->ranks);
-    turn->first =
-        weft_task_take_calls(record, turn->status == WEFT_TASK_CANCELLED ? left : some, &turn->end);
+    const bool all = turn->status == WEFT_TASK_CANCELLED || weft_task_writes_copies(self, record);
+    const uint64_t some = all ? left : (left + 2 * p->ranks - 1) / (2 * p->ranks);
+    turn->first = weft_task_take_calls(record, some, &turn->end);
     turn->tickets = turn->end == record->end;
     if (turn->tickets != 0)
         return;
@@ -198,6 +212,17 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
         weft_wait_over(self, rounds);
 }
 
+/* What the task has written is back: those that it has spawned may see it. The leader. */
+WEFT_INLINE void weft_task_admit_spawned(weft_self *self, struct weft_task_place *p,
+                                         struct weft_task_rank *r)
+{
+    while (r->spawned != 0) {
+        const uint32_t slot = r->spawned - 1;
+        r->spawned = weft_load_relaxed_u32(&p->record[slot].next);
+        weft_task_admit(self, p, r, slot);
+    }
+}
+
 /* Its calls of the task are over. All threads; one on the CPU device. */
 WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status,
                              uint32_t tickets)
@@ -212,6 +237,7 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
 
     if (weft_leads(self)) {
         task->rank->bytes += moved;
+        weft_task_admit_spawned(self, p, task->rank);
         if (tickets != 0)
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
         *last = weft_task_add64(&record->left, 0 - over) == over;
@@ -235,13 +261,6 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
 /* Looking at the clock takes as long as a task that does next to nothing: after one that took less
  * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
 enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
-
-/* What a failure of the rank names: place, body and number of its task. */
-WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
-{
-    return ((uint64_t)record->home + 1) << 40 | (uint64_t)(record->body & 0xff) << 32 |
-           record->home_slot;
-}
 
 /* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
 WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *record)
@@ -375,8 +394,6 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         task.end = turn->end;
         const uint32_t tickets = turn->tickets;
         uint32_t status = turn->status;
-        if (weft_leads(self))
-            self->work = weft_task_work(task.record);
         if (weft_traced(self) && weft_thread(self) == 0)
             weft_task_mark(self, task.record);
         weft_sync(self);

@@ -40,6 +40,16 @@ WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_dat
     return there->address != NULL && alike ? there->address + data->offset : NULL;
 }
 
+/* Whether this rank would write copies of a task's data. Any thread. */
+WEFT_COLD bool weft_task_writes_copies(weft_self *self, const struct weft_task_record *record)
+{
+    for (uint32_t i = 0; i < record->datas; i++)
+        if ((record->data[i].mode & WEFT_TASK_OUT) != 0 &&
+            weft_task_direct(self, &record->data[i]) == NULL)
+            return true;
+    return false;
+}
+
 /* Scratch memory that a task's data take at most. */
 WEFT_INLINE uint64_t weft_task_needs(const struct weft_task_record *record)
 {

@@ -17,10 +17,10 @@
 /* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
 static void *carve(unsigned char *memory, size_t *at, size_t bytes)
 {
-    void *const part = memory + *at;
+    void *const part = memory != NULL ? memory + *at : NULL;
 
     *at += (bytes + 63) & ~(size_t)63;
-    return memory != NULL ? part : NULL;
+    return part;
 }
 
 /* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
@@ -84,11 +84,22 @@ static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
                         job->numbers.process, bytes, what);
 }
 
+/* A copy of the ranks' part, all zero. */
+static struct weft_task_rank *make_ranks(const struct weft_task_place *p)
+{
+    struct weft_task_rank *const ranks =
+        aligned_alloc(_Alignof(struct weft_task_rank), p->ranks * sizeof(*ranks));
+
+    if (ranks != NULL)
+        memset(ranks, 0, p->ranks * sizeof(*ranks));
+    return ranks;
+}
+
 /* Local. */
 static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
 {
     struct weft_task_place *const p = &tasks->place;
-    struct weft_task_rank *const ranks = calloc(p->ranks, sizeof(*ranks));
+    struct weft_task_rank *const ranks = make_ranks(p);
     const size_t mail = weft_task_mail_bytes(p->places);
     size_t image;
     const size_t bytes = lay_out(p, ranks, NULL, NULL, &image);
@@ -293,7 +304,7 @@ static weft_status stop(weft_job *job)
 static weft_status count(weft_job *job, struct weft_tasks *tasks)
 {
     const struct weft_task_place *const p = &tasks->place;
-    struct weft_task_rank *const ranks = calloc(p->ranks, sizeof(*ranks));
+    struct weft_task_rank *const ranks = make_ranks(p);
     weft_status status = ranks != NULL ? WEFT_OK : no_memory(job, "numbers", sizeof(*ranks));
 
     if (status == WEFT_OK)
@@ -347,9 +358,14 @@ weft_status weft_tasks_end(weft_job *job)
 
 weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers)
 {
-    if (job == NULL || numbers == NULL || job->tasks == NULL || !job->tasks->counted)
-        return weft_err(WEFT_ERR_STATE,
-                        "weft_tasks_numbers: tasks have not ended, or numbers is NULL");
+    const weft_status status = weft_job_owned(job, "weft_tasks_numbers");
+
+    if (status != WEFT_OK)
+        return status;
+    if (numbers == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_numbers: numbers is NULL");
+    if (job->tasks == NULL || !job->tasks->counted)
+        return weft_err(WEFT_ERR_STATE, "weft_tasks_numbers: tasks have not ended");
     *numbers = job->tasks->numbers;
     return WEFT_OK;
 }

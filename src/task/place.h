@@ -66,7 +66,8 @@ struct weft_task_rank {
     uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
                        fetches; 0: none */
     uint32_t brief; /* tasks that it may run before it looks at the clock again */
-    uint32_t *cell; /* of the deque: `slots` of them */
+    uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
+    uint32_t *cell;   /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
 

@@ -113,6 +113,12 @@ static void local(void)
     GOOD(dart_barrier(DART_TEAM_ALL));
     GOOD(dart_memfree(mine));
     BAD(dart_memfree(mine));
+    mine = DART_GPTR_NULL;
+    CHECK(DART_GPTR_ISNULL(mine) && DART_GPTR_EQUAL(mine, DART_GPTR_NULL));
+    GOOD(dart_memfree(mine));
+    GOOD(dart_team_memfree(DART_TEAM_ALL, mine));
+    BAD(dart_gptr_incaddr(&mine, 8));
+    BAD(dart_put_blocking(mine, &mine, 1));
 }
 
 /* A field over all units of a team: every unit writes some of everybody's part. */

@@ -87,12 +87,15 @@ static void nested(void)
 static void with_threads(void)
 {
     dart_thread_support_level_t level;
+    char *more[] = {"program", NULL, "--weft-NONE", NULL}, **argv = more;
+    int argc = 3; /* more than argv holds */
 
     GOOD(dart_barrier(DART_TEAM_ALL));
     GOOD(dart_exit());
     CHECK(!dart_initialized());
     CODE(DART_ERR_NOTINIT, dart_barrier(DART_TEAM_ALL));
-    GOOD(dart_init_thread(NULL, NULL, &level));
+    GOOD(dart_init_thread(&argc, &argv, &level));
+    CHECK(argc == 1 && argv[1] == NULL);
     CHECK(level == DART_THREAD_MULTIPLE && dart_initialized());
     contend(DART_TEAM_ALL, units, true);
 }

@@ -85,6 +85,36 @@ static void aligned(void)
          dart_team_memalloc_aligned(DART_TEAM_ALL, (size_t)1 << 40, DART_TYPE_BYTE, &g));
 }
 
+/* Units that ask for other sizes get the largest: also the last one, which asks for none. */
+static void unequal(void)
+{
+    const size_t mine = unit < units - 1 || units == 1 ? 8 * (size_t)unit + 1 : 0;
+    const size_t largest = units > 1 ? 8 * ((size_t)units - 2) + 1 : 1;
+    int value = 11 * unit;
+    dart_gptr_t g;
+
+    GOOD(dart_team_memalloc_aligned(DART_TEAM_ALL, mine, DART_TYPE_INT, &g));
+    GOOD(dart_gptr_setunit(&g, DART_TEAM_UNIT_ID((unit + 1) % units)));
+    GOOD(dart_gptr_incaddr(&g, (int64_t)((largest - 1) * sizeof(int))));
+    GOOD(dart_put_blocking(g, &value, 1, DART_TYPE_INT, DART_TYPE_INT));
+    GOOD(dart_barrier(DART_TEAM_ALL));
+    GOOD(dart_gptr_setunit(&g, DART_TEAM_UNIT_ID(unit)));
+    GOOD(dart_get_blocking(&value, g, 1, DART_TYPE_INT, DART_TYPE_INT));
+    CHECK(value == 11 * ((unit + units - 1) % units));
+    GOOD(dart_gptr_incaddr(&g, 2 * sizeof(int)));
+    BAD(dart_put_blocking(g, &value, 1, DART_TYPE_INT, DART_TYPE_INT));
+    GOOD(dart_gptr_incaddr(&g, -8));
+    GOOD(dart_team_memfree(g));
+}
+
+/* What frees nothing. */
+static void none(void)
+{
+    GOOD(dart_memfree(DART_GPTR_NULL));
+    GOOD(dart_team_memfree(DART_GPTR_NULL));
+    GOOD(dart_team_memderegister(DART_GPTR_NULL));
+}
+
 /* Memory that the program has, as much at each unit and not. */
 static void registered(void)
 {
@@ -116,6 +146,71 @@ static void registered(void)
     GOOD(dart_barrier(DART_TEAM_ALL));
     CHECK(memory[100 + elements - 1] == 7 * ((unit + units - 1) % units) + 1);
     GOOD(dart_team_memderegister(g));
+}
+
+/* Each unit deregisters on its own, in its own order; numbers come back when all have. */
+static void deregistered(void)
+{
+    static int memory[8];
+    dart_gptr_t a, b, c;
+    dart_team_t team;
+
+    GOOD(dart_team_memregister(DART_TEAM_ALL, 4, DART_TYPE_INT, memory, &a));
+    GOOD(dart_team_memregister(DART_TEAM_ALL, 4, DART_TYPE_INT, memory + 4, &b));
+    GOOD(dart_team_memderegister(unit == 0 ? a : b));
+    if (unit == 0)
+        CODE(DART_ERR_NOTFOUND, dart_team_memderegister(a));
+    GOOD(dart_team_memregister(DART_TEAM_ALL, 4, DART_TYPE_INT, memory, &c));
+    CHECK(units == 1 ? c.segid == a.segid : c.segid != a.segid && c.segid != b.segid);
+    GOOD(dart_team_memderegister(unit == 0 ? b : a));
+    GOOD(dart_team_memderegister(c));
+    GOOD(dart_team_memregister_aligned(DART_TEAM_ALL, 4, DART_TYPE_INT, memory, &c));
+    CHECK(c.segid == (a.segid < b.segid ? a.segid : b.segid));
+    GOOD(dart_team_memderegister(c));
+
+    GOOD(dart_team_clone(DART_TEAM_ALL, &team));
+    GOOD(dart_team_memregister(team, 4, DART_TYPE_INT, memory, &c));
+    if (unit == 0) /* the others know of it only there */
+        GOOD(dart_team_memderegister(c));
+    if (units > 1)
+        BAD(dart_team_destroy(&team));
+    if (unit != 0)
+        GOOD(dart_team_memderegister(c));
+    GOOD(dart_team_destroy(&team));
+    /* Left to dart_exit, where unit 0 has nothing to free. */
+    GOOD(dart_team_memregister(DART_TEAM_ALL, 4, DART_TYPE_INT, memory, &a));
+    if (unit == 0)
+        GOOD(dart_team_memderegister(a));
+}
+
+/* Pieces of each size fill a pool, and are aligned to the next power of two. */
+static void pieces(void)
+{
+    static const struct {
+        size_t bytes, pieces;
+    } of[] = {{1, 512}, {8, 512}, {9, 256}, {24, 128}, {32, 128}, {64, 64}, {100, 32}, {4096, 1}};
+    dart_gptr_t g, small, all[512];
+    dart_allocator_t pool;
+
+    GOOD(dart_allocator_new(4096, DART_TEAM_ALL, &pool));
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        for (size_t p = 0; p < of[i].pieces; p++) {
+            GOOD(dart_allocator_alloc(of[i].bytes, DART_TYPE_BYTE, &all[p], pool));
+            CHECK(all[p].addr_or_offs.offset == p * (4096 / of[i].pieces));
+        }
+        CODE(DART_ERR_NOMEM, dart_allocator_alloc(of[i].bytes, DART_TYPE_BYTE, &g, pool));
+        for (size_t p = 0; p < of[i].pieces; p++)
+            GOOD(dart_allocator_free(&all[p], pool));
+    }
+    /* Between two small ones, and not over the second. */
+    GOOD(dart_allocator_alloc(8, DART_TYPE_BYTE, &all[0], pool));
+    GOOD(dart_allocator_alloc(8, DART_TYPE_BYTE, &small, pool));
+    GOOD(dart_allocator_alloc(64, DART_TYPE_BYTE, &g, pool));
+    CHECK(small.addr_or_offs.offset == 8 && g.addr_or_offs.offset == 64);
+    GOOD(dart_allocator_alloc(32, DART_TYPE_BYTE, &g, pool));
+    CHECK(g.addr_or_offs.offset == 32);
+    CODE(DART_ERR_NOMEM, dart_allocator_alloc(4096 - 64, DART_TYPE_BYTE, &g, pool));
+    GOOD(dart_allocator_destroy(&pool));
 }
 
 static void pools(void)
@@ -172,8 +267,13 @@ static void run(void)
     layout();
     local();
     aligned();
+    unequal();
+    none();
     GOOD(dart_allreduce(&gpu, &gpus, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
-    if (gpus == 0) /* a GPU does not reach this program's memory */
-        registered();
+    pieces();
     pools();
+    if (gpus == 0) { /* a GPU does not reach this program's memory */
+        registered();
+        deregistered();
+    }
 }

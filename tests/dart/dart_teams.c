@@ -184,10 +184,12 @@ static void locality(void)
     GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &domain));
     CHECK(domain->scope == DART_LOCALITY_SCOPE_GLOBAL && domain->num_units == units);
     CHECK(domain->num_nodes >= 1 && domain->num_domains == domain->num_nodes);
-    GOOD(dart_unit_locality(DART_TEAM_ALL, unit, &place));
-    CHECK(place->unit.id == unit && place->hwinfo.num_scopes == 3 && place->hwinfo.num_cores > 0);
+    GOOD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(unit), &place));
+    CHECK(place->unit.id == unit && place->hwinfo.num_scopes == 4 && place->hwinfo.num_cores > 0);
     GOOD(dart_domain_find(domain, place->domain_tag, &host));
-    CHECK(host->scope == DART_LOCALITY_SCOPE_UNIT && host->unit_ids[0].id == unit);
+    CHECK(host->scope == DART_LOCALITY_SCOPE_CORE && host->level == 3 &&
+          host->unit_ids[0].id == unit && host->num_domains == 0 && host->children == NULL &&
+          host->parent->scope == DART_LOCALITY_SCOPE_UNIT);
     GOOD(dart_domain_scope_tags(domain, DART_LOCALITY_SCOPE_UNIT, &found, &tags));
     CHECK(found == units);
     for (int i = 0; i < found; i++)
@@ -211,16 +213,114 @@ static void locality(void)
     GOOD(dart_domain_assign(host, host));
     CHECK(host->parent == NULL && strcmp(host->domain_tag, ".0") == 0 &&
           host->children[0]->parent == host);
-    BAD(dart_domain_select(host, 0, NULL));
-    BAD(dart_domain_exclude(host, 0, NULL));
     BAD(dart_domain_add_subdomain(host, host, 0));
     BAD(dart_domain_move_subdomain(host, host, 0));
-    BAD(dart_domain_split_scope(host, DART_LOCALITY_SCOPE_UNIT, 1, host));
     BAD(dart_domain_group(host, 0, NULL, NULL));
     GOOD(dart_domain_destroy(host));
-    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(DART_TEAM_ALL, ".99", &domain));
     GOOD(dart_team_locality_finalize(DART_TEAM_ALL));
     GOOD(dart_team_locality_init(DART_TEAM_ALL));
+}
+
+/* What is not found is nothing, whatever was in its place. */
+static void not_found(void)
+{
+    dart_domain_locality_t *top, *one = (void *)&top, **list = &one;
+    dart_unit_locality_t *place = (void *)&top;
+    dart_group_t all, parts[2];
+    char **tags = (char **)&top;
+    size_t groups = 7;
+    int count = 77;
+
+    GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &top));
+    CODE(DART_ERR_NOTFOUND,
+         dart_domain_scope_domains(top, DART_LOCALITY_SCOPE_NUMA, &count, &list));
+    CHECK(count == 0 && list == NULL);
+    count = 77;
+    CODE(DART_ERR_NOTFOUND, dart_domain_scope_tags(top, DART_LOCALITY_SCOPE_NUMA, &count, &tags));
+    CHECK(count == 0 && tags == NULL);
+    CODE(DART_ERR_NOTFOUND, dart_domain_find(top, ".99", &one));
+    CHECK(one == NULL);
+    one = top;
+    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(DART_TEAM_ALL, ".99", &one));
+    CHECK(one == NULL);
+    one = top;
+    CODE(DART_ERR_NOTFOUND, dart_domain_team_locality(249, ".", &one));
+    CHECK(one == NULL);
+    CODE(DART_ERR_NOTFOUND, dart_unit_locality(249, DART_TEAM_UNIT_ID(0), &place));
+    CHECK(place == NULL);
+    place = (void *)&top;
+    BAD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(units), &place));
+    CHECK(place == NULL);
+    GOOD(dart_team_get_group(DART_TEAM_ALL, &all));
+    CODE(DART_ERR_NOTFOUND,
+         dart_group_locality_split(all, top, DART_LOCALITY_SCOPE_NUMA, 2, &groups, parts));
+    CHECK(groups == 0);
+    GOOD(dart_group_destroy(&all));
+}
+
+/* A copy's units are those of its cores, in order, and so all the way up. */
+static int check_tree(const dart_domain_locality_t *domain)
+{
+    int cores = domain->num_domains == 0;
+
+    CHECK((domain->num_domains == 0) == (domain->children == NULL));
+    for (int i = 0, u = 0; i < domain->num_domains; i++) {
+        const dart_domain_locality_t *const child = domain->children[i];
+        CHECK(child->parent == domain && child->relative_index == i);
+        for (int j = 0; j < child->num_units; j++)
+            CHECK(domain->unit_ids[u++].id == child->unit_ids[j].id);
+        cores += check_tree(child);
+    }
+    CHECK(domain->num_units == cores);
+    CHECK(domain->scope != DART_LOCALITY_SCOPE_GLOBAL || domain->num_nodes == domain->num_domains);
+    return cores;
+}
+
+/* Parts of a domain: without this unit's, of this unit alone, and all split up. */
+static void parts(void)
+{
+    dart_domain_locality_t *team, *copy, *found, split[64];
+    dart_unit_locality_t *place;
+    int all = 0;
+
+    GOOD(dart_domain_team_locality(DART_TEAM_ALL, ".", &team));
+    CHECK(check_tree(team) == units);
+    GOOD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(unit), &place));
+    const char *tags[] = {"no such domain", place->domain_tag};
+    GOOD(dart_domain_clone(team, &copy));
+    GOOD(dart_domain_exclude(copy, 1, tags));
+    CHECK(copy->num_units == units);
+    if (units > 1) {
+        GOOD(dart_domain_exclude(copy, 2, tags));
+        CHECK(check_tree(copy) == units - 1 && team->num_units == units);
+        CODE(DART_ERR_NOTFOUND, dart_domain_find(copy, place->domain_tag, &found));
+    }
+    GOOD(dart_domain_assign(copy, team));
+    GOOD(dart_domain_select(copy, 2, tags));
+    CHECK(check_tree(copy) == 1 && copy->unit_ids[0].id == unit && copy->num_domains == 1);
+    GOOD(dart_domain_find(copy, place->domain_tag, &found));
+    BAD(dart_domain_select(copy, 1, NULL));
+    BAD(dart_domain_exclude(copy, -1, tags));
+    GOOD(dart_domain_destroy(copy));
+
+    for (int n = 1; n <= units; n++) {
+        GOOD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, n, split));
+        all = 0;
+        for (int i = 0; i < n; i++) {
+            CHECK(split[i].num_units >= units / n && split[i].unit_ids[0].id == all);
+            all += check_tree(&split[i]);
+            GOOD(dart_domain_clone(&split[i], &copy));
+            GOOD(dart_domain_destroy(copy));
+            GOOD(dart_domain_create(&copy));
+            GOOD(dart_domain_assign(&split[i], copy)); /* frees what it holds */
+            GOOD(dart_domain_destroy(copy));
+            free(split[i].unit_ids);
+        }
+        CHECK(all == units);
+    }
+    BAD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, units + 1, split));
+    BAD(dart_domain_split_scope(team, DART_LOCALITY_SCOPE_CORE, 0, split));
+    CODE(DART_ERR_NOTFOUND, dart_domain_split_scope(team, DART_LOCALITY_SCOPE_NUMA, 1, split));
 }
 
 static void run(void)
@@ -232,4 +332,6 @@ static void run(void)
         disagree();
     many();
     locality();
+    not_found();
+    parts();
 }

@@ -1,5 +1,6 @@
-// tests/dart/functions.cpp - every function of the interface, by name, in C++14: test_dart.sh makes
-// functions.inc of the headers. DART_bytes: of the byte-count interface.
+// tests/dart/functions.cpp - every function of the interface, by name, and those of DASH by their
+// types, in C++14: test_dart.sh makes functions.inc of the headers. DART_bytes: of the byte-count
+// interface.
 #ifdef DART_bytes
 #include <dart_tapi.h>
 #else
@@ -8,6 +9,12 @@
 #endif
 
 #include <cstdio>
+#include <type_traits>
+
+#ifndef DART_bytes
+#define X(name, ...) static_assert(std::is_same<decltype(name), __VA_ARGS__>::value, #name);
+#include "prototypes.inc"
+#endif
 
 #define USE(name) reinterpret_cast<void *>(&name),
 static void *const functions[] = {
@@ -26,6 +33,9 @@ int main()
     there += DART_GPTR_ISNULL(g) && dart_gptr_setunit(&g, two) == DART_OK && g.unitid == two.id &&
              dart_gptr_incaddr(&g, 5) == DART_OK && !DART_GPTR_EQUAL(g, DART_GPTR_NULL) &&
              none.id == dart_global_unit_t().id;
+#else
+    dart_gptr_t g = DART_GPTR_NULL;
+    there += DART_GPTR_ISNULL(g) && DART_GPTR_EQUAL(g, DART_GPTR_NULL);
 #endif
     std::printf("%d\n", there);
     return 0;

@@ -29,11 +29,15 @@ for program in "${programs[@]}"; do
         passes "$program on $n" "$weftrun" -n $n "$bin/tests/dart_$program"
     done
     WEFT_PATH=proxy passes "$program through the host" "$weftrun" -n 3 "$bin/tests/dart_$program"
-    if "$bin/weft-info" 2>/dev/null | grep -q ofi; then
-        WEFT_NET=ofi passes "$program over ofi" "$weftrun" -n 2 "$bin/tests/dart_$program"
+    if "$bin/weft-info" 2>/dev/null | grep -qE '^  ofi +between'; then
+        WEFT_LOG=info WEFT_PATH=proxy WEFT_NET=ofi passes "$program over ofi" "$weftrun" -n 2 "$bin/tests/dart_$program"
+        grep -q 'network ofi carried' err || fail "$program did not go over ofi"
     fi
     passes "$program on units of both kinds" "$weftrun" --units cuda:1,cpu:2 "$bin/tests/far_dart_$program"
 done
+
+# ---- reports of waits: stderr is the file that the program reads ------------------------------------
+STALLS=$PWD/err WEFT_STALL_S=0.05 passes "names in reports" "$weftrun" -n 2 "$bin/tests/dart_stall"
 
 # ---- dartrun -------------------------------------------------------------------------------------
 ln -sf "$weftrun" weftrun
@@ -44,10 +48,10 @@ passes "dartrun" "$dartrun" --cpu 3 --segment 8M "$bin/tests/dart_tapi"
 passes "dartrun, both kinds" "$dartrun" --cpu 2 --gpu 1 "$bin/tests/far_dart_tapi"
 [ "$(grep '^unit' out | sort | tr '\n' ,)" = "unit 0: cuda,unit 1: cpu,unit 2: cpu," ] || fail "kinds: $(cat out)"
 # shellcheck disable=SC2016 # the shell of each process
-[ "$(timeout 20 "$dartrun" --segment 5M --timeout 20 -np 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
+[ "$(timeout 120 "$dartrun" --segment 5M --timeout 20 -np 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
 for wrong in "" "--cpu x true" "--gpu" "--cpu 0 --gpu 0 true" "-n" "--timeout" "--processes 1"; do
     # shellcheck disable=SC2086 # words
-    timeout 20 "$dartrun" $wrong >/dev/null 2>err
+    timeout 120 "$dartrun" $wrong >/dev/null 2>err
     [ $? -eq 125 ] || fail "dartrun $wrong: $(cat err)"
     grep -q '^dartrun: ' err || fail "dartrun $wrong: $(cat err)"
 done
@@ -73,6 +77,8 @@ while read -r name; do
     *) grep -qx "$name" typed bytes ;;
     esac || fail "$name is in no header"
 done <symbols
+sed -n 's/^X(\(dart_[a-z0-9_]*\), .*/\1/p' "$here/prototypes.inc" | sort >prototypes
+declared "$headers"/dash/dart/if/*.h | diff prototypes - >difference || fail "prototypes: $(cat difference)"
 for interface in typed bytes; do
     sed 's/.*/USE(&)/' $interface >functions.inc
     # shellcheck disable=SC2046 # words
@@ -86,7 +92,7 @@ awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/dart.md" >exam
 # shellcheck disable=SC2046 # words
 gcc -std=c11 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs weft-dart) -o example ||
     fail "the example of docs/dart.md"
-timeout 20 "$HOME/opt/weft/bin/dartrun" --cpu 3 ./example >out 2>err || fail "the example: $(cat err)"
+timeout 120 "$HOME/opt/weft/bin/dartrun" --cpu 3 ./example >out 2>err || fail "the example: $(cat err)"
 [ "$(sort out | tr '\n' ,)" = "unit 0 has 42 from unit 2,unit 1 has 42 from unit 0,unit 2 has 42 from unit 1," ] ||
     fail "the example: $(cat out)"
 

@@ -90,7 +90,7 @@ static int body(struct test_env *env)
         .tables = test_memory(env, TEST_MAPPED, (size_t)n->ranks_here * ((size_t)n->ranks + 1) * 8),
         .entered = test_memory(env, TEST_MAPPED, sizeof(uint32_t)),
         .ranks = (uint32_t)n->ranks,
-        .rounds = env->random     ? 2
+        .rounds = env->brief      ? 2
                   : n->ranks > 64 ? 3
                                   : 20 * (uint32_t)env->scale,
     };
@@ -98,8 +98,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

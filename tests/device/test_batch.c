@@ -167,14 +167,11 @@ static int body(struct test_env *env)
     const size_t ranks = (size_t)env->numbers->ranks_here;
     struct data data = {.window = test_memory(env, TEST_MAPPED, ranks * EACH),
                         .sources = test_memory(env, TEST_PLAIN, ranks * SOURCES),
-                        .rounds = env->random ? 2 : 6 * (uint32_t)env->scale};
+                        .rounds = env->brief ? 2 : 6 * (uint32_t)env->scale};
     test_run(env, &data, sizeof(data));
     check_host(env);
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

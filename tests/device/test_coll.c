@@ -373,10 +373,10 @@ static int body(struct test_env *env)
         return TEST_FAILED;
     const uint32_t ranks = (uint32_t)env->numbers->ranks;
     struct data data = {
-        .calls = (env->random ? 16 : 400) * (uint32_t)env->scale,
-        .most = ranks > 32    ? 60
-                : env->random ? 100
-                              : MOST,
+        .calls = (env->brief ? 16 : 400) * (uint32_t)env->scale,
+        .most = ranks > 32   ? 60
+                : env->brief ? 100
+                             : MOST,
     };
     data.each = ((uint64_t)data.most * ranks + 64 * ranks + GUARD) * 8;
     data.source = test_memory(env, TEST_PLAIN, (size_t)env->numbers->ranks_here * data.each);
@@ -390,8 +390,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -173,7 +173,7 @@ static int body(struct test_env *env)
                         .ranks = n->ranks,
                         .processes = n->processes,
                         .process = n->process,
-                        .again = env->random ? 2 : AGAIN};
+                        .again = env->brief ? 2 : AGAIN};
     TEST_EQ(env, weft_first_rank_of(env->job, n->process), n->first_rank);
     TEST_EQ(env, weft_ranks_of(env->job, n->process), n->ranks_here);
     TEST_EQ(env, weft_first_rank_of(env->job, n->processes), -1);
@@ -182,8 +182,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

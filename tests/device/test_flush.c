@@ -127,14 +127,11 @@ static int body(struct test_env *env)
         const size_t bytes = (size_t)env->numbers->ranks_here * EACH;
         struct data data = {.windows = test_memory(env, kinds[i], bytes),
                             .sources = test_memory(env, kinds[1 - i], bytes),
-                            .rounds = env->random ? 2 : 20 * (uint32_t)env->scale};
+                            .rounds = env->brief ? 2 : 20 * (uint32_t)env->scale};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -240,15 +240,12 @@ static int body(struct test_env *env)
         const size_t ranks = (size_t)env->numbers->ranks_here;
         struct data data = {.windows = test_memory(env, kinds[i], ranks * EACH),
                             .fetched = test_memory(env, kinds[(i + 1) % 3], ranks * ROOM),
-                            .brief = env->random,
-                            .shown = env->random ? 5120 : SHOWN};
+                            .brief = env->brief,
+                            .shown = env->brief ? 5120 : SHOWN};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

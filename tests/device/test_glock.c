@@ -73,7 +73,7 @@ static void hosts(struct test_env *env, const struct data *user)
 static int body(struct test_env *env)
 {
     const int n = env->numbers->processes;
-    struct data user = {.rounds = env->random ? 3 : 40 * (uint32_t)env->scale};
+    struct data user = {.rounds = env->brief ? 3 : 40 * (uint32_t)env->scale};
     const uint64_t zero = 0;
     uint64_t number = 0;
     weft_gspan span;
@@ -113,9 +113,6 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 
 #endif

@@ -222,7 +222,7 @@ static void run(struct test_env *env, struct data *data, bool first)
 
 static int body(struct test_env *env)
 {
-    struct data data = {.rounds = env->random ? 3 : 40 * (uint64_t)env->scale};
+    struct data data = {.rounds = env->brief ? 3 : 40 * (uint64_t)env->scale};
     struct weft_op none = {0};
 
     TEST_EQ(env, weft_finish(env->job, NULL), WEFT_ERR_STATE);
@@ -251,8 +251,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

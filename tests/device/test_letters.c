@@ -95,13 +95,10 @@ static int body(struct test_env *env)
     const size_t ranks = (size_t)env->numbers->ranks_here;
     struct data data = {.windows = test_memory(env, TEST_MAPPED, ranks * EACH),
                         .sources = test_memory(env, TEST_MAPPED, ranks * 2 * EACH),
-                        .rounds = env->random ? 24 : 480 * (uint32_t)env->scale};
+                        .rounds = env->brief ? 24 : 480 * (uint32_t)env->scale};
     test_run(env, &data, sizeof(data));
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

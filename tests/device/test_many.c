@@ -145,7 +145,7 @@ static int body(struct test_env *env)
     for (size_t i = 0; i < 2; i++) {
         const size_t slots = 32 * (size_t)env->numbers->ranks;
         struct data data = {.window = slots > LONGS * LONG ? slots : LONGS * LONG,
-                            .rounds = env->random || env->numbers->ranks > 32 ? 2 : 12};
+                            .rounds = env->brief || env->numbers->ranks > 32 ? 2 : 12};
         data.memory =
             test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * 2 * (size_t)data.window);
         test_run(env, &data, sizeof(data));
@@ -153,8 +153,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -164,7 +164,7 @@ static size_t size_of(uint64_t number)
 static void check_order(struct test_env *env)
 {
     const int n = env->numbers->processes, me = env->numbers->process;
-    const int count = env->random ? 8 : BATCH;
+    const int count = env->brief ? 8 : BATCH;
     const size_t most = 20000;
     weft_message_op *ops = calloc((size_t)(n * count), sizeof(*ops));
     unsigned char **data = calloc((size_t)(n * count), sizeof(*data));
@@ -305,6 +305,54 @@ static void check_probes(struct test_env *env)
     TEST_EQ(env, weft_host_message_wait_all(env->job, sends, 2, NULL), WEFT_OK);
 }
 
+/*
+ * Sends that no receive has met are taken back, by whatever way their messages went. What could not
+ * be is there.
+ */
+static void check_cancel(struct test_env *env)
+{
+    static const size_t sizes[] = {0, 8, 500, 20000, MOST};
+    const int n = env->numbers->processes, me = env->numbers->process;
+    const int to = (me + 1) % n, from = (me + n - 1) % n;
+    unsigned char *out = buffer(MOST), *in = buffer(MOST);
+    weft_message message;
+    weft_message_op op;
+    int cancelled, back[2], there, tag = 500;
+
+    for (int i = 0; i < 10; i++, tag++) {
+        const size_t bytes = sizes[i / 2];
+        const bool synchronous = i % 2 == 1;
+        fill(out, bytes, key_of(me, to, tag));
+        TEST_EQ(env,
+                synchronous
+                    ? weft_host_send_synchronous_begin(env->job, WEFT_COMM_HOST, to, tag, out,
+                                                       bytes, &op)
+                    : weft_host_send_begin(env->job, WEFT_COMM_HOST, to, tag, out, bytes, &op),
+                WEFT_OK);
+        message.tag = 0;
+        TEST_EQ(env, weft_host_message_cancel(env->job, &op, &cancelled), WEFT_OK);
+        if (!cancelled && op.generation != 0)
+            TEST_EQ(env, weft_host_message_wait(env->job, &op, &message), WEFT_OK);
+        back[0] = cancelled || message.tag == WEFT_ANY;
+        if (synchronous)
+            TEST_EQ(env, back[0], 1);
+        TEST_EQ(env,
+                weft_host_send_begin(env->job, WEFT_COMM_HOST, to, 499, back, sizeof(back[0]), &op),
+                WEFT_OK);
+        TEST_EQ(
+            env,
+            weft_host_receive(env->job, WEFT_COMM_HOST, from, 499, &back[1], sizeof(back[1]), NULL),
+            WEFT_OK);
+        TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
+        if (!back[1])
+            receive_and_check(env, from, tag, bytes, in);
+        TEST_EQ(env, weft_host_probe(env->job, WEFT_COMM_HOST, from, tag, &there, NULL), WEFT_OK);
+        TEST_EQ(env, there, 0);
+    }
+    free(out);
+    free(in);
+}
+
 /* In a group members are counted in it, and its messages are its own. */
 static void check_groups(struct test_env *env)
 {
@@ -386,14 +434,12 @@ static int body(struct test_env *env)
     check_turns(env);
     check_order(env);
     check_probes(env);
+    check_cancel(env);
     check_groups(env);
     check_operations(env);
     check_team(env);
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

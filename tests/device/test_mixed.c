@@ -87,7 +87,7 @@ WEFT_KERNEL(mixed_kernel, struct data, user)
 static int body(struct test_env *env)
 {
     static const enum test_memory kinds[KINDS] = {TEST_MAPPED, TEST_PLAIN, TEST_REGISTERED};
-    struct data data = {.rounds = env->random ? 4 : 60 * (uint32_t)env->scale};
+    struct data data = {.rounds = env->brief ? 4 : 60 * (uint32_t)env->scale};
 
     if (!test_prepare(env, &mixed_kernel))
         return TEST_FAILED;
@@ -97,8 +97,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -86,7 +86,7 @@ WEFT_KERNEL(neighbours_kernel, struct data, user)
 #ifndef __CUDACC__
 static int body(struct test_env *env)
 {
-    struct data data = {.rounds = env->random ? 2 : 10 * (uint32_t)env->scale};
+    struct data data = {.rounds = env->brief ? 2 : 10 * (uint32_t)env->scale};
 
     if (!test_prepare(env, &neighbours_kernel))
         return TEST_FAILED;
@@ -99,8 +99,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -129,15 +129,12 @@ static int body(struct test_env *env)
     for (size_t i = 0; i < 2; i++) {
         struct data data = {
             .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * 2 * WORDS * 8),
-            .rounds = env->random ? 7 : 100 * (uint32_t)env->scale,
+            .rounds = env->brief ? 7 : 100 * (uint32_t)env->scale,
         };
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -164,13 +164,10 @@ static int body(struct test_env *env)
     struct data data = {
         .windows = {test_memory(env, TEST_MAPPED, bytes), test_memory(env, TEST_PLAIN, bytes)},
         .sources = test_memory(env, TEST_PLAIN, bytes),
-        .rounds = env->random ? 1 : 8 * (uint32_t)env->scale};
+        .rounds = env->brief ? 1 : 8 * (uint32_t)env->scale};
     test_run(env, &data, sizeof(data));
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -346,7 +346,7 @@ static void ranks(struct test_env *env)
     if (!test_prepare(env, &pgas))
         return;
     const size_t here = (size_t)env->numbers->ranks_here;
-    user.rounds = env->random ? 6 : 400 * (uint32_t)env->scale;
+    user.rounds = env->brief ? 6 : 400 * (uint32_t)env->scale;
     user.memory = test_memory(env, TEST_MAPPED, here * 2 * PART);
     user.pointer = test_memory(env, TEST_MAPPED, here * 4 * sizeof(weft_gptr));
     TEST_EQ(env, weft_galloc(env->job, WEFT_COMM_HOST, 64, &user.span), WEFT_OK);

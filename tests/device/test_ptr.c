@@ -165,7 +165,7 @@ static int body(struct test_env *env)
     for (size_t i = 0; i < 2; i++) {
         struct data data = {
             .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * EACH),
-            .rounds = env->random ? 3 : 50 * (uint32_t)env->scale,
+            .rounds = env->brief ? 3 : 50 * (uint32_t)env->scale,
             .mapped = env->mapped_only,
         };
         test_run(env, &data, sizeof(data));
@@ -173,8 +173,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -145,14 +145,11 @@ static int body(struct test_env *env)
         const size_t bytes = (size_t)env->numbers->ranks_here * EACH;
         struct data data = {.windows = test_memory(env, kinds[i], bytes),
                             .sources = test_memory(env, kinds[(i + 1) % 3], bytes),
-                            .brief = env->random};
+                            .brief = env->brief};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

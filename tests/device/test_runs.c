@@ -91,7 +91,7 @@ static void run_ring(struct test_env *env, struct data *data, int most)
 
 static int body(struct test_env *env)
 {
-    const uint64_t runs = env->random ? 2 : 20;
+    const uint64_t runs = env->brief ? 2 : 20;
     struct data data = {0};
     const int process = env->numbers->process;
 
@@ -107,8 +107,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

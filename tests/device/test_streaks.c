@@ -132,20 +132,17 @@ static int body(struct test_env *env)
     static const int threads[] = {64, 128, 32, 100, 256};
     struct data data;
 
-    for (size_t i = 0; i < (env->random ? 1 : sizeof(threads) / sizeof(threads[0])); i++) {
+    for (size_t i = 0; i < (env->brief ? 1 : sizeof(threads) / sizeof(threads[0])); i++) {
         if (!TEST_EQ(env, weft_prepare(env->job, &streaks_kernel, threads[i], env->ranks), WEFT_OK))
             break;
         const size_t ranks = (size_t)env->numbers->ranks_here;
         data.memory = test_memory(env, TEST_MAPPED, ranks * 2 * MOST_STREAK * MOST_BYTES);
         data.seed = env->seed * 100 + i;
-        data.streaks = env->random ? 4 : 40 * (uint32_t)env->scale;
+        data.streaks = env->brief ? 4 : 40 * (uint32_t)env->scale;
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

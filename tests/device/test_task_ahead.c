@@ -38,7 +38,7 @@ WEFT_TASK_KERNEL(tasks, BODIES, struct user)
 
 static size_t words_of(const struct test_env *env, uint64_t i)
 {
-    return env->random ? 8 + i : i % 7 == 0 ? WORDS : 1000 + 100 * (size_t)i;
+    return env->brief ? 8 + i : i % 7 == 0 ? WORDS : 1000 + 100 * (size_t)i;
 }
 
 static void create_all(struct test_env *env, weft_win win, uint64_t n)
@@ -75,7 +75,7 @@ static int body(struct test_env *env)
 {
     static const unsigned char zero[BLOCK];
     const bool first = env->numbers->process == 0;
-    const uint64_t n = env->random ? 8 : TASKS;
+    const uint64_t n = env->brief ? 8 : TASKS;
     unsigned char *const memory = test_memory(env, TEST_MAPPED, n * BLOCK);
     struct user user = {.check = {.failed = 0}};
     weft_task_numbers numbers = {0};

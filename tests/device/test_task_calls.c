@@ -173,7 +173,7 @@ static weft_status create(struct test_env *env, const struct user *user, uint32_
 /* Each task once; a word that was waited for is there. */
 static void once(struct test_env *env, const struct user *user)
 {
-    const uint32_t n = env->random ? 20 : CELLS;
+    const uint32_t n = env->brief ? 20 : CELLS;
     weft_task_id first[8];
 
     clear(env, user);
@@ -194,7 +194,7 @@ static void once(struct test_env *env, const struct user *user)
 
 static void trees(struct test_env *env, const struct user *user)
 {
-    const uint32_t depth = env->random ? 3 : 10;
+    const uint32_t depth = env->brief ? 3 : 10;
     const int n = env->numbers->processes;
 
     clear(env, user);
@@ -210,7 +210,7 @@ static void trees(struct test_env *env, const struct user *user)
 /* A chain; each waits for the one before, and the first for the host program. */
 static void gates(struct test_env *env, const struct user *user)
 {
-    const uint32_t n = env->random ? 5 : 50;
+    const uint32_t n = env->brief ? 5 : 50;
     uint32_t gate[64];
 
     clear(env, user);
@@ -231,7 +231,7 @@ static void gates(struct test_env *env, const struct user *user)
 
 static void indexed(struct test_env *env, const struct user *user)
 {
-    const uint32_t n = env->random ? 20 : CELLS;
+    const uint32_t n = env->brief ? 20 : CELLS;
     struct args args = {0};
     weft_task_desc desc = desc_of(env, user, tick_id, &args);
 
@@ -317,7 +317,7 @@ static uint32_t kind_only(const struct test_env *env, bool own)
 
 static void kinds(struct test_env *env, const struct user *user)
 {
-    const uint32_t n = env->random ? 4 : 64;
+    const uint32_t n = env->brief ? 4 : 64;
     const weft_kind mine = weft_process_kind(env->job, env->numbers->process);
 
     clear(env, user);
@@ -393,8 +393,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -88,7 +88,7 @@ static void check(struct test_env *env, weft_win win, uint64_t *block, size_t us
 
 static int body(struct test_env *env)
 {
-    const uint32_t height = env->random ? 2 : 8, n = env->random ? 3 : 8;
+    const uint32_t height = env->brief ? 2 : 8, n = env->brief ? 3 : 8;
     void *const memory = test_memory(env, TEST_MAPPED, BYTES);
     uint64_t *const block = malloc(BYTES);
     struct user user = {.check = {.failed = 0}};
@@ -108,8 +108,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -97,6 +97,27 @@ static void together(struct test_env *env, weft_team *team, struct one *all)
     }
 }
 
+/* A collective that the others never call: its team cannot be closed, and goes with the job. */
+static void leave_one(struct test_env *env, const int *processes)
+{
+    static uint64_t from = 1, into[1];
+    const weft_combine sum = {.combine = add, .bytes = sizeof(from), .commutes = 1};
+    const int n = env->numbers->processes, me = env->numbers->process;
+    weft_comm group;
+    weft_team *team;
+    weft_team_op *op;
+
+    TEST_EQ(env, weft_message_group_take(env->job, GROUP + 1, processes, n, &group), WEFT_OK);
+    TEST_EQ(env, weft_team_open(env->job, group, n, me, "one", NULL, &team), WEFT_OK);
+    if (me != 0 || n == 1)
+        return;
+    TEST_EQ(env, weft_team_allreduce(team, &from, into, 1, &sum, &op), WEFT_OK);
+    TEST_EQ(env, weft_team_wait_for(&op, 0), WEFT_ERR_TIMEOUT);
+    TEST_EQ(env, weft_team_close(&team), WEFT_ERR_STATE);
+    env->expect = WEFT_ERR_STATE;
+    TEST_EQ(env, team != NULL, 1);
+}
+
 static int body(struct test_env *env)
 {
     const int n = env->numbers->processes, me = env->numbers->process;
@@ -110,16 +131,14 @@ static int body(struct test_env *env)
         processes[p] = p;
     TEST_EQ(env, weft_message_group_take(env->job, GROUP, processes, n, &group), WEFT_OK);
     TEST_EQ(env, weft_team_open(env->job, group, n, me, "all", NULL, &team), WEFT_OK);
-    for (int round = 0; round < (env->random ? 1 : 10) * env->scale; round++)
+    for (int round = 0; round < (env->brief ? 1 : 10) * env->scale; round++)
         together(env, team, all);
     TEST_EQ(env, weft_team_close(&team), WEFT_OK);
     TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);
+    leave_one(env, processes);
     free(all);
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -58,7 +58,7 @@ WEFT_KERNEL(timer_kernel, struct data, user)
 #ifndef __CUDACC__
 static void check_run(struct test_env *env, uint32_t intervals)
 {
-    struct data data = {.intervals = intervals, .steps = env->random ? 10 : 1000000};
+    struct data data = {.intervals = intervals, .steps = env->brief ? 10 : 1000000};
     const double *list = NULL;
     size_t count = 0;
     double ms = -1, sum = 0, idle = 0;
@@ -102,8 +102,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

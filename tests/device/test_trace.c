@@ -105,7 +105,7 @@ static int body(struct test_env *env)
     struct data data = {.memory = test_memory(env, TEST_MAPPED, 2 * LARGE * here),
                         .rounds = which == SMALL_RING ? 2 * RING : ROUNDS,
                         .fails = which == FAILED,
-                        .steps = env->random ? 10 : 1000000};
+                        .steps = env->brief ? 10 : 1000000};
 
     if (env->numbers->process == 0) { /* processes may be threads: one writes */
         ranks = env->numbers->ranks;

@@ -357,14 +357,11 @@ static int body(struct test_env *env)
         const size_t ranks = (size_t)env->numbers->ranks_here;
         struct data data = {.windows = test_memory(env, kinds[i], ranks * EACH),
                             .scratch = test_memory(env, kinds[(i + 1) % 3], ranks * SCRATCH),
-                            .rounds = env->random ? 3 : 12 * (uint32_t)env->scale};
+                            .rounds = env->brief ? 3 : 12 * (uint32_t)env->scale};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

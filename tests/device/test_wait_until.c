@@ -111,14 +111,11 @@ static int body(struct test_env *env)
     for (size_t i = 0; i < 2; i++) {
         struct data data = {
             .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * 2 * WORDS * 8),
-            .rounds = env->random ? 8 : 500 * (uint32_t)env->scale};
+            .rounds = env->brief ? 8 : 500 * (uint32_t)env->scale};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -154,15 +154,12 @@ static int body(struct test_env *env)
         struct data data = {
             .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * EACH),
             .full = !env->random && i == 0,
-            .handles = env->random ? 3 : 150,
+            .handles = env->brief ? 3 : 150,
         };
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -95,7 +95,7 @@ static int body(struct test_env *env)
         check_polling(env);
         check_bound(env);
     }
-    if (weft_prepare(env->job, &workers_kernel, 1, env->random ? 1100 : 4) != WEFT_OK)
+    if (weft_prepare(env->job, &workers_kernel, 1, env->brief ? 1100 : 4) != WEFT_OK)
         return TEST_FAILED;
     if (!env->random)
         refuse_in = 3; /* two start */
@@ -107,7 +107,7 @@ static int body(struct test_env *env)
 
 int main(int argc, char **argv)
 {
-    if (setenv("WEFT_CPU_WORKERS", "4", 1) != 0 || setenv("WEFT_TIMEOUT_S", "10", 1) != 0 ||
+    if (setenv("WEFT_CPU_WORKERS", "4", 1) != 0 || setenv("WEFT_TIMEOUT_S", "120", 1) != 0 ||
         setenv("WEFT_CPU_BIND", "on", 1) != 0) {
         perror("setenv");
         return TEST_FAILED;

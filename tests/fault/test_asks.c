@@ -46,11 +46,13 @@ WEFT_KERNEL(asking, struct data, data)
     weft_barrier(self, WEFT_COMM_WORLD);
     if (weft_process(self) == LOST)
         weft_wait(self, 9, 1);
+    ask(self, win, weft_process_first(self, LOST) + me % RANKS, slot, memory + WORDS);
+    fault_add(FAULT_WORD_A); /* it has been answered: whatever it waits for from now on it asks */
     for (;;)
         ask(self, win, weft_process_first(self, LOST) + me % RANKS, slot, memory + WORDS);
 }
 
-/* The process that is lost stands still first. */
+/* The process that is lost stands still first, when all ranks of the others have had an answer. */
 static int body(int process)
 {
     weft_job *job = NULL;
@@ -67,7 +69,8 @@ static int body(int process)
         status = weft_start(job, &data, sizeof(data));
     fault_add(FAULT_WORD_READY);
     if (process == LOST) {
-        usleep(100000);
+        while (status == WEFT_OK && fault_look(FAULT_WORD_A) < (PROCESSES - 1) * RANKS)
+            usleep(1000);
         raise(SIGSTOP);
     }
     if (status == WEFT_OK)
@@ -95,12 +98,12 @@ int main(void)
     for (int rank = 0; rank < RANKS; rank++) {
         char who[32];
         snprintf(who, sizeof(who), "rank %d has waited", rank);
-        check(fault_says(&job, who, "for what it asked of process 2: ", 30 * fault_scale()), &job,
-              0, "it does not say for whom its ranks wait");
+        check(fault_says(&job, who, "for what it asked of process 2: ", FAULT_HANG_S), &job, 0,
+              "it does not say for whom its ranks wait");
     }
     fault_kill(&job, LOST, 0);
     const double from = fault_now() - job.started;
-    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed after 20 s");
+    check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
     for (int p = 0; p < PROCESSES; p++) {
         if (p == LOST)
             continue;

@@ -96,6 +96,7 @@ static int talk(int process)
     setenv("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("WEFT_PATH", "proxy", 1);
     setenv("WEFT_STALL_S", "60", 1);
+    setenv("WEFT_SILENCE_S", "5", 1);
     weft_status status = weft_open(&job, NULL, NULL);
     if (status != WEFT_OK)
         return (int)status;
@@ -108,11 +109,11 @@ static int talk(int process)
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
     if (status == WEFT_OK) {
-        usleep(300000); /* nothing is under way any more */
+        usleep((useconds_t)(300000 * fault_scale())); /* nothing is under way any more */
         deaf = to_new(before, deafen);
         meet(1);
         status = weft_host_put_notify(job, win, 1 - process, 0, &word, sizeof(word), TAG);
-        for (int i = 0; i < 20000 && to_new(before, unheard) == 0; i++)
+        for (int i = 0; i < 1000 * (int)FAULT_HANG_S && to_new(before, unheard) == 0; i++)
             usleep(1000);
         meet(2);
         to_new(before, end);
@@ -133,7 +134,7 @@ int main(void)
     if (meeting == MAP_FAILED)
         return 1;
     fault_start(&job, PROCESSES, talk);
-    const bool ended = fault_wait(&job, 30 * fault_scale());
+    const bool ended = fault_wait(&job, FAULT_HANG_S);
     for (int p = 0; p < PROCESSES; p++) {
         failures += job.status[p] != WEFT_ERR_PEER_LOST;
         printf("process %d: status %d after %.1f s\n%s", p, job.status[p], job.ended[p],

@@ -32,7 +32,7 @@ int main(void)
     bool good = true;
 
     fault_start(&job, PROCESSES, body);
-    good &= fault_wait(&job, 60 * fault_scale());
+    good &= fault_wait(&job, FAULT_HANG_S);
     for (int p = 0; p < PROCESSES; p++) {
         good &= job.status[p] == WEFT_ERR_PEER_LOST && strstr(job.text[p], "lost") != NULL;
         printf("process %d: status %d\n%s", p, job.status[p], job.text[p]);

@@ -47,7 +47,7 @@ static int check(const char *setting, const char *value, int processes)
 
     setenv(setting, value, 1);
     fault_start(&job, processes, body);
-    good &= fault_wait(&job, 20 * fault_scale());
+    good &= fault_wait(&job, FAULT_HANG_S);
     good &= job.status[last] == 1 && (last == 0 || job.status[0] == WEFT_ERR_PEER_LOST);
     snprintf(line, sizeof(line), "rank %d called %s: its process ends, and so does the job",
              processes * RANKS - 1, thread_exits ? "pthread_exit" : "exit");

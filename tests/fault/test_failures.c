@@ -188,8 +188,7 @@ static int body_host_get(int process)
     fault_add(FAULT_WORD_READY);
     if (process == 2)
         raise(SIGSTOP);
-    usleep(100000);
-    if (status == WEFT_OK)
+    while (status == WEFT_OK) /* until it stands still */
         status = weft_host_get(job, win, 2, 0, &word, 8);
     if (status != WEFT_OK && weft_finish(job, NULL) != status)
         status = WEFT_OK;
@@ -353,7 +352,9 @@ static void run_failure(const struct failure *f)
     static struct fault_job job;
     const int before = left_behind();
 
-    setenv("WEFT_PATH", f->path != NULL ? f->path : "auto", 1);
+    const char *const usual =
+        getenv("WEFT_NET") != NULL ? "proxy" : "auto"; /* over what it names */
+    setenv("WEFT_PATH", f->path != NULL ? f->path : usual, 1);
     ranks_do = f->ranks_do;
     victim = f->victim;
     if (f->environment[0] != NULL)
@@ -363,8 +364,8 @@ static void run_failure(const struct failure *f)
     if (f->kills)
         fault_kill(&job, f->victim, 0.5);
     const double from = f->kills ? fault_now() - job.started : job.ready;
-    if (!fault_wait(&job, 20 * fault_scale()))
-        check(false, f, 0, "a process had to be killed after 20 s", &job);
+    if (!fault_wait(&job, FAULT_HANG_S))
+        check(false, f, 0, "a process had to be killed", &job);
     if (f->environment[0] != NULL)
         unsetenv(f->environment[0]);
     for (int p = 0; p < PROCESSES; p++) {

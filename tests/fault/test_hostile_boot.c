@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROCESSES = 4, ROUNDS = 60, LATE_MS = 2000, CROWD = 300, HANG_S = 60, ATTACKERS = 5 };
+enum { PROCESSES = 4, ROUNDS = 60, LATE_MS = 2000, CROWD = 300, HANG_S = 200, ATTACKERS = 5 };
 
 static const uint64_t second = 1000000000;
 static struct sockaddr_in root = {.sin_family = AF_INET};

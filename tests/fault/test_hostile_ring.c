@@ -150,7 +150,7 @@ int main(void)
     setenv("WEFT_SHM_RING", "65536", 1);
     for (way = 0; way < WAYS; way++) {
         fault_start(&job, PROCESSES, body);
-        const bool all = fault_wait(&job, 20);
+        const bool all = fault_wait(&job, FAULT_HANG_S);
         for (int p = 0; p < PROCESSES; p++) {
             /* In the job's error, and nowhere else, even if both services see it. */
             if (all && job.status[p] == WEFT_ERR_PROTOCOL &&

@@ -152,7 +152,8 @@ static int bad_input(int process)
     CHECK(weft_host_probe(job, WEFT_COMM_HOST, 0, 0, NULL, NULL) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_send_synchronous_begin(job, WEFT_COMM_HOST, process, 0, NULL, 0, &send) ==
           WEFT_OK);
-    CHECK(weft_host_message_cancel(job, &send, &done) == WEFT_ERR_ARGUMENT);
+    CHECK(weft_host_message_cancel(job, &send, NULL) == WEFT_ERR_ARGUMENT);
+    CHECK(weft_host_message_cancel(job, &op, &done) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_receive(job, WEFT_COMM_HOST, process, 0, NULL, 0, NULL) == WEFT_OK);
     CHECK(weft_host_message_wait(job, &send, NULL) == WEFT_OK);
     CHECK(weft_message_group_take(job, 65536, twice, 2, &group) == WEFT_ERR_ARGUMENT);
@@ -249,6 +250,19 @@ static int poor(int process)
     return 0;
 }
 
+/* No other thread can send what only a process that has closed the job could. */
+static int from_closed(int process)
+{
+    weft_job *job;
+    int word;
+
+    CHECK(weft_open_threads(&job, NULL, NULL, WEFT_THREAD_MULTIPLE) == WEFT_OK);
+    if (process == 1)
+        CHECK(weft_host_receive(job, WEFT_COMM_HOST, 0, 3, &word, sizeof(word), NULL) ==
+              WEFT_ERR_MISMATCH);
+    return (int)weft_close(job);
+}
+
 /* ---- the cases ------------------------------------------------------------------------------- */
 
 struct fault {
@@ -316,6 +330,14 @@ static const struct fault faults[] = {
      0,
      "messages to process 1 go without their bytes",
      "WEFT_MSG_UNEXPECTED"},
+    {"one that has closed",
+     2,
+     from_closed,
+     {NULL},
+     WEFT_ERR_MISMATCH,
+     1,
+     "process 1 waits in weft_host_receive for a message from process 0 with tag 3",
+     "1 of the 1 others have called weft_close"},
 };
 
 static int run(const struct fault *fault)
@@ -326,7 +348,7 @@ static int run(const struct fault *fault)
     if (fault->settings[0] != NULL)
         setenv(fault->settings[0], fault->settings[1], 1);
     fault_start(&job, fault->processes, fault->body);
-    wrong |= !fault_wait(&job, 60 * fault_scale());
+    wrong |= !fault_wait(&job, FAULT_HANG_S);
     if (fault->settings[0] != NULL)
         unsetenv(fault->settings[0]);
     for (int p = 0; p < fault->processes; p++)

@@ -144,11 +144,11 @@ static int run(const struct kill *kill, const char *path)
     now = kill;
     fault_start(&job, PROCESSES, body);
     fault_await(&job);
-    while (fault_look(FAULT_WORD_A) < UNDER_WAY && fault_now() - job.started < 60 * fault_scale())
+    while (fault_look(FAULT_WORD_A) < UNDER_WAY && fault_now() - job.started < FAULT_HANG_S)
         fault_says(&job, "", "", 0);
     fault_kill(&job, kill->victim, 0.02);
     const double killed = fault_now() - job.started;
-    wrong |= fault_check(fault_wait(&job, 20 * fault_scale()), &job, name, 0, "it had to be ended");
+    wrong |= fault_check(fault_wait(&job, FAULT_HANG_S), &job, name, 0, "it had to be ended");
     for (int p = 0; p < PROCESSES; p++) {
         if (p == kill->victim)
             continue;

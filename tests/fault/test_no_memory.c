@@ -106,7 +106,7 @@ int main(void)
     setbuf(stdout, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fault_start(&job, PROCESSES, cases[i].body);
-        const bool all = fault_wait(&job, 20);
+        const bool all = fault_wait(&job, FAULT_HANG_S);
         for (int p = 0; p < PROCESSES; p++) {
             if (all && job.status[p] == WEFT_ERR_MEMORY &&
                 strstr(job.text[p], cases[i].says) != NULL)

@@ -1,13 +1,14 @@
 /*
  * fault/test_one_way.c - process 0 maps the memory of process 1, which cannot map that of process
- * 0: notifications and barriers get through in both directions. And processes that were told to
- * take different paths do not begin.
+ * 0: notifications, barriers and messages get through in both directions. And processes that were
+ * told to take different paths do not begin.
  *
  * The linker gives this program the library's calls of weft_share_map (--wrap).
  */
 #include "base/share.h"
 #include "support/fault_job.h"
 #include "weft/device.h"
+#include "weft/message.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 
 enum { PROCESSES = 2, BLIND = 1, RANKS = 2, ROUNDS = 50, COUNTERS = 4 << 20, WRONG = 99 };
+enum { MESSAGES = 3000, LONGEST = 1 << 17 };
 
 struct data {
     uint64_t *memory; /* two words a rank */
@@ -58,6 +60,31 @@ WEFT_KERNEL(talking, struct data, data)
     weft_win_free(self, &win);
 }
 
+/*
+ * Messages of all ways, in both directions at once, and so many that each has to hear what the
+ * other has read.
+ */
+static weft_status exchange_messages(weft_job *job, int process)
+{
+    static const size_t sizes[] = {0, 8, 5000, LONGEST, 300};
+    static unsigned char out[LONGEST], in[LONGEST];
+    weft_status status = WEFT_OK;
+
+    for (int i = 0; i < MESSAGES && status == WEFT_OK; i++) {
+        const size_t bytes = sizes[i % (int)(sizeof(sizes) / sizeof(sizes[0]))];
+        weft_message_op op;
+        memset(out, i + process, bytes);
+        status = weft_host_receive_begin(job, WEFT_COMM_HOST, 1 - process, i, in, bytes, &op);
+        if (status == WEFT_OK)
+            status = weft_host_send(job, WEFT_COMM_HOST, 1 - process, i, out, bytes);
+        if (status == WEFT_OK)
+            status = weft_host_message_wait(job, &op, NULL);
+        for (size_t b = 0; b < bytes && status == WEFT_OK; b++)
+            status = in[b] == (unsigned char)(i + 1 - process) ? WEFT_OK : WEFT_ERR_BOUNDS;
+    }
+    return status;
+}
+
 static int one_way(int process)
 {
     struct data data = {0};
@@ -73,6 +100,8 @@ static int one_way(int process)
         status = weft_run(job, &data, sizeof(data), NULL);
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
+    if (status == WEFT_OK)
+        status = exchange_messages(job, process);
     weft_close(job);
     return data.wrong ? WRONG : (int)status;
 }
@@ -94,7 +123,7 @@ static bool expect(const char *name, int (*body)(int process), weft_status statu
     static struct fault_job job;
 
     fault_start(&job, PROCESSES, body);
-    bool good = fault_wait(&job, 60) && strstr(job.text[BLIND], blind_says) != NULL;
+    bool good = fault_wait(&job, FAULT_HANG_S) && strstr(job.text[BLIND], blind_says) != NULL;
     for (int p = 0; p < PROCESSES; p++)
         good = good && job.status[p] == (int)status;
     for (int p = 0; p < PROCESSES && !good; p++)
@@ -106,7 +135,7 @@ static bool expect(const char *name, int (*body)(int process), weft_status statu
 int main(void)
 {
     setbuf(stdout, NULL);
-    setenv("WEFT_TIMEOUT_S", "20", 1);
+    setenv("WEFT_TIMEOUT_S", "120", 1);
     setenv("WEFT_LOG", "info", 1);
     const bool one = expect("one way", one_way, WEFT_OK, "through the host over shm (it is blind)");
     const bool two = expect("told differently", told_differently, WEFT_ERR_CONFIG,

@@ -113,7 +113,7 @@ static int check(const char *name, int (*body)(int process), const char *text, i
     bool good = true;
 
     fault_start(&job, PROCESSES, body);
-    good &= fault_wait(&job, 20 * fault_scale());
+    good &= fault_wait(&job, FAULT_HANG_S);
     good &= job.status[0] == WEFT_ERR_PEER_LOST && job.status[1] == 128 + SIGSEGV;
     good &= text != NULL ? strstr(job.text[1], text) != NULL : job.text[1][0] == 0;
     snprintf(place, sizeof(place), "/test_overflow.c:%d\n", line);

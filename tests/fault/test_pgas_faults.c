@@ -165,7 +165,7 @@ static void expect(enum provoked which, weft_status status, const char *words)
     provoked = which;
     fault_start(&job, 2, body);
     fault_await(&job);
-    bool good = fault_wait(&job, 60 * fault_scale());
+    bool good = fault_wait(&job, FAULT_HANG_S);
     for (int p = 0; p < 2; p++)
         good = good && job.status[p] == (int)status &&
                (strstr(job.text[p], words) != NULL || (which == BOARD && p == 1));

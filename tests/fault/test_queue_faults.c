@@ -178,7 +178,7 @@ static int run_faults(const struct faults *now, bool kill)
     fault_await(&job);
     if (kill)
         fault_kill(&job, 1, 0.3);
-    const bool ended = fault_wait(&job, 30 * fault_scale());
+    const bool ended = fault_wait(&job, FAULT_HANG_S);
     for (int p = 0; p < PROCESSES; p++) {
         said |= strstr(job.text[p], now->says) != NULL;
         failures += job.status[p] != (int)now->status && !(kill && p == 1);

@@ -68,10 +68,10 @@ static int run_stall(const char *name, int what, const char *first, const char *
 
     ranks_do = what;
     fault_start(&job, PROCESSES, body);
-    const bool said = fault_says(&job, first, second, 30 * fault_scale());
+    const bool said = fault_says(&job, first, second, FAULT_HANG_S);
     for (int p = 0; p < PROCESSES; p++)
         fault_kill(&job, p, 0);
-    fault_wait(&job, 5);
+    fault_wait(&job, FAULT_HANG_S);
     if (!said) {
         printf("FAILED %s: nobody reports the stall; they said:\n", name);
         for (int p = 0; p < PROCESSES; p++)

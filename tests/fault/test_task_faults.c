@@ -202,7 +202,7 @@ static void expect(enum provoked which, weft_status status, const char *words)
     setenv("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0", 1);
     fault_start(&job, 2, body);
     fault_await(&job);
-    check(fault_wait(&job, 60 * fault_scale()), &job, 0, "a process had to be killed");
+    check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
     for (int p = 0; p < 2; p++) {
         check(job.status[p] == (int)status, &job, p, "another status");
         check(strstr(job.text[p], words) != NULL, &job, p, words);
@@ -218,9 +218,9 @@ static void stalls(enum provoked which, const char *what, const char *why)
     setenv("WEFT_STALL_S", "0.3", 1);
     fault_start(&job, 2, body);
     fault_await(&job);
-    check(fault_says(&job, what, why, 30 * fault_scale()), &job, 0, why);
+    check(fault_says(&job, what, why, FAULT_HANG_S), &job, 0, why);
     fault_kill(&job, 1, 0);
-    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed");
+    check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
     unsetenv("WEFT_STALL_S");
 }
 
@@ -234,16 +234,16 @@ static void kills(void)
     fault_await(&job);
     for (const double from = fault_now(); fault_look(FAULT_WORD_A) == 0;) {
         usleep(1000);
-        if (fault_now() - from > 30 * fault_scale())
+        if (fault_now() - from > FAULT_HANG_S)
             break;
     }
     check(fault_look(FAULT_WORD_A) != 0, &job, 1, "it took no task");
-    check(fault_says(&job, "tasks held by gates, ", " is at place 1, made by ", 30 * fault_scale()),
-          &job, 0, "it does not say what is away");
+    check(fault_says(&job, "tasks held by gates, ", " is at place 1, made by ", FAULT_HANG_S), &job,
+          0, "it does not say what is away");
     unsetenv("WEFT_STALL_S");
     fault_kill(&job, 1, 0);
     const double from = fault_now() - job.started;
-    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed after 20 s");
+    check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
     for (int p = 0; p < 3; p += 2) {
         check(job.status[p] == WEFT_ERR_PEER_LOST, &job, p, "another status than PEER_LOST");
         check(strstr(job.text[p], "process 1 (pid ") != NULL, &job, p, "it does not say who");

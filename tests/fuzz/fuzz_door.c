@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(in, 0, sizeof(in));
     inside_count = 0;
     memset(callers, -1, sizeof(callers));
-    weft_door_open(&door, listen_here(&address, &address_size), &expected, enter, &door);
+    weft_door_open(&door, listen_here(&address, &address_size), &expected, 28, enter, &door);
     while (script.size > 0) {
         const unsigned op = fuzz_byte(&script);
         int *caller = &callers[op % CALLERS];

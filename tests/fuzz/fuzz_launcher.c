@@ -73,7 +73,7 @@ static void check_records(struct fuzz_bytes *in)
     }
     hosts[0].link = hosts[1].link = (struct link){.in = -1, .out = -1};
     MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
-    MUST(link_open(&host->link, pair[0], pair[0]));
+    MUST(link_open(&host->link, pair[0], pair[0], 30));
     while (in->size > 0 && host->link.in >= 0) {
         const ssize_t sent =
             send(pair[1], in->data, in->size < 4000 ? in->size : 4000, MSG_NOSIGNAL);

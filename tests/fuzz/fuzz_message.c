@@ -80,7 +80,7 @@ static struct weft_mail_text any_text(struct fuzz_bytes *in)
 
 static struct weft_mail_head any_head(struct fuzz_bytes *in)
 {
-    struct weft_mail_head head = {.kind = (uint8_t)(fuzz_byte(in) % 9)};
+    struct weft_mail_head head = {.kind = (uint8_t)(fuzz_byte(in) % 11)};
 
     head.flags = (uint8_t)fuzz_byte(in);
     head.count = (uint16_t)fuzz_number(in);

@@ -98,7 +98,7 @@ static void begin(void)
         client.device[0].base = 0x200000000000;
         client.device[0].span = 1 << 30;
         client.known.at[0] = &client.device[0].known;
-        client.known.count = 1;
+        client.met = client.known.count = 1;
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
     client.links = (struct weft_links){.ops = &ops,

@@ -6,7 +6,14 @@ void configuration_before(void)
 {
     gaspi_config_t config, other;
     gaspi_number_t open = 7;
+    gaspi_time_t then = 0, now = 0;
+    gaspi_cycles_t ticks = 0;
     float version = 0;
+
+    GOOD(gaspi_time_get(&then));
+    GOOD(gaspi_time_ticks(&ticks));
+    GOOD(gaspi_time_get(&now));
+    CHECK(then > 0 && now >= then && ticks > 0);
 
     GOOD(gaspi_version(&version));
     CHECK(version > 17 && version < 18);
@@ -16,6 +23,12 @@ void configuration_before(void)
     CHECK(config.queue_size_max == 1024 && config.queue_num == 8 && config.group_max == 32);
     CHECK(config.segment_max == 255 && config.notification_num == 65536);
     CHECK(config.transfer_size_max == 1ul << 30 && config.passive_transfer_size_max == 65535);
+    CHECK(config.passive_queue_size_max == 1024 && config.rw_list_elem_max == 255);
+    CHECK(config.sn_port == 12121 && config.sn_timeout == 30000 && config.user_net == 0);
+    CHECK(config.dev_config.params.ib.netdev_id == -1 &&
+          config.dev_config.params.tcp.port == 19000);
+    CHECK(config.dev_config.params.ofi.use_shm == 1 &&
+          config.dev_config.params.ofi.progress_auto == 1);
     CODE(GASPI_ERR_NULLPTR, gaspi_config_get(NULL));
     CODE(GASPI_ERR_NULLPTR, gaspi_version(NULL));
     CODE(GASPI_ERR_NULLPTR, gaspi_initialized(NULL));
@@ -25,16 +38,27 @@ void configuration_before(void)
     BAD(queue_num, 0);
     BAD(queue_num, 17);
     BAD(queue_size_max, 4097);
-    BAD(group_max, 33);
+    BAD(group_max, 0);
+    BAD(group_max, 256);
     BAD(segment_max, 256);
-    BAD(notification_num, 65537);
+    BAD(notification_num, (1u << 24) + 1);
+    BAD(passive_queue_size_max, 1025);
+    BAD(sn_port, 1023);
     BAD(passive_transfer_size_max, 65536);
     BAD(transfer_size_max, (1ul << 30) + 1);
     BAD(allreduce_elem_max, 0);
     BAD(rw_list_elem_max, 0);
+    BAD(rw_list_elem_max, 256);
     BAD(network, 99);
     BAD(build_infrastructure, 3);
+    config.notification_num = 0;
+    GOOD(gaspi_config_set(config));
+    config.network = GASPI_OFI;
+    GOOD(gaspi_config_set(config));
+    config.network = GASPI_ETHERNET;
     config.queue_num = 6;
+    config.notification_num = IDS;
+    config.group_max = GROUPS;
     GOOD(gaspi_config_set(config));
     closed();
 }
@@ -132,14 +156,14 @@ void configuration(void)
     CHECK(rank < ranks);
     LIMIT(gaspi_rank_t, proc_local_rank, value <= rank);
     LIMIT(gaspi_rank_t, proc_local_num, value >= 1 && value <= ranks);
-    LIMIT(gaspi_number_t, group_max, value == 32);
+    LIMIT(gaspi_number_t, group_max, value == GROUPS);
     LIMIT(gaspi_number_t, segment_max, value == 255);
     LIMIT(gaspi_number_t, queue_num, value == 6);
     LIMIT(gaspi_number_t, queue_max, value == 16);
     LIMIT(gaspi_number_t, queue_size_max, value == 1024);
-    LIMIT(gaspi_size_t, transfer_size_min, value == 1);
+    LIMIT(gaspi_size_t, transfer_size_min, value == 0);
     LIMIT(gaspi_size_t, transfer_size_max, value == 1ul << 30);
-    LIMIT(gaspi_number_t, notification_num, value == 65536);
+    LIMIT(gaspi_number_t, notification_num, value == IDS);
     LIMIT(gaspi_size_t, passive_transfer_size_min, value == 1);
     LIMIT(gaspi_size_t, passive_transfer_size_max, value == 65535);
     LIMIT(gaspi_size_t, allreduce_buf_size, value == 2040);
@@ -273,6 +297,7 @@ void texts(void)
     gaspi_string_t text;
     gaspi_float mhz;
     gaspi_uchar socket;
+    gaspi_rank_t own;
     gaspi_time_t then, now;
     gaspi_cycles_t ticks, later;
 
@@ -294,11 +319,18 @@ void texts(void)
     const gaspi_return_t frequency = gaspi_cpu_frequency(&mhz);
     CHECK(frequency == GASPI_ERROR || (frequency == GASPI_SUCCESS && mhz > 100));
     CODE(GASPI_ERR_NULLPTR, gaspi_cpu_frequency(NULL));
-    GOOD(gaspi_numa_socket(&socket));
+    if (getenv("GASPI_SET_NUMA_SOCKET") != NULL) { /* as gaspi_run -N */
+        GOOD(gaspi_proc_local_rank(&own));
+        GOOD(gaspi_numa_socket(&socket));
+        CHECK(socket == own);
+    } else {
+        CODE(GASPI_ERR_ENV, gaspi_numa_socket(&socket));
+    }
     CODE(GASPI_ERR_NULLPTR, gaspi_numa_socket(NULL));
     CODE(GASPI_ERROR, gaspi_set_socket_affinity(200));
     if (access("/sys/devices/system/node/node0/cpulist", R_OK) == 0)
-        GOOD(gaspi_set_socket_affinity(socket));
+        GOOD(gaspi_set_socket_affinity(0));
+    gaspi_delay();
     gaspi_print_affinity_mask();
     gaspi_printf("%d of %d says %s\n", rank, ranks, "hello");
     gaspi_printf_to(0, "to rank 0\n");

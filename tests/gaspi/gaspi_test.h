@@ -17,6 +17,8 @@
 extern gaspi_rank_t rank, ranks;
 extern unsigned checks;
 
+enum { IDS = 131072, GROUPS = 255 }; /* notifications of a segment, and groups, of test_gaspi */
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -89,12 +91,14 @@ void configuration_before(void);
 void configuration(void);
 void segments(void);
 void transfers(void);
+void no_bytes(void);
 void notifications(void);
 void order(void);
 void queues(void);
 void lists(void);
 void collectives(void);
 void groups(void);
+void two_threads(void);
 void passive(void);
 void atomics(void);
 void statistics(void);

@@ -44,19 +44,16 @@ static void errors(void)
     CODE(GASPI_ERR_INV_LOC_OFF, gaspi_read(0, ~0ul, rank, 0, 0, 8, 0, GASPI_BLOCK));
     CODE(GASPI_ERR_INV_REM_OFF, gaspi_write(0, 0, rank, 0, 2 * BYTES - 7, 8, 0, GASPI_BLOCK));
     CODE(GASPI_ERR_INV_REM_OFF, gaspi_read(0, 0, rank, 0, ~0ul, 8, 0, GASPI_BLOCK));
-    CODE(GASPI_ERR_INV_COMMSIZE, gaspi_write(0, 0, rank, 0, 0, 0, 0, GASPI_BLOCK));
     CODE(GASPI_ERR_INV_COMMSIZE, gaspi_read(0, 0, rank, 0, 0, (1ul << 30) + 1, 0, GASPI_BLOCK));
     CODE(GASPI_ERR_INV_NOTIF_VAL, gaspi_notify(0, rank, 0, 0, 0, GASPI_BLOCK));
-    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify(0, rank, 65536, 1, 0, GASPI_BLOCK));
-    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_write_notify(0, 0, rank, 0, 0, 8, 65536, 1, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify(0, rank, IDS, 1, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_write_notify(0, 0, rank, 0, 0, 8, IDS, 1, 0, GASPI_BLOCK));
     CODE(GASPI_ERR_INV_NOTIF_VAL, gaspi_write_notify(0, 0, rank, 0, 0, 8, 1, 0, 0, GASPI_BLOCK));
-    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_read_notify(0, 0, rank, 0, 0, 8, 65536, 0, GASPI_BLOCK));
-    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify_waitsome(0, 65536, 1, &id, GASPI_TEST));
-    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify_reset(0, 65536, &value));
-    CODE(GASPI_ERR_INV_NUM, gaspi_notify_waitsome(0, 0, 0, &id, GASPI_TEST));
-    CODE(GASPI_ERR_INV_NUM, gaspi_notify_waitsome(0, 65000, 537, &id, GASPI_TEST));
+    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_read_notify(0, 0, rank, 0, 0, 8, IDS, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify_waitsome(0, IDS, 1, &id, GASPI_TEST));
+    CODE(GASPI_ERR_INV_NOTIF_ID, gaspi_notify_reset(0, IDS, &value));
+    CODE(GASPI_ERR_INV_NUM, gaspi_notify_waitsome(0, IDS - 100, 101, &id, GASPI_TEST));
     CODE(GASPI_ERR_NULLPTR, gaspi_notify_waitsome(0, 0, 1, NULL, GASPI_TEST));
-    CODE(GASPI_ERR_NULLPTR, gaspi_notify_reset(0, 0, NULL));
 }
 
 void transfers(void)
@@ -92,16 +89,73 @@ void transfers(void)
     drop(0);
 }
 
+/* Transfers without bytes: alone, with notifications, as members of lists. */
+void no_bytes(void)
+{
+    enum { WORDS = 8 };
+    uint64_t *const memory = segment(0, sizeof(uint64_t) * 2 * WORDS);
+    const gaspi_rank_t to = after(rank), end = sizeof(uint64_t) * 2 * WORDS;
+    gaspi_segment_id_t s[WORDS];
+    gaspi_offset_t here[WORDS], there[WORDS];
+    gaspi_size_t sizes[WORDS], none[WORDS] = {0};
+    gaspi_number_t posted;
+
+    for (gaspi_offset_t i = 0; i < WORDS; i++) {
+        s[i] = 0;
+        here[i] = 8 * i;
+        there[i] = 8 * (WORDS + i);
+        sizes[i] = i % 3 == 1 ? 8 : 0; /* the first and the last are empty */
+        memory[i] = 100 * (uint64_t)rank + i;
+        memory[WORDS + i] = 7;
+    }
+    barrier();
+    GOOD(gaspi_write(0, 0, to, 0, 8 * WORDS, 0, 0, GASPI_BLOCK));
+    GOOD(gaspi_write(0, end, to, 0, end, 0, 0, GASPI_BLOCK));
+    GOOD(gaspi_read(0, 8 * WORDS, to, 0, 0, 0, 0, GASPI_BLOCK));
+    GOOD(gaspi_write_list(WORDS, s, here, to, s, there, none, 0, GASPI_BLOCK));
+    GOOD(gaspi_read_list(WORDS, s, there, to, s, here, none, 0, GASPI_BLOCK));
+    GOOD(gaspi_queue_size(0, &posted));
+    CHECK(posted == 3 + 2 * WORDS);
+    GOOD(gaspi_write_notify(0, 0, to, 0, 8 * WORDS, 0, 1, 11, 0, GASPI_BLOCK));
+    GOOD(gaspi_read_notify(0, 8 * WORDS, to, 0, 0, 0, 2, 0, GASPI_BLOCK));
+    GOOD(gaspi_write_list_notify(WORDS, s, here, to, s, there, none, 0, 3, 13, 0, GASPI_BLOCK));
+    GOOD(gaspi_read_list_notify(WORDS, s, there, to, s, here, none, 0, 4, 0, GASPI_BLOCK));
+    CHECK(await(0, 1) == 11 && await(0, 2) == 1 && await(0, 3) == 13 && await(0, 4) == 1);
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    for (int i = 0; i < WORDS; i++)
+        CHECK(memory[i] == 100 * (uint64_t)rank + (uint64_t)i && memory[WORDS + i] == 7);
+    CODE(GASPI_ERR_INV_LOC_OFF, gaspi_write(0, end + 1, to, 0, 0, 0, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_REM_OFF, gaspi_read(0, 0, to, 0, end + 1, 0, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NUM, gaspi_write_list(0, s, here, to, s, there, none, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NUM,
+         gaspi_read_list_notify(0, s, there, to, s, here, none, 0, 4, 0, GASPI_BLOCK));
+    CODE(GASPI_ERR_INV_NUM,
+         gaspi_write_list_notify(0, NULL, NULL, to, NULL, NULL, NULL, 0, 3, 1, 0, GASPI_BLOCK));
+    barrier();
+    GOOD(gaspi_write_list_notify(WORDS, s, here, to, s, there, sizes, 0, 5, 1, 0, GASPI_BLOCK));
+    CHECK(await(0, 5) == 1);
+    for (int i = 0; i < WORDS; i++)
+        CHECK(memory[WORDS + i] == (i % 3 == 1 ? 100 * (uint64_t)before(rank) + (uint64_t)i : 7));
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    barrier();
+    GOOD(gaspi_read_list_notify(WORDS, s, there, to, s, here, sizes, 0, 6, 0, GASPI_BLOCK));
+    CHECK(await(0, 6) == 1);
+    for (int i = 0; i < WORDS; i++)
+        CHECK(memory[WORDS + i] == (i % 3 == 1 ? 100 * (uint64_t)to + (uint64_t)i : 7));
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    drop(0);
+}
+
 void notifications(void)
 {
-    static const gaspi_notification_id_t ids[] = {0, 1, 255, 256, 40000, 65535};
+    static const gaspi_notification_id_t ids[] = {0, 1, 255, 256, 65535, 65536, IDS - 1};
     const int count = sizeof(ids) / sizeof(ids[0]);
     gaspi_notification_id_t found;
     gaspi_notification_t value;
     gaspi_time_t began, ended;
 
     segment(2, 64);
-    CODE(GASPI_TIMEOUT, gaspi_notify_waitsome(2, 0, 65536, &found, GASPI_TEST));
+    CODE(GASPI_TIMEOUT, gaspi_notify_waitsome(2, 0, IDS, &found, GASPI_TEST));
     GOOD(gaspi_notify_reset(2, 5, &value));
     CHECK(value == 0);
     GOOD(gaspi_time_get(&began));
@@ -133,6 +187,12 @@ void notifications(void)
     CHECK(found == 7);
     GOOD(gaspi_notify_reset(2, 7, &value));
     CHECK(value == 9);
+    /* None to wait for; a value that nobody asks for. */
+    GOOD(gaspi_notify_waitsome(2, 0, 0, &found, GASPI_BLOCK));
+    GOOD(gaspi_notify(2, rank, 7, 9, 0, GASPI_BLOCK));
+    GOOD(gaspi_notify_waitsome(2, 7, 1, &found, GASPI_BLOCK));
+    GOOD(gaspi_notify_reset(2, 7, NULL));
+    CODE(GASPI_TIMEOUT, gaspi_notify_waitsome(2, 7, 1, &found, GASPI_TEST));
     GOOD(gaspi_wait(0, GASPI_BLOCK));
     drop(2);
 }

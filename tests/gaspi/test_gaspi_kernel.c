@@ -55,7 +55,11 @@ WEFT_DEVICE_FN void check_errors(weft_self *self, struct data *user, int block)
     NEED(gpu_gaspi_write(self, s, 0, many, s, 0, 8, queue, 0) == GASPI_ERR_INV_RANK);
     NEED(gpu_gaspi_write(self, none, 0, own, s, 0, 8, queue, 0) == GASPI_ERR_INV_SEG);
     NEED(gpu_gaspi_write(self, s, 0, own, none, 0, 8, queue, 0) == GASPI_ERR_INV_SEG);
-    NEED(gpu_gaspi_write(self, s, 0, own, s, 0, 0, queue, 0) == GASPI_ERR_INV_COMMSIZE);
+    NEED(gpu_gaspi_write(self, s, 0, own, s, 0, 0, queue, 0) == GASPI_SUCCESS);
+    NEED(gpu_gaspi_read(self, s, end, own, s, end, 0, queue, 0) == GASPI_SUCCESS);
+    NEED(gpu_gaspi_write(self, s, end + 1, own, s, 0, 0, queue, 0) == GASPI_ERR_INV_LOC_OFF);
+    NEED(gpu_gaspi_notify_waitsome(self, s, 0, 0, &id, GASPI_BLOCK) == GASPI_SUCCESS);
+    NEED(gpu_gaspi_notify_reset(self, s, 60000, NULL) == GASPI_SUCCESS);
     NEED(gpu_gaspi_write(self, s, end, own, s, 0, 8, queue, 0) == GASPI_ERR_INV_LOC_OFF);
     NEED(gpu_gaspi_read(self, s, 0, own, s, end, 8, queue, 0) == GASPI_ERR_INV_REM_OFF);
     NEED(gpu_gaspi_write(self, s, 0, own, s, 0, 8, queue + 1, 0) == GASPI_ERR_INV_QUEUE);

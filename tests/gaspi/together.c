@@ -3,6 +3,7 @@
 #include "gaspi_test.h"
 
 #include <GASPI_Threads.h>
+#include <pthread.h>
 
 /* Only by ranks that are late. */
 static void sleep_ms(unsigned ms)
@@ -145,7 +146,7 @@ void collectives(void)
 /* Of the ranks with the same remainder; and one of this rank alone. */
 void groups(void)
 {
-    gaspi_group_t group, alone, made[32];
+    gaspi_group_t group, alone, made[GROUPS];
     gaspi_number_t number, size;
     gaspi_rank_t list[256];
     int in = 1, out = 0, count = 0;
@@ -194,8 +195,12 @@ void groups(void)
     GOOD(gaspi_group_delete(alone));
     while (gaspi_group_create(&group) == GASPI_SUCCESS)
         made[count++] = group;
-    CHECK(count == 31);
+    CHECK(count == GROUPS - 1);
     CODE(GASPI_ERR_MANY_GRP, gaspi_group_create(&group));
+    for (gaspi_rank_t i = 0; i < ranks; i++) /* the last of them serves as any */
+        GOOD(gaspi_group_add(made[count - 1], i));
+    GOOD(gaspi_group_commit(made[count - 1], GASPI_BLOCK));
+    GOOD(gaspi_barrier(made[count - 1], GASPI_BLOCK));
     while (count-- > 0)
         GOOD(gaspi_group_delete(made[count]));
     CODE(GASPI_ERR_INV_GROUP, gaspi_group_delete(GASPI_GROUP_ALL));
@@ -230,6 +235,73 @@ void groups(void)
         GOOD(gaspi_barrier(group, GASPI_BLOCK));
     }
     GOOD(gaspi_group_delete(group));
+}
+
+/* ---- two threads in calls of one group: the second waits for the first -------------------------
+ */
+
+static gaspi_group_t shared;
+static pthread_barrier_t both;
+
+/* Whose call meets whose of another rank does not matter: all contribute the same. */
+static void *all_collectives(void *nothing)
+{
+    GOOD(gaspi_group_commit(shared, GASPI_BLOCK));
+    for (int i = 0; i < 100; i++) {
+        const struct pair one = {1, rank, 0};
+        struct pair user = {0, 0, 0};
+        int state = 1;
+
+        GOOD(gaspi_barrier(shared, GASPI_BLOCK));
+        pthread_barrier_wait(&both); /* calls of different kinds do not meet */
+        gaspi_long in = 1, out = 0;
+        GOOD(gaspi_allreduce(&in, &out, 1, GASPI_OP_SUM, GASPI_TYPE_LONG, shared, GASPI_BLOCK));
+        CHECK(out == ranks);
+        pthread_barrier_wait(&both);
+        GOOD(gaspi_allreduce_user((gaspi_pointer_t)(uintptr_t)&one, &user, 1, sizeof(user),
+                                  add_pairs, &state, shared, GASPI_BLOCK));
+        CHECK(user.sum == ranks && user.most == ranks - 1);
+        pthread_barrier_wait(&both);
+    }
+    return nothing;
+}
+
+static void *one_barrier(void *nothing)
+{
+    barrier();
+    return nothing;
+}
+
+void two_threads(void)
+{
+    pthread_t thread;
+
+    GOOD(gaspi_group_create(&shared));
+    for (gaspi_rank_t i = 0; i < ranks; i++)
+        GOOD(gaspi_group_add(shared, i));
+    pthread_barrier_init(&both, NULL, 2);
+    CHECK(pthread_create(&thread, NULL, all_collectives, NULL) == 0);
+    all_collectives(NULL);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&both);
+    GOOD(gaspi_group_delete(shared));
+    segment(0, 64);
+    /* Up to its own limit. */
+    if (rank == 0 && ranks > 1) {
+        CHECK(pthread_create(&thread, NULL, one_barrier, NULL) == 0);
+        sleep_ms(50);
+        CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, GASPI_TEST));
+        CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, 30));
+        GOOD(gaspi_notify(0, after(rank), 0, 1, 0, GASPI_BLOCK));
+        pthread_join(thread, NULL);
+    } else if (ranks > 1) {
+        CHECK(await(0, 0) == 1);
+        if (after(rank) != 0)
+            GOOD(gaspi_notify(0, after(rank), 0, 1, 0, GASPI_BLOCK));
+        barrier();
+    }
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    drop(0);
 }
 
 void passive(void)

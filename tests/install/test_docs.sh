@@ -12,6 +12,7 @@ sed -n '/^```c$/,/^```$/p' "${here%/tests/install}/docs/queues.md" | grep -v '^`
 # shellcheck disable=SC2046 # the flags are words
 "$compiler" -std=gnu17 -Wall -Wextra -Werror ${sanitizers:+-fsanitize="$sanitizers"} queues.c \
     $(pkg-config --cflags --libs weft) -o queues || fail "the program was not compiled"
+WEFT_DEVICE=nothing ./queues >out 2>err && fail "it succeeds without a job"
 for settings in WEFT_GDA=off "WEFT_GDA=softnic WEFT_PATH=queue"; do
     # shellcheck disable=SC2086
     env $settings WEFT_DEVICE=cpu "$HOME/opt/weft/bin/weftrun" -n 2 ./queues >out 2>err ||

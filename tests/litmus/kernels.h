@@ -11,8 +11,17 @@ enum {
     LITMUS_HEAP = 4096  /* of a place, for litmus_heap */
 };
 
+/* Programs that are wrong, and must be found. */
+enum {
+    WRONG_EARLY = 1, /* chain: nobody says that he has the data, */
+    WRONG_OTHER,     /* or one of two, for both, */
+    WRONG_LARGE,     /* also where the other's go directly */
+    WRONG_LATE       /* answer: a rank reads on after its answer */
+};
+
 struct litmus_data {
     struct test_check check;
+    int wrong;
     unsigned char *mapped;  /* weft_malloc: reached directly where the path allows */
     unsigned char *plain;   /* registered: reached through the host from other processes */
     unsigned char *sources; /* what it puts */
@@ -34,5 +43,7 @@ WEFT_KERNEL_DECLARE(litmus_get);
 WEFT_KERNEL_DECLARE(litmus_update);
 WEFT_KERNEL_DECLARE(litmus_tickets);
 WEFT_KERNEL_DECLARE(litmus_heap);
+WEFT_KERNEL_DECLARE(litmus_chain);
+WEFT_KERNEL_DECLARE(litmus_answer);
 
 #endif

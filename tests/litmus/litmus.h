@@ -16,13 +16,15 @@ struct litmus {
     const weft_kernel *kernel; /* NULL: host programs */
     const char *path;          /* WEFT_PATH */
     const char *rings; /* "small": so that they fill; "eager": with channels; "letters"; "queues";
-                          "one", "one small": a queue that ranks share; "default" */
+                          "one", "one small": a queue that ranks share; "words",
+                          "pieces": of collectives; "default" */
     const char *about;
     int (*host)(weft_job *job); /* what host programs do: messages.h */
+    int wrong;                  /* a program that is wrong: of kernels.h */
 };
 
-extern const struct litmus litmus_table[];
-extern const int litmus_count;
+extern const struct litmus litmus_table[], litmus_wrong[];
+extern const int litmus_count, litmus_wrong_count;
 
 /*
  * Runs it on the random schedule of a seed, with a label weakened or a drain dropped (mutate, ""

@@ -53,6 +53,8 @@ const struct litmus litmus_table[] = {
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host", NULL},
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages},
+    {"ccl-words", NULL, "direct", "words", "collectives of devices, by words", litmus_ccl},
+    {"ccl-pieces", NULL, "direct", "pieces", "the same, by pieces", litmus_ccl},
     {"tasks", NULL, "direct", "small", "tasks that both processes run", litmus_tasks},
     {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process", NULL},
     {"far-queue", &litmus_far, "queue", "default", "the same to another process", NULL},
@@ -72,14 +74,35 @@ const struct litmus litmus_table[] = {
     {"tickets-shared", &litmus_tickets, "queue", "one small", "more atomics than slots", NULL},
     {"heap", &litmus_heap, "auto", "default", "a block of the heap, by one rank after another",
      NULL},
+    {"chain-eager", &litmus_chain, "direct", "eager", "a source overwritten by who heard of it",
+     NULL},
+    {"chain-proxy", &litmus_chain, "proxy", "default", "the same, in a command", NULL},
+    {"chain-letter", &litmus_chain, "proxy", "letters", "the same, by letter", NULL},
+    {"chain-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL},
+    {"answer-eager", &litmus_answer, "direct", "eager", "data overwritten after an answer", NULL},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
+
+const struct litmus litmus_wrong[] = {
+    {"chain-early", &litmus_chain, "direct", "eager", "the source is overwritten at once", NULL,
+     WRONG_EARLY},
+    {"chain-early-proxy", &litmus_chain, "proxy", "default", "the same, in a command", NULL,
+     WRONG_EARLY},
+    {"chain-early-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL,
+     WRONG_EARLY},
+    {"chain-other", &litmus_chain, "direct", "eager", "another said so", NULL, WRONG_OTHER},
+    {"chain-large", &litmus_chain, "direct", "eager", "the same beside a channel", NULL,
+     WRONG_LARGE},
+    {"answer-late", &litmus_answer, "direct", "eager", "read after the answer", NULL, WRONG_LATE},
+};
+const int litmus_wrong_count = sizeof(litmus_wrong) / sizeof(litmus_wrong[0]);
 
 /* The kernel, once. Non-zero: it failed. */
 static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_data *data)
 {
     int failed = 1;
 
+    data->wrong = litmus->wrong;
     data->mapped = weft_malloc(job, RANKS * LITMUS_EACH);
     data->plain = calloc(RANKS, LITMUS_EACH);
     data->sources = calloc(RANKS, LITMUS_EACH);
@@ -145,6 +168,8 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_GDA_QUEUES", litmus->rings[0] == 'o' ? "1" : "0", 1);
     setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
     setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
+    setenv("WEFT_CCL_WORDS", litmus->rings[0] == 'p' ? "0" : "8192", 1);
+    setenv("WEFT_CCL_PIECE", litmus->rings[0] == 'p' ? "256" : "32768", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

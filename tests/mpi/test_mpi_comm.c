@@ -1,6 +1,8 @@
 /* tests/mpi/test_mpi_comm.c - groups, communicators, attributes, topologies and neighbours. */
 #include "mpi_test.h"
 
+#include <stdbool.h>
+
 static void groups(void)
 {
     MPI_Group world, odd, even, both, made;
@@ -172,21 +174,153 @@ static void attributes(void)
     CHECK(key == MPI_KEYVAL_INVALID); /* the value goes with MPI_Finalize */
 }
 
+enum { LAST = 5 };
+static int finals; /* deleted by MPI_Finalize */
+
+static int delete_final(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    int finalized, sum, one = 1;
+
+    (void)extra;
+    finals++;
+    CHECK((intptr_t)value == LAST - finals); /* last first */
+    MPI_Finalized(&finalized);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(comm == MPI_COMM_SELF && !finalized && sum == size);
+    MPI_Comm_free_keyval(&keyval); /* again: it is there as long as there are values */
+    return MPI_SUCCESS;
+}
+
+static bool fails;
+
+static int copy_or_fail(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    *flag = 1;
+    return fails ? MPI_ERR_OTHER : copy_attribute(comm, keyval, extra, in, out, flag);
+}
+
+static int delete_or_fail(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    return fails ? MPI_ERR_OTHER : delete_attribute(comm, keyval, value, extra);
+}
+
+/* Callbacks that fail, and what a duplicate begins with. */
+static void callbacks(void)
+{
+    MPI_Comm comm, copy;
+    MPI_Request request;
+    int key, flag, before;
+    char text[4];
+    void *value;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(copy_or_fail, delete_or_fail, &key, &copies);
+    MPI_Comm_set_attr(comm, key, text);
+    fails = true;
+    CHECK(MPI_Comm_set_attr(comm, key, text + 1) == MPI_ERR_OTHER);
+    CHECK(MPI_Comm_delete_attr(comm, key) == MPI_ERR_OTHER);
+    CHECK(MPI_Comm_dup(comm, &copy) == MPI_ERR_OTHER && copy == MPI_COMM_NULL);
+    CHECK(MPI_Comm_free(&comm) == MPI_ERR_OTHER && comm != MPI_COMM_NULL);
+    MPI_Comm_get_attr(comm, key, &value, &flag);
+    CHECK(flag && value == text);
+    fails = false;
+    before = deletes;
+    MPI_Comm_idup(comm, &copy, &request);
+    MPI_Comm_delete_attr(comm, key); /* after the call: the copy has it */
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_get_attr(copy, key, &value, &flag);
+    CHECK(flag && value == text + 1 && deletes == before + 1);
+    CHECK(MPI_Send(&flag, 1, MPI_INT, size, 0, copy) == MPI_ERR_RANK);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&key);
+    copies--;
+    deletes -= 2;
+    for (intptr_t i = 0; i < LAST; i++) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_final, &key, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, (void *)i);
+        flag = key;
+        MPI_Comm_free_keyval(&key);
+        CHECK(MPI_Comm_free_keyval(&flag) == MPI_SUCCESS);
+    }
+}
+
+/* A place for a result that is NULL, and a communicator's first name. */
+static void places(void)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    char name[MPI_MAX_OBJECT_NAME];
+    int length, zero = 0, range[1][3] = {{0, 0, 1}};
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_get_name(comm, name, &length);
+    CHECK(length == 0 && name[0] == '\0');
+    MPI_Comm_group(comm, &group);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_size(comm, NULL) == MPI_ERR_ARG && MPI_Comm_rank(comm, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_dup(comm, NULL) == MPI_ERR_ARG && MPI_Comm_group(comm, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_create(comm, group, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_split(comm, 0, 0, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_compare(comm, comm, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Group_size(group, NULL) == MPI_ERR_ARG && MPI_Group_rank(group, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Group_union(group, group, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Group_incl(group, 1, &zero, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Group_incl(group, -1, &zero, &group) == MPI_ERR_ARG);
+    CHECK(MPI_Group_range_excl(group, 1, range, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Group_translate_ranks(group, 1, &zero, group, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, NULL, NULL) ==
+          MPI_ERR_ARG);
+    CHECK(MPI_Ibarrier(comm, NULL) == MPI_ERR_ARG);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Group_free(&group);
+    MPI_Comm_free(&comm);
+}
+
 static void dims(void)
 {
     static const struct {
-        int nodes, ndims, before[3], after[3];
+        int nodes, ndims, before[4], after[4];
     } cases[] = {
-        {12, 2, {0, 0, 0}, {4, 3, 0}}, {8, 3, {0, 0, 0}, {2, 2, 2}}, {24, 3, {0, 0, 0}, {4, 3, 2}},
-        {6, 2, {0, 0, 0}, {3, 2, 0}},  {7, 2, {0, 0, 0}, {7, 1, 0}}, {6, 3, {0, 3, 0}, {2, 3, 1}},
-        {16, 3, {0, 0, 0}, {4, 2, 2}}, {1, 2, {0, 0, 0}, {1, 1, 0}}, {36, 2, {0, 0, 0}, {6, 6, 0}},
+        {12, 2, {0, 0, 0}, {4, 3, 0}},
+        {8, 3, {0, 0, 0}, {2, 2, 2}},
+        {24, 3, {0, 0, 0}, {4, 3, 2}},
+        {6, 2, {0, 0, 0}, {3, 2, 0}},
+        {7, 2, {0, 0, 0}, {7, 1, 0}},
+        {6, 3, {0, 3, 0}, {2, 3, 1}},
+        {16, 3, {0, 0, 0}, {4, 2, 2}},
+        {1, 2, {0, 0, 0}, {1, 1, 0}},
+        {36, 2, {0, 0, 0}, {6, 6, 0}},
         {64, 3, {0, 0, 0}, {4, 4, 4}},
+        {936, 3, {0, 0, 0}, {13, 9, 8}},
+        {2088, 3, {0, 0, 0}, {29, 9, 8}},
+        {2088, 4, {0, 0, 0, 0}, {29, 6, 4, 3}},
+        {720, 2, {0, 0}, {30, 24}},
+        {360, 4, {0, 5, 0, 0}, {6, 5, 4, 3}},
+        {2147483647, 2, {0, 0}, {2147483647, 1}},
+        {1000000000, 3, {0, 0, 0}, {1000, 1000, 1000}},
+        {2095133040, 3, {0, 0, 0}, {1292, 1287, 1260}},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int got[3] = {cases[i].before[0], cases[i].before[1], cases[i].before[2]};
+        int got[4];
+        memcpy(got, cases[i].before, sizeof(got));
         MPI_Dims_create(cases[i].nodes, cases[i].ndims, got);
         CHECK(memcmp(got, cases[i].after, (size_t)cases[i].ndims * sizeof(int)) == 0);
+    }
+    /* Of all cuts into three the one whose sides are nearest each other. */
+    for (int nodes = 1; nodes <= 600; nodes++) {
+        int got[3] = {0, 0, 0}, apart = nodes;
+        for (int a = 1; a <= nodes; a++)
+            for (int b = 1; nodes % a == 0 && b <= a; b++)
+                if (nodes / a % b == 0 && nodes / a / b <= b && a - nodes / a / b < apart)
+                    apart = a - nodes / a / b;
+        MPI_Dims_create(nodes, 3, got);
+        CHECK(got[0] * got[1] * got[2] == nodes && got[0] >= got[1] && got[1] >= got[2]);
+        CHECK(nodes == 1 || got[0] - got[2] == apart);
     }
 }
 
@@ -310,11 +444,13 @@ int main(int argc, char **argv)
     apart();
     many();
     attributes();
+    callbacks();
+    places();
     dims();
     grid();
     graph();
     handlers();
     MPI_Finalize();
-    CHECK(deletes == 4);
+    CHECK(deletes == 4 && finals == LAST);
     return 0;
 }

@@ -248,12 +248,120 @@ static void several(void)
     CHECK(requests[0] != MPI_REQUEST_NULL && statuses[0].MPI_TAG == 30);
     MPI_Test(&requests[0], &flag, statuses);
     CHECK(flag && requests[0] == MPI_REQUEST_NULL);
-    /* One that is taken back. */
-    MPI_Irecv(in, 1, MPI_INT, left, 31, MPI_COMM_WORLD, &requests[0]);
+}
+
+/* Sends that nobody receives are taken back, or else are received; in every form and size. */
+static void cancelled_sends(void)
+{
+    static const int sizes[] = {0, 1, 100, 8192, 70000, 1 << 20};
+    static char out[1 << 20], in[1 << 20];
+    MPI_Request request;
+    MPI_Status status;
+    int flag, there, count;
+
+    for (int i = 0; i < 24; i++) {
+        const int n = sizes[i / 4], form = i % 4, tag = 50 + i;
+        if (form == 0)
+            MPI_Isend(out, n, MPI_CHAR, right, tag, MPI_COMM_WORLD, &request);
+        else if (form == 1)
+            MPI_Issend(out, n, MPI_CHAR, right, tag, MPI_COMM_WORLD, &request);
+        else if (form == 2)
+            MPI_Send_init(out, n, MPI_CHAR, right, tag, MPI_COMM_WORLD, &request);
+        else
+            MPI_Ssend_init(out, n, MPI_CHAR, right, tag, MPI_COMM_WORLD, &request);
+        if (form >= 2)
+            MPI_Start(&request);
+        if (n % 3 == 1) /* it is there, or perhaps on its way */
+            MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        CHECK(flag || form % 2 == 0); /* a synchronous one can be in no other way complete */
+        CHECK((request == MPI_REQUEST_NULL) == (form < 2));
+        if (form >= 2)
+            MPI_Request_free(&request);
+        MPI_Sendrecv(&flag, 1, MPI_INT, right, 41, &there, 1, MPI_INT, left, 41, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        if (!there) {
+            MPI_Recv(in, n, MPI_CHAR, left, tag, MPI_COMM_WORLD, &status);
+            MPI_Get_count(&status, MPI_CHAR, &count);
+            CHECK(count == n);
+        }
+        MPI_Iprobe(left, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+    }
+}
+
+/* What is taken back, what is matched already, and what cannot be. */
+static void cancelled(void)
+{
+    static char out[1 << 20], in[1 << 20];
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}, send;
+    MPI_Status statuses[3];
+    int flag, number = -1;
+
+    MPI_Irecv(in, 1, MPI_CHAR, left, 31, MPI_COMM_WORLD, &requests[1]);
+    MPI_Cancel(&requests[1]);
+    MPI_Waitall(3, requests, statuses);
+    for (int i = 0; i < 3; i++) {
+        MPI_Test_cancelled(&statuses[i], &flag);
+        CHECK(flag == (i == 1) && statuses[i].MPI_ERROR == MPI_SUCCESS);
+    }
+    MPI_Recv_init(&number, 1, MPI_INT, left, 32, MPI_COMM_WORLD, &requests[0]);
+    MPI_Start(&requests[0]);
     MPI_Cancel(&requests[0]);
     MPI_Wait(&requests[0], statuses);
     MPI_Test_cancelled(statuses, &flag);
     CHECK(flag);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Start(&requests[0]);
+    MPI_Send(&rank, 1, MPI_INT, right, 32, MPI_COMM_WORLD);
+    MPI_Wait(&requests[0], statuses);
+    MPI_Test_cancelled(statuses, &flag);
+    CHECK(!flag && number == left);
+    MPI_Irecv(in, sizeof(in), MPI_CHAR, left, 33, MPI_COMM_WORLD, &requests[1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Issend(out, sizeof(out), MPI_CHAR, right, 33, MPI_COMM_WORLD, &send);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    MPI_Cancel(&send);
+    MPI_Wait(&send, statuses);
+    MPI_Test_cancelled(statuses, &flag);
+    CHECK(!flag);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Cancel(&send) == MPI_ERR_REQUEST);        /* none */
+    CHECK(MPI_Cancel(&requests[0]) == MPI_ERR_REQUEST); /* not active */
+    MPI_Ibarrier(MPI_COMM_WORLD, &send);
+    CHECK(MPI_Cancel(&send) == MPI_ERR_REQUEST);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[0]);
+}
+
+/* Of none, or of one that is not active, the status is the empty one. */
+static void empty_statuses(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag, count;
+
+    for (int i = 0; i < 8; i++) {
+        memset(&status, 0x55, sizeof(status));
+        if (i == 4)
+            MPI_Send_init(&count, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &request);
+        if (i % 4 == 0)
+            MPI_Wait(&request, &status);
+        else if (i % 4 == 1)
+            MPI_Test(&request, &flag, &status);
+        else if (i % 4 == 2)
+            MPI_Waitany(1, &request, &count, &status);
+        else
+            MPI_Request_get_status(request, &flag, &status);
+        MPI_Test_cancelled(&status, &flag);
+        MPI_Get_count(&status, MPI_INT, &count);
+        CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG);
+        CHECK(status.MPI_ERROR == MPI_SUCCESS && count == 0 && !flag);
+    }
+    MPI_Request_free(&request);
 }
 
 static void errors(void)
@@ -269,6 +377,8 @@ static void errors(void)
     CHECK(MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD) == MPI_ERR_TYPE);
     CHECK(MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_NULL) == MPI_ERR_COMM);
     CHECK(MPI_Bsend(data, 1, MPI_INT, right, 0, MPI_COMM_WORLD) == MPI_ERR_BUFFER);
+    CHECK(MPI_Send(NULL, 1, MPI_INT, right, 0, MPI_COMM_WORLD) == MPI_ERR_BUFFER);
+    CHECK(MPI_Irecv(data, 1, MPI_INT, left, 0, MPI_COMM_WORLD, NULL) == MPI_ERR_ARG);
     MPI_Isend(data, 4, MPI_INT, right, 1, MPI_COMM_WORLD, &request);
     code = MPI_Recv(data, 2, MPI_INT, left, 1, MPI_COMM_WORLD, &status);
     MPI_Error_class(code, &code);
@@ -290,6 +400,9 @@ int main(int argc, char **argv)
     probes();
     persistent();
     several();
+    cancelled_sends();
+    cancelled();
+    empty_statuses();
     errors();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

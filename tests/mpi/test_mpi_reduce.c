@@ -174,6 +174,98 @@ static void freed(void)
     CHECK(same(all, product(0, n - 1, 0)));
 }
 
+static void keep_first(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    MPI_Aint lower, extent;
+
+    MPI_Type_get_extent(*type, &lower, &extent);
+    for (int i = 0; i < *count; i++)
+        *(int *)((char *)inout + i * extent) = *(int *)((char *)in + i * extent);
+}
+
+/* Elements that lie outside of their type's bounds. */
+static void shifted(void)
+{
+    enum { COUNT = 5 };
+    int mine[2 * COUNT], all[2 * COUNT];
+    MPI_Datatype type;
+    MPI_Op op;
+
+    MPI_Type_create_resized(MPI_INT, 4, 8, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(keep_first, 0, &op);
+    for (int i = 0; i < 2 * COUNT; i++) {
+        mine[i] = value(me, i);
+        all[i] = -1;
+    }
+    CALL(Allreduce, mine, all, COUNT, type, op);
+    for (int i = 0; i < 2 * COUNT; i++)
+        CHECK(all[i] == (i % 2 == 0 ? value(0, i) : -1));
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+}
+
+/* One buffer to send from and to receive into is refused, before anything is sent. */
+static void aliases(void)
+{
+    int *b = filled(2 * n, me), *ones = memory((size_t)n * sizeof(int));
+    int *places = memory((size_t)n * sizeof(int)), *offsets = memory((size_t)n * sizeof(int));
+    MPI_Datatype *types = memory((size_t)n * sizeof(MPI_Datatype));
+    MPI_Errhandler before;
+
+    for (int i = 0; i < n; i++) {
+        ones[i] = 1;
+        places[i] = i;
+        offsets[i] = 4 * i;
+        types[i] = MPI_INT;
+    }
+    MPI_Comm_get_errhandler(comm, &before);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+#define REFUSED(call) CHECK(MPI_##call == MPI_ERR_BUFFER)
+    REFUSED(Allreduce(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(Scan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(Exscan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(Reduce_scatter(b, b, ones, MPI_INT, MPI_SUM, comm));
+    REFUSED(Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(Allgatherv(b + me, 1, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(Alltoallv(b, ones, places, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(Alltoallw(b, ones, offsets, types, b, ones, offsets, types, comm));
+    if (me == 0) {
+        REFUSED(Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, comm));
+        REFUSED(Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
+        REFUSED(Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
+    }
+    MPI_Comm_set_errhandler(comm, before);
+    MPI_Errhandler_free(&before);
+    CHECK(MPI_Allreduce(b, b, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    /* Two places that are both told by MPI_BOTTOM. */
+    MPI_Datatype from, into;
+    MPI_Aint at;
+    MPI_Get_address(b, &at);
+    MPI_Type_create_hindexed(1, ones, &at, MPI_INT, &from);
+    MPI_Get_address(b + n, &at);
+    MPI_Type_create_hindexed(1, ones, &at, MPI_INT, &into);
+    MPI_Type_create_resized(into, 0, 4, &into);
+    MPI_Type_commit(&from);
+    MPI_Type_commit(&into);
+    MPI_Allgather(MPI_BOTTOM, 1, from, MPI_BOTTOM, 1, into, comm);
+    for (int i = 0; i < n; i++)
+        CHECK(b[n + i] == value(i, 0));
+    MPI_Scatter(me == 0 ? b + n : NULL, 1, MPI_INT, MPI_BOTTOM, 1, from, 0, comm);
+    CHECK(b[0] == value(me, 0));
+    MPI_Type_free(&from);
+    MPI_Type_free(&into);
+    free(b);
+    free(ones);
+    free(places);
+    free(offsets);
+    free(types);
+}
+
 /* A collective of several rounds goes on while its members compute and call nothing. */
 static void alone(int count)
 {
@@ -205,8 +297,11 @@ static void all_reductions(void)
     for (int root = 0; root < n; root++)
         ordered(2, root, 0);
     indexes();
+    shifted();
     if (nonblocking)
         freed();
+    else
+        aliases();
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /*
  * tests/mpi/test_mpi_threads.c - several threads of each process call MPI at once: messages of
- * their own tags, and collectives on communicators of their own.
+ * their own tags, and collectives on communicators of their own; objects of every kind, made and
+ * freed, and such that the threads share.
  */
 #include "mpi_test.h"
 
@@ -9,6 +10,9 @@
 enum { THREADS = 4, ROUNDS = 200 };
 
 static MPI_Comm comms[THREADS];
+static int shared_key;
+static MPI_Info shared_info;
+static MPI_Datatype shared_type;
 
 static void *run(void *argument)
 {
@@ -41,9 +45,155 @@ static void *run(void *argument)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int copied(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    return value == NULL ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    CHECK(*comm != MPI_COMM_NULL && *code == MPI_ERR_RANK);
+}
+
+static void ignore(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in;
+    (void)inout;
+    (void)count;
+    (void)type;
+}
+
+/* A key of this thread on a communicator of all, a key of all on its own, and a copy of it. */
+static void attributes(int t)
+{
+    int key, mine = t, flag;
+    int *got;
+    MPI_Comm copy;
+
+    MPI_Comm_create_keyval(copied, deleted, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &mine);
+    MPI_Comm_set_attr(comms[t], shared_key, &mine);
+    MPI_Comm_get_attr(MPI_COMM_SELF, key, &got, &flag);
+    CHECK(flag && got == &mine);
+    MPI_Comm_dup(comms[t], &copy);
+    MPI_Comm_get_attr(copy, shared_key, &got, &flag);
+    CHECK(flag && got == &mine);
+    MPI_Comm_free(&copy);
+    CHECK(MPI_Comm_delete_attr(comms[t], shared_key) == MPI_SUCCESS);
+    CHECK(MPI_Comm_delete_attr(MPI_COMM_SELF, key) == MPI_SUCCESS);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &got, &flag);
+    MPI_Comm_free_keyval(&key);
+}
+
+static void objects(int t)
+{
+    char name[MPI_MAX_OBJECT_NAME], key[8], value[8];
+    int length, flag, one[1] = {0}, result;
+    MPI_Datatype type = shared_type, vector, copy;
+    MPI_Group world, some;
+    MPI_Op op;
+    MPI_Info info;
+
+    MPI_Type_commit(&type);
+    MPI_Type_vector(2, 1, 3, shared_type, &vector);
+    MPI_Type_commit(&vector);
+    MPI_Type_dup(vector, &copy);
+    MPI_Type_free(&vector);
+    MPI_Type_set_name(shared_type, "shared");
+    MPI_Type_get_name(shared_type, name, &length);
+    CHECK(strcmp(name, "shared") == 0);
+    MPI_Type_free(&copy);
+    MPI_Op_create(ignore, 1, &op);
+    MPI_Op_free(&op);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, one, &some);
+    MPI_Group_compare(world, some, &result);
+    CHECK((result == MPI_IDENT) == (size == 1));
+    MPI_Group_free(&some);
+    MPI_Group_free(&world);
+    snprintf(key, sizeof(key), "key%d", t);
+    MPI_Info_set(shared_info, key, key);
+    MPI_Info_dup(shared_info, &info);
+    MPI_Info_get(info, key, sizeof(value) - 1, value, &flag);
+    CHECK(flag && strcmp(value, key) == 0);
+    MPI_Info_free(&info);
+    MPI_Info_delete(shared_info, key);
+    MPI_Comm_set_name(MPI_COMM_SELF, "self");
+}
+
+/* Each sets its handler on a communicator of all, and errors there meet the one or the other. */
+static void handlers(void)
+{
+    MPI_Errhandler mine, got;
+
+    MPI_Comm_create_errhandler(handler, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, mine);
+    MPI_Errhandler_free(&mine);
+    MPI_Comm_get_errhandler(MPI_COMM_SELF, &got);
+    MPI_Errhandler_free(&got);
+    CHECK(MPI_Send(&size, 1, MPI_INT, 1, 0, MPI_COMM_SELF) == MPI_ERR_RANK);
+}
+
+static void requests(int t)
+{
+    int out = t, in[4] = {-1, -1, -1, -1}, flag;
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status;
+
+    MPI_Irecv(&in[0], 1, MPI_INT, 0, t, MPI_COMM_SELF, &request);
+    MPI_Request_free(&request);
+    MPI_Bsend(&out, 1, MPI_INT, 0, t, MPI_COMM_SELF);
+    MPI_Send(&out, 1, MPI_INT, 0, t, MPI_COMM_SELF);
+    MPI_Mprobe(0, t, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv(&in[1], 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Issend(&out, 1, MPI_INT, 0, t, MPI_COMM_SELF, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(flag && in[0] == t && in[1] == t);
+}
+
+static void *make(void *argument)
+{
+    const int t = (int)(intptr_t)argument;
+
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        attributes(t);
+        objects(t);
+        handlers();
+        requests(t);
+    }
+    return NULL;
+}
+
+static void together(void *(*part)(void *))
 {
     pthread_t threads[THREADS];
+
+    for (intptr_t t = 0; t < THREADS; t++)
+        CHECK(pthread_create(&threads[t], NULL, part, (void *)t) == 0);
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    char buffer[THREADS * (sizeof(int) + MPI_BSEND_OVERHEAD)];
+    void *detached;
     int provided, flag;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -55,10 +205,19 @@ int main(int argc, char **argv)
     CHECK(provided == MPI_THREAD_MULTIPLE && flag);
     for (int t = 0; t < THREADS; t++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
-    for (intptr_t t = 0; t < THREADS; t++)
-        CHECK(pthread_create(&threads[t], NULL, run, (void *)t) == 0);
-    for (int t = 0; t < THREADS; t++)
-        pthread_join(threads[t], NULL);
+    together(run);
+    MPI_Comm_create_keyval(copied, deleted, &shared_key, NULL);
+    MPI_Info_create(&shared_info);
+    MPI_Type_contiguous(3, MPI_INT, &shared_type);
+    MPI_Buffer_attach(buffer, sizeof(buffer));
+    together(make);
+    MPI_Buffer_detach(&detached, &flag);
+    CHECK(detached == buffer && flag == sizeof(buffer));
+    MPI_Info_get_nkeys(shared_info, &flag);
+    CHECK(flag == 0);
+    MPI_Info_free(&shared_info);
+    MPI_Type_free(&shared_type);
+    MPI_Comm_free_keyval(&shared_key);
     for (int t = 0; t < THREADS; t++)
         MPI_Comm_free(&comms[t]);
     MPI_Finalize();

@@ -1,6 +1,7 @@
 #!/bin/bash
 # test_examples BIN - the examples print their usage, and refuse any argument, once for a job, and too few
-# processes; a result that cannot be written is an error. What they compute, matrix.txt lets them check.
+# processes; a result that cannot be written is an error, as is a job that cannot be opened. What they
+# compute, matrix.txt lets them check.
 set -u
 source "$(dirname "$0")/case_study.sh"
 
@@ -16,6 +17,7 @@ for example in collectives get halo host_window reduction reduction_two_level ri
     rejects $example '--bogus is not an option' --bogus
     run $example x
     [ $? = 2 ] || fail "$example x: not status 2"
+    WEFT_DEVICE=nothing run $example && fail "$example succeeds without a job"
     [ ! -c /dev/full ] || cannot_write $example >/dev/full || fail "$example >/dev/full"
     cannot_write $example >&- || fail "$example >&-"
 done

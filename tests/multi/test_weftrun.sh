@@ -69,6 +69,41 @@ for first in 0 1; do
     [ ! -s err ] || fail "$(cat err)"
 done
 
+# Where nobody can connect, that is said at once.
+if unshare -rn true 2>/dev/null; then
+    WEFT_CONNECT_S=300 check "the loopback interface is down" 125 unshare -rn "$weftrun" -n 2 "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 check "the same, with a helper" 125 unshare -rn "$weftrun" -H localhost -n 2 "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 WEFT_PROCESS=0 WEFT_PROCESSES=2 WEFT_ROOT=127.0.0.1:47654 check \
+        "the same, without weftrun" 1 unshare -rn "$bin/ring"
+    has err "nobody can connect to this host's loopback interface: Network is unreachable"
+    WEFT_CONNECT_S=300 check "it is down for one process" 1 "$weftrun" -n 2 --grace 0.2 sh -c \
+        '[ $WEFT_PROCESS = 0 ] || exec unshare -rn "$0"; exec "$0"' "$bin/ring"
+    has err "process 0 cannot be reached at WEFT_ROOT 127.0.0.1:"
+fi
+
+# Processes of one host that cannot map each other's memory, since their namespaces differ.
+in_namespaces=()
+if unshare -Ur true 2>/dev/null && "$bin/weft-info" | grep -Eq '^ +ofi +between'; then
+    in_namespaces+=("-Ur" "-Urpf --mount-proc")
+    ! unshare -pf true 2>/dev/null || in_namespaces+=("-pf")
+fi
+for namespaces in "${in_namespaces[@]}"; do
+    for k in 0 1; do
+        for program in test_mixed test_message; do
+            check "process $k: unshare $namespaces, $program" 0 "$weftrun" -n 2 sh -c \
+                '[ $WEFT_PROCESS != $0 ] || exec unshare $1 "$2"; exec "$2"' $k "$namespaces" "$bin/tests/$program"
+            grep -Eq '^weft: \[p0\] network ofi: processes of one node are of different users, or in different' err ||
+                fail "$(cat err)"
+        done
+    done
+    WEFT_NET=shm check "the same, over shm" 1 "$weftrun" -n 2 sh -c \
+        '[ $WEFT_PROCESS = 0 ] || exec unshare $0 "$1"; exec "$1"' "$namespaces" "$bin/ring"
+    grep -Eq 'shm: cannot map .* of process . \(pid [0-9]+\): (permission denied: it is another user|not in /proc: |that number of)' err ||
+        fail "$(cat err)"
+done
+
 name="input goes to process 0 only"
 echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] (thread) [1] () [2] () " ] || fail "$(cat out)"
@@ -183,11 +218,60 @@ grep -Eq '^weftrun [0-9]+\.[0-9]+\.[0-9]+$' out || fail "$(cat out)"
 # wrote COUNT TEXT: waits until so many lines of `out` have the text.
 wrote() {
     for _ in $(seq 1200); do
-        [ "$(grep -c "$2" out)" -eq "$1" ] && return
+        grep -c "$2" out | grep -qx "$1" && return
         sleep 0.05
     done
     fail "not $1 lines with $2: $(cat out err)"
 }
+# together WANTED-STATUS TEXT FIRST SECOND: two processes end by these commands while weftrun is stopped:
+# it finds both at once, the first one first. The text is what it says of the one that it names.
+together() {
+    name="two end together: $3; $4"
+    FIRST=$3 SECOND=$4 "$weftrun" -t 60 -n 2 sh -c 'echo $$ >pid$WEFT_PROCESS
+        until test -e go; do sleep 0.02; done
+        test $WEFT_PROCESS = 1 || eval "$FIRST"; eval "$SECOND"' >out 2>err </dev/null &
+    local pid=$! k
+    until [ -s pid0 ] && [ -s pid1 ]; do sleep 0.02; done
+    kill -STOP $pid
+    touch go
+    for k in 0 1; do
+        until grep -q '^State:.Z' "/proc/$(cat pid$k)/status"; do sleep 0.02; done
+    done
+    kill -CONT $pid
+    wait $pid
+    local got=$?
+    rm go pid?
+    [ $got -eq "$1" ] || fail "status $got, not $1: $(cat err)"
+    has err "$2"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+}
+together 137 "process 1 (pid " "exit 3" 'kill -9 $$'
+together 137 "process 1 (pid " "exit 16" 'kill -9 $$'
+together 3 "process 1 (pid " "exit 16" "exit 3" # 16: WEFT_ERR_PEER_LOST
+together 3 "process 0 (pid " "exit 3" "exit 16"
+together 137 "process 0 (pid " 'kill -9 $$' 'kill -11 $$'
+check "who has lost another one does not say why, however late it ends" 137 "$weftrun" -n 2 sh -c \
+    '[ $WEFT_PROCESS = 1 ] || exit 16; sleep 1; kill -9 $$'
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+check "the signal that it sends is no reason" 16 "$weftrun" -n 2 --grace 0 sh -c \
+    '[ $WEFT_PROCESS = 1 ] || exit 16; exec sleep 98768.$run'
+has err "process 0 (pid "
+# Some process is killed at some moment among messages.
+for i in $(seq 12); do
+    name="process $((i % 3)) of 3 is killed, number $i"
+    : >out
+    "$weftrun" -t 60 -n 3 sh -c 'echo $$ >pid$WEFT_PROCESS; exec "$0"' "$bin/tests/test_cut_off" >out 2>err </dev/null &
+    pid=$!
+    wrote "[1-9][0-9]*" ready
+    sleep 0.0$((RANDOM % 10))
+    kill -9 "$(cat pid$((i % 3)))"
+    wait $pid
+    got=$?
+    rm pid?
+    [ $got -eq 137 ] || fail "status $got: $(cat err)"
+    has err "weftrun: process $((i % 3)) (pid "
+done
+
 for signal in INT TERM HUP USR1 USR2 QUIT; do
     name="SIG$signal is passed on"
     : >out
@@ -321,7 +405,7 @@ rest() {
     wait $pid
     local got=$?
     [ $got -eq "$wanted" ] || fail "status $got, not $wanted: $(cat err)"
-    [ $((SECONDS - begin)) -lt 20 ] || fail "it took $((SECONDS - begin)) s"
+    [ $((SECONDS - begin)) -lt 55 ] || fail "it took $((SECONDS - begin)) s"
     has err "standard output: its reader rests, and the job shall end"
     kill $reader || fail "the reader was waited for"
     rm -f resting began?

@@ -27,7 +27,7 @@ echo $$ >"$FOLDER/way-to-$host"
 REACHED=$host exec sh -c "exec $*"
 TEXT
 chmod +x reach
-export FOLDER=$folder WEFT_RSH="$folder/reach"
+export FOLDER=$folder WEFT_RSH="$folder/reach" WEFT_SILENCE_S=8 # and two more for the launcher
 
 fail() {
     echo "FAILED: $name: $*"
@@ -224,6 +224,41 @@ has err "host b is lost"
 one_line
 nobody "sleep 98776.$run"
 
+# Its processes are lost to the others, who may end first.
+name="the way to a host is killed, and who has lost its processes ends first"
+rm -f lost
+begin sh -c 'echo $$ >pid$WEFT_PROCESS; echo ready; [ $WEFT_PROCESS -lt 2 ] || exec sleep 98779.$run
+    until [ -e lost ]; do sleep 0.02; done; exit 16'
+touch lost
+while kill -0 "$(cat pid0)" || kill -0 "$(cat pid1)"; do sleep 0.02; done 2>/dev/null
+kill -9 "$(cat way-to-b)"
+wait $pid
+[ $? -eq 125 ] || fail "status"
+has err "host b is lost"
+one_line
+nobody "sleep 98779.$run"
+
+# 16: WEFT_ERR_PEER_LOST
+check "who has lost a process of another host does not say why" 137 "$weftrun" -H a,b sh -c \
+    '[ $WEFT_PROCESS = 1 ] || exit 16; sleep 1; kill -9 $$'
+grep -Eq 'process 1 \(pid [0-9]+ on b\) ended by signal 9' err || fail "$(cat err)"
+one_line
+for i in $(seq 6); do
+    rm -f pid?
+    name="process $((i % 3)) of 3 on two hosts is killed, number $i"
+    : >out
+    WEFT_INTERFACE=127.0.0.1 "$weftrun" -H a:2,b -n 3 -t 60 sh -c \
+        'echo $$ >pid$WEFT_PROCESS; exec "$0"' "$bin/tests/test_cut_off" >out 2>err </dev/null &
+    pid=$!
+    until grep -q ready out; do sleep 0.05; done
+    sleep 0.0$((RANDOM % 10))
+    kill -9 "$(cat pid$((i % 3)))"
+    wait $pid
+    got=$?
+    [ $got -eq 137 ] || fail "status $got: $(cat err)"
+    has err "weftrun: process $((i % 3)) (pid "
+done
+
 name="a reader that rests longer than silence lasts"
 timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
     { sleep 13; wc -c; } >out
@@ -246,6 +281,16 @@ nobody "^sleep 98777.$run" 40 # 10 s, and what a busy machine adds
 kill -CONT $pid
 wait $pid
 [ $? -ne 0 ] || fail "status 0"
+
+name="all are stopped for longer than silence lasts"
+WEFT_SILENCE_S=4 begin sh -c 'echo ready; sleep 10; exit 3'
+kill -STOP "$(cat way-to-a)" "$(cat way-to-b)" $pid
+sleep 8
+kill -CONT "$(cat way-to-a)" "$(cat way-to-b)" # who is first hears nothing
+sleep 0.2
+kill -CONT $pid
+wait $pid
+[ $? -eq 3 ] || fail "status"
 
 name="a helper falls silent"
 begin sh -c 'echo ready; exec sleep 98778.$run'

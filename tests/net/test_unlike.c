@@ -140,7 +140,7 @@ int main(void)
 {
     int wrong = 0;
 
-    setenv("WEFT_TIMEOUT_S", "20", 1);
+    setenv("WEFT_TIMEOUT_S", "120", 1);
     setenv("WEFT_PATH", "auto", 1);
     wrong |= weft_local_job(PROCESSES, works, NULL);
     setenv("WEFT_EAGER", "0", 1); /* without channels counters are of one size everywhere */

@@ -75,7 +75,7 @@ static void run(bool cut)
         exit(1);
     if (!cut)
         fault_kill(&job, 1, 0);
-    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "it had to be killed after 20 s");
+    check(fault_wait(&job, FAULT_HANG_S), &job, 0, "it had to be killed");
     for (int p = 0; p < (cut ? PROCESSES : 1); p++) {
         check(job.status[p] == WEFT_ERR_PEER_LOST, &job, p, "another status than PEER_LOST");
         check(job.ended[p] - from < 10 * fault_scale(), &job, p, "it took more than 10 s");

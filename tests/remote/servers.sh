@@ -21,7 +21,7 @@ expect() {
 server() {
     local name=$1
     shift
-    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so,kernels=$tests/remote_bench_kernels.so${fault-}" --listen 127.0.0.1:0 \
+    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=${folder-$tests}/remote_kernels.so,kernels=${folder-$tests}/remote_bench_kernels.so${fault-}" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")
@@ -54,4 +54,5 @@ umask 077
 echo a-secret-of-the-tests >"$here/secret"
 echo another >"$here/other"
 export WEFT_REMOTE_SECRET_FILE=$here/secret
+unset CUDA_VISIBLE_DEVICES
 cuda=$bin/weft-cuda

@@ -37,6 +37,18 @@ expect refused 0 '0 not refused' "$cuda" run -s "$a" -- "$tests/remote_refused"
 expect 'refused, said' 0 'cudaIpcGetMemHandle is not supported on remote GPUs (docs/remote.md#other-processes)' \
     "$cuda" run -s "$a" -- "$tests/remote_refused"
 
+# which of the servers' devices a program sees
+for seen in '1:1' '1,0:2' '0,2,1:1' '1gpu:1' 'GPU-66616b65:0' '0,0:0' '-1:0' ':0'; do
+    name="visible ${seen%:*}"
+    if [ "${seen##*:}" = 0 ]; then
+        expect "$name" 1 'no CUDA-capable device' env CUDA_VISIBLE_DEVICES="${seen%:*}" "$cuda" run -s "$a,$b" -- "$program"
+    else
+        expect "$name" 0 "${seen##*:} devices: Test PASSED" env CUDA_VISIBLE_DEVICES="${seen%:*}" "$cuda" run -s "$a,$b" -- "$program"
+    fi
+done
+expect 'visible, by UUID' 0 '1 devices: Test PASSED' env CUDA_VISIBLE_DEVICES=GPU-66616b65 "$cuda" run -s "$b" -- "$program"
+expect 'list prints all' 0 "1  $b" env CUDA_VISIBLE_DEVICES=0 "$cuda" list -s "$a,$b"
+
 # who may not come in
 expect secret 1 'the program has another secret' \
     env WEFT_REMOTE_SECRET_FILE="$here/other" "$cuda" run -s "$a" -- "$program"
@@ -60,6 +72,25 @@ expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver fak
 chmod 644 "$here/other"
 expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver fake: --secret-file "$here/other"
 expect 'no secret' 1 'for a loopback address alone' "$bin/weft-gpud" --driver fake: --no-secret --listen 0.0.0.0:0
+
+expect 'no secret, a name like an address' 1 'for a loopback address alone' "$bin/weft-gpud" --driver fake: --no-secret --listen 127.example:0
+# limited OPTION NUMBER COMMAND... - under a limit of ulimit
+limited() { bash -c 'ulimit "$1" "$2" && shift 2 && exec "$@"' sh "$@"; }
+export -f limited
+expect 'few files' 1 'it needs 96 files, and may have 64 open (ulimit -n)' \
+    bash -c 'limited "$@"' sh -n 64 "$bin/weft-gpud" --driver fake: --secret-file "$here/secret"
+was=$(ulimit -Sn)
+ulimit -Sn 40
+server few
+ulimit -Sn "$was"
+expect 'few files, and more may be' 0 'Test PASSED' "$cuda" run -s "$address" -- "$program"
+echo wrong >"$here/wrong"
+for _ in $(seq 20); do
+    WEFT_REMOTE_SECRET_FILE=$here/wrong "$cuda" status -s "$address" 2>/dev/null
+done
+[ "$(grep -c refused "$here/few.err")" -eq 8 ] || fail "refusals: $(cat "$here/few.err")"
+kill "$server"
+until_says '12 more refusals were not logged' cat "$here/few.err"
 
 # strangers: some silent, some noisy
 port=${a##*:}
@@ -101,6 +132,24 @@ kill -9 "$ready"
 until_says "server $address is lost" cat "$here/endless.out"
 kill "$server"
 until_says 'sessions ended' cat "$here/warm.err"
+
+# sessions of another user end with the daemon, too
+if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
+    folder=$(mktemp -d)
+    cp "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
+    chmod -R a+rX "$folder"
+    folder=$folder server user --user nobody
+    "$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+    pids+=($!)
+    until_says ready cat "$here/endless.out"
+    session=$(pgrep -P "$server")
+    [ "$(stat -c %U "/proc/$session")" = nobody ] || fail "user: $(ps -o user,args -p "$session")"
+    kill -9 "$server"
+    until_says "server $address is lost" cat "$here/endless.out"
+    until_says gone sh -c 'kill -0 "$1" || echo gone' sh "$session"
+    rm -rf "$folder"
+    unset folder
+fi
 
 # shares: the third allocation is too much, and the other program goes on
 server three --memory 8M

@@ -45,7 +45,7 @@ mutant() {
     for seed in $(seq $seeds); do
         [ $seeds -eq 1 ] || { how=WEFT_CPU_SCHEDULE=random:$seed && more=$seed; }
         # shellcheck disable=SC2086
-        (cd "$tests" && exec timeout 30 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
+        (cd "$tests" && exec timeout 120 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
         echo "${file#"$remote"/}: $old -> $new: noticed by $program"
         return
     done 2>/dev/null

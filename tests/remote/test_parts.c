@@ -1,9 +1,11 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
- * model; the lists of servers, their greetings; handles; the versions of the pipeline.
+ * model; the lists of servers, their greetings; handles; the versions of the pipeline;
+ * which devices and hosts are meant.
  */
 #include "fuzz/fuzz.h"
 
+#include "base/netif.h"
 #include "base/say.h"
 #include "remote/client/connect.h"
 #include "remote/copy/plan.h"
@@ -220,6 +222,73 @@ static void test_plans(void)
     MUST(!weft_plan_unpack(&there, 65ull << 32) && !weft_plan_unpack(&there, 5000));
 }
 
+/* ---- what names mean ------------------------------------------------------------------------- */
+
+/* Of four devices the program sees these, in this order, each as a digit. */
+static void must_see(const char *visible, const char *devices)
+{
+    /* The last two have a long beginning in common. */
+    static struct weft_known known[] = {{.facts.uuid = {0x8f, 0x1e}, .number = 0},
+                                        {.facts.uuid = {0x01, 0x23}, .number = 1},
+                                        {.facts.uuid = {[4] = 0xab, [15] = 0x0c}, .number = 2},
+                                        {.facts.uuid = {[4] = 0xab, [15] = 0x0d}, .number = 3}};
+    struct weft_known_list list = {.at = {&known[0], &known[1], &known[2], &known[3]}, .count = 4};
+
+    weft_known_show(&list, visible);
+    bool right = list.count == (int)strlen(devices);
+    for (int d = 0; d < list.count && right; d++)
+        right = list.at[d]->number == devices[d] - '0';
+    if (!right)
+        printf("\"%s\": %d devices, not \"%s\"\n", visible, list.count, devices);
+    MUST(right);
+}
+
+static void test_visible(void)
+{
+    must_see(NULL, "0123");
+    must_see("", "");
+    must_see("1", "1");
+    must_see("3,0", "30");
+    must_see(" 2 , +1, -0", "210");
+    must_see("1gpu2,2ampere", "12");
+    /* up to the first that is none */
+    must_see("0,2,-1,1", "02");
+    must_see("0,4,1", "0");
+    must_see("99999999999999999999,1", "");
+    must_see("0,,1", "0");
+    must_see("1,", "1");
+    must_see(",1", "");
+    must_see("NoDevFiles", "");
+    must_see("1,GPU-8f1e", "1");
+    /* one that is named twice leaves none, but for what is behind the end */
+    must_see("0,1,0", "");
+    must_see("0,7,0", "0");
+    /* beginnings of UUIDs */
+    must_see("GPU-8f", "0");
+    must_see("GPU-0123,GPU-8F1E0000-0000", "10");
+    must_see("GPU-00000000-ab00-0000-0000-00000000000d,GPU-8", "30");
+    must_see("GPU-00000000-ab00", "");
+    must_see("GPU-8,GPU-00000000-ab00,GPU-01", "0");
+    must_see("GPU-8,1", "0");
+    must_see("GPU-8f1e0000-0000-0000-0000-0000000000000", "");
+    must_see("GPU-8,GPU-8f", "");
+    must_see("MIG-8f1e", "");
+}
+
+static void test_loopback(void)
+{
+    static const char *const own[] = {"127.0.0.1", "127.9.8.7", "127.1",
+                                      "::1",       "0::1",      "localhost"};
+    static const char *const other[] = {
+        "127.example",     "127.0.0.1.example", "128.0.0.1", "",
+        "localhost.other", "0.0.0.0",           "::",        "127."};
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        MUST(weft_host_is_loopback(own[i]));
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+        MUST(!weft_host_is_loopback(other[i]));
+}
+
 int main(void)
 {
     test_ring(0);
@@ -230,6 +299,8 @@ int main(void)
     test_greetings();
     test_handles();
     test_plans();
+    test_visible();
+    test_loopback();
     puts("all good");
     return EXIT_SUCCESS;
 }

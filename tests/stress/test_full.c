@@ -132,7 +132,7 @@ static int body(struct test_env *env)
     const weft_numbers *n = env->numbers;
     struct data data = {
         .ranks = (uint32_t)n->ranks,
-        .count = env->random ? 8 : (n->ranks > 16 ? 10 : 100) * (uint32_t)env->scale,
+        .count = env->brief ? 8 : (n->ranks > 16 ? 10 : 100) * (uint32_t)env->scale,
     };
     data.sources =
         test_memory(env, TEST_PLAIN, (size_t)n->ranks_here * (LARGE + 8 * (size_t)data.count));
@@ -140,7 +140,7 @@ static int body(struct test_env *env)
         data.windows = test_memory(env, kinds[i], (size_t)n->ranks_here * (size_t)n->ranks * SLOT);
         test_run(env, &data, sizeof(data));
     }
-    flood_hosts(env, env->random ? 5 : 200 * (uint32_t)env->scale);
+    flood_hosts(env, env->brief ? 5 : 200 * (uint32_t)env->scale);
     return TEST_PASSED;
 }
 

@@ -37,7 +37,7 @@ MEETING(most_kernel, 1021)
 static int body(struct test_env *env)
 {
     const weft_kernel *const kernels[] = {&little_kernel, &more_kernel, &much_kernel, &most_kernel};
-    const int runs = env->random ? 2 : 20 * env->scale;
+    const int runs = env->brief ? 2 : 20 * env->scale;
     struct data data = {.seed = env->seed};
 
     for (int k = 0; k < 4; k++) {
@@ -49,8 +49,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -352,9 +352,9 @@ static int body(struct test_env *env)
         .fetched = test_memory(env, TEST_REGISTERED, ranks * FETCHED),
         .seed = env->seed,
         .one = 1,
-        .bursts = env->random ? 2 : 20 * (uint32_t)env->scale,
-        .ops = env->random ? 12 : MOST_OPS,
-        .most = env->random ? 300 : 4096,
+        .bursts = env->brief ? 2 : 20 * (uint32_t)env->scale,
+        .ops = env->brief ? 12 : MOST_OPS,
+        .most = env->brief ? 300 : 4096,
     };
     if (env->only == NULL)
         test_run(env, &data, sizeof(data));
@@ -363,8 +363,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -86,7 +86,7 @@ static int body(struct test_env *env)
     if (!test_prepare(env, &sharing))
         return TEST_FAILED;
     const size_t ranks = (size_t)env->numbers->ranks_here;
-    struct data data = {.rounds = env->random ? 3 : (ranks > 16 ? 40 : 300) * (uint32_t)env->scale};
+    struct data data = {.rounds = env->brief ? 3 : (ranks > 16 ? 40 : 300) * (uint32_t)env->scale};
     const size_t bytes = ranks * data.rounds * sizeof(uint64_t);
     uint64_t *tickets = test_memory(env, TEST_HOST, bytes);
 
@@ -101,8 +101,5 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
+TEST_MAIN(body)
 #endif

@@ -54,7 +54,7 @@ static int run_case(const struct error_row *error, int argc, char **argv)
     arguments[argc] = option;
     arguments[argc + 1] = name;
     arguments[argc + 2] = NULL;
-    setenv("WEFT_TIMEOUT_S", error->status == WEFT_ERR_TIMEOUT ? "2" : "60", 1);
+    setenv("WEFT_TIMEOUT_S", error->status == WEFT_ERR_TIMEOUT ? "2" : "120", 1);
     const int result = test_capture(child, argc + 2, arguments, &text);
     const bool said = test_lines_with(text, words) == test_lines_with(text, here);
     const bool good = result == TEST_SKIPPED || (result == TEST_PASSED && said);

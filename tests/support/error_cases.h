@@ -34,7 +34,7 @@ void error_case_expect(struct test_env *env, const struct error_row *error);
 int error_case_run(struct test_env *env, const weft_kernel *kernel, const struct error_row *cases,
                    int count, size_t bytes);
 
-/* The whole program. WEFT_TIMEOUT_S is a minute, and two seconds for who expects TIMEOUT. */
+/* The whole program. WEFT_TIMEOUT_S is two minutes, and two seconds for who expects TIMEOUT. */
 int error_cases_main(int argc, char **argv, const struct error_row *cases, int count,
                      int (*body)(struct test_env *env));
 

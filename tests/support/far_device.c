@@ -364,6 +364,9 @@ static const struct weft_device_ops far_ops = {
     .serve = far_serve,
     .serve_now = far_serve_now,
     .wait = far_wait,
+    .load = far_load,
+    .unload = far_unload,
+    .launch = far_launch,
     .run = far_run,
 };
 

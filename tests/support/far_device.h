@@ -37,4 +37,10 @@ struct far_watch {
 };
 extern struct far_watch far_watch;
 
+/* far_launch.c: of the device's table. */
+weft_status far_load(struct weft_device *device, struct weft_device_code *code);
+void far_unload(struct weft_device *device, struct weft_device_code *code);
+weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
+                       void *argument, int blocks, int threads, void *stream);
+
 #endif

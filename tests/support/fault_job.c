@@ -25,8 +25,11 @@ double fault_scale(void)
 {
     const char *text = getenv("FAULT_SCALE");
     const double scale = text == NULL ? 1 : strtod(text, NULL);
+    double load = 0;
 
-    return scale > 1 ? scale : 1;
+    getloadavg(&load, 1);
+    load /= (double)sysconf(_SC_NPROCESSORS_ONLN);
+    return (scale > 1 ? scale : 1) * (load > 1 ? load : 1);
 }
 
 static void die(const char *what)
@@ -132,7 +135,7 @@ static bool one_has_ended(const struct fault_job *job)
 void fault_await(struct fault_job *job)
 {
     while (fault_look(FAULT_WORD_READY) < (uint32_t)job->processes && !one_has_ended(job) &&
-           fault_now() - job->started < 60)
+           fault_now() - job->started < FAULT_HANG_S)
         usleep(1000);
     job->ready = fault_now() - job->started;
 }

@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FAULT_MOST = 8, FAULT_TEXT = 8192 };
+enum { FAULT_MOST = 8, FAULT_TEXT = 32768 };
+#define FAULT_HANG_S 200.0 /* so long nothing takes that does not hang, on whatever machine */
 
 struct fault_job {
     int processes;
@@ -39,8 +40,8 @@ void fault_start(struct fault_job *job, int processes, int (*body)(int process))
 int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_bytes);
 
 /*
- * Waits until all processes are ready, or one has ended, at most a minute: how long the start takes
- * says nothing. Sets job->ready.
+ * Waits until all processes are ready, or one has ended, at most FAULT_HANG_S: how long the start
+ * takes says nothing. Sets job->ready.
  */
 void fault_await(struct fault_job *job);
 
@@ -59,8 +60,8 @@ int fault_check(bool good, const struct fault_job *job, const char *test, int pr
 
 double fault_now(void);
 
-/* How much slower than usual this machine is: FAULT_SCALE, for emulated ones; 1 where it is unset.
- */
+/* How much slower than usual this machine is, for what is promised in seconds: FAULT_SCALE, for
+ * emulated ones, times the processes that want each of its processors; at least 1. */
 double fault_scale(void);
 
 #endif

@@ -169,6 +169,16 @@ static void free_memory(struct test_env *env)
 
 /* ---- the four ways to run ------------------------------------------------------------------- */
 
+/* A network that the run names is what it is about: something went over it. */
+static void check_network(struct test_env *env)
+{
+    const weft_job *job = env->job;
+
+    if (job->config.net != WEFT_NET_AUTO && env->numbers->processes > 1 &&
+        weft_job_status(job) == WEFT_OK)
+        TEST(env, weft_load_relaxed_u64(&job->proxy.net_puts) != 0);
+}
+
 /* One process of the job. */
 static int run_process(void *argument)
 {
@@ -189,12 +199,14 @@ static int run_process(void *argument)
     env.seed = launch->seed;
     env.ranks = options->ranks;
     env.threads = options->threads;
-    env.scale = options->scale;
+    env.scale = options->scale > 0 ? options->scale : 1;
     env.random = options->seeds > 0;
+    env.brief = env.random || options->scale == 0;
     env.mapped_only = strcmp(options->path, "direct") == 0;
     env.only = options->only;
     const int result = launch->body(&env);
     free_memory(&env);
+    check_network(&env);
     const weft_numbers numbers = *env.numbers; /* the job's own are gone when it is closed */
     const weft_status closed = weft_close(env.job);
     env.numbers = &numbers;
@@ -262,7 +274,7 @@ static void parse(struct options *options, int *argc, char **argv)
         } else if (strcmp(argv[i], "--threads") == 0) {
             options->threads = (int)number("--threads", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--scale") == 0) {
-            options->scale = (int)number("--scale", value, 0, 1, NULL);
+            options->scale = (int)number("--scale", value, 0, 0, NULL);
         } else if (strcmp(argv[i], "--path") == 0 && value != NULL) {
             options->path = value;
         } else if (strcmp(argv[i], "--case") == 0 && value != NULL) {

@@ -6,11 +6,11 @@
  *     test_put --local 2                          processes as threads of this one (TSan)
  *     test_put --local 2 --seeds 1:200            the same on 200 repeatable random schedules
  *
- * with --path direct|proxy|auto, --ranks N (most ranks a process), --threads N (of a rank on a GPU,
- * 64 if not given), --scale N (multiplies the work) and --case NAME (of the tests that have cases).
- * --cpus N with --local: N of the processes drive a CPU device, also in a program on the far
- * device. A failure in a random schedule prints the seed and the command that repeats it. Exit
- * codes: 0 passed, 1 failed, 77 skipped.
+ * with --path direct|proxy|auto, --ranks N (most ranks a process), --threads N (of a rank on a
+ * GPU, 64 if not given), --scale N (multiplies the work; 0: little, as on a random schedule) and
+ * --case NAME (of the tests that have cases). --cpus N with --local: N of the processes drive a
+ * CPU device, also in a program on the far device. A failure in a random schedule prints the seed
+ * and the command that repeats it. Exit codes: 0 passed, 1 failed, 77 skipped.
  */
 #ifndef WEFT_TESTS_TEST_H
 #define WEFT_TESTS_TEST_H
@@ -41,7 +41,7 @@ struct test_env {
     uint64_t seed;               /* for the test's own random numbers */
     int ranks, threads;          /* --ranks, --threads */
     int scale;                   /* --scale */
-    bool random;                 /* a random schedule: keep the work small */
+    bool random, brief;          /* a random schedule; that, or --scale 0: keep the work small */
     bool mapped_only;            /* --path direct: windows that are not mapped cannot be made */
     const char *only;            /* --case; NULL: all */
     weft_status expect;          /* what weft_run and weft_close must return; WEFT_OK at first */
@@ -58,6 +58,11 @@ extern weft_thread_level test_threads;
  * body returns TEST_PASSED, or TEST_SKIPPED with nothing done; failures are counted in env.
  */
 int test_main(int argc, char **argv, int (*body)(struct test_env *env));
+#define TEST_MAIN(body)                                                                            \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return test_main(argc, argv, body);                                                        \
+    }
 
 /* Prepares the kernel with at most --ranks ranks a process. False, and said, when that fails. */
 bool test_prepare(struct test_env *env, const weft_kernel *kernel);

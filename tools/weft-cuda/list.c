@@ -23,6 +23,7 @@ int list_devices(char **argv)
     int count = 0, number = 0;
 
     (void)argv;
+    unsetenv("CUDA_VISIBLE_DEVICES"); /* which chooses by the numbers that are printed here */
     if (!load(&config) || weft_client_open(&table, &config) != WEFT_OK ||
         table->device_count(&count) != CUDA_SUCCESS)
         return EXIT_FAILURE;

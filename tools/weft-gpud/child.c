@@ -23,7 +23,8 @@ enum { JOIN_S = 10, FILES = 256 };
 /* What a session needs no more: other connections, privileges, core files. */
 static bool confine(struct gpud *gpud, int line)
 {
-    const struct rlimit none = {0, 0}, files = {FILES, FILES};
+    const struct rlimit none = {0, 0};
+    struct rlimit files;
 
     close_range(STDERR_FILENO + 1, (unsigned)line - 1, 0);
     close_range((unsigned)line + 1, ~0u, 0);
@@ -31,10 +32,17 @@ static bool confine(struct gpud *gpud, int line)
     umask(077);
     signal(SIGTERM, SIG_DFL);
     signal(SIGCHLD, SIG_DFL);
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           setrlimit(RLIMIT_CORE, &none) == 0 && setrlimit(RLIMIT_NOFILE, &files) == 0 &&
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return false;
+    if (files.rlim_max > FILES)
+        files.rlim_max = FILES;
+    files.rlim_cur = files.rlim_max;
+    /* Who becomes another user loses the death signal. The daemon may have ended before it. */
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setrlimit(RLIMIT_CORE, &none) == 0 &&
+           setrlimit(RLIMIT_NOFILE, &files) == 0 &&
            (gpud->user == (uid_t)-1 || (setgroups(1, &gpud->group) == 0 &&
-                                        setgid(gpud->group) == 0 && setuid(gpud->user) == 0));
+                                        setgid(gpud->group) == 0 && setuid(gpud->user) == 0)) &&
+           prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == gpud->pid;
 }
 
 /* Its driver is open, and its devices have contexts, before it is told of its program. */
@@ -119,10 +127,8 @@ bool child_start(struct gpud *gpud, const struct weft_request *request, const ch
     for (struct child *c = gpud->children; c < gpud->children + MOST_CHILDREN && child == NULL; c++)
         if (c->pid != 0 && c->line >= 0 && tell(c, request))
             child = c;
-    if (child == NULL && ((child = start(gpud)) == NULL || !tell(child, request))) {
-        say("a session for %s: %s", peer, strerror(errno));
+    if (child == NULL && ((child = start(gpud)) == NULL || !tell(child, request)))
         return false;
-    }
     close(child->line);
     child->line = -1;
     snprintf(child->peer, sizeof(child->peer), "%s", peer);

@@ -10,8 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPTS = 16 };
-static const uint64_t patience = 5000000000;
+enum { ACCEPTS = 16, REFUSALS_SAID = 8 /* of a minute */ };
+static const uint64_t patience = 5000000000, minute = 60000000000;
+static const uint64_t accept_pause = 100000000; /* when no files are left */
 
 static void drop(struct stranger *stranger)
 {
@@ -19,11 +20,22 @@ static void drop(struct stranger *stranger)
     stranger->fd = -1;
 }
 
+void door_tell(struct gpud *gpud, uint64_t now)
+{
+    if (now - gpud->minute < minute)
+        return;
+    if (gpud->refused > REFUSALS_SAID)
+        say("%u more refusals were not logged", gpud->refused - REFUSALS_SAID);
+    gpud->refused = 0;
+    gpud->minute = now;
+}
+
 /* The whole request is there. */
 static void hear_out(struct gpud *gpud, struct stranger *stranger)
 {
     const struct weft_request *request = &stranger->request.request;
     enum weft_no no = weft_request_check(&stranger->request, &gpud->key, stranger->greeting.nonce);
+    int error = 0;
     char peer[WEFT_SOCKET_NAME];
 
     weft_socket_peer(stranger->fd, peer);
@@ -31,13 +43,14 @@ static void hear_out(struct gpud *gpud, struct stranger *stranger)
         if (gpud->client_count >= gpud->places)
             no = WEFT_NO_FULL;
         else if (!child_start(gpud, request, peer))
-            no = WEFT_NO_SYSTEM;
+            no = WEFT_NO_SYSTEM, error = errno;
     }
     explicit_bzero(&stranger->request, sizeof(stranger->request));
     const struct weft_answer answer = {no, gpud->client_count, gpud->places};
     (void)!send(stranger->fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (no != WEFT_NO_NONE)
-        say("refused %s: %s", peer, weft_no_text(no));
+    if (no != WEFT_NO_NONE && gpud->refused++ < REFUSALS_SAID)
+        say("refused %s: %s%s%s", peer, weft_no_text(no), error != 0 ? ": " : "",
+            error != 0 ? strerror(error) : "");
     drop(stranger);
 }
 
@@ -80,7 +93,7 @@ static void greet(struct gpud *gpud, int fd)
     stranger->fd = fd;
     stranger->have = 0;
     stranger->deadline = weft_now_ns() + patience;
-    weft_socket_tune(fd);
+    weft_socket_tune(fd, (int)(patience / 1000000000));
     weft_greeting_put(greeting);
     if (getrandom(greeting->nonce, sizeof(greeting->nonce), 0) != sizeof(greeting->nonce) ||
         send(fd, greeting, sizeof(*greeting), MSG_NOSIGNAL | MSG_DONTWAIT) !=
@@ -98,7 +111,9 @@ void door_open(struct gpud *gpud)
 
 void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS])
 {
-    polled[0] = (struct pollfd){.fd = gpud->listener, .events = POLLIN};
+    const bool accepting = weft_now_ns() >= gpud->accept_from;
+
+    polled[0] = (struct pollfd){.fd = accepting ? gpud->listener : -1, .events = POLLIN};
     for (int i = 0; i < STRANGERS; i++)
         polled[1 + i] = (struct pollfd){.fd = gpud->strangers[i].fd, .events = POLLIN};
 }
@@ -107,6 +122,7 @@ void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS])
 {
     const uint64_t now = weft_now_ns();
 
+    door_tell(gpud, now);
     for (int i = 0; i < STRANGERS; i++) {
         struct stranger *stranger = &gpud->strangers[i];
         if (stranger->fd >= 0 && stranger->fd == polled[1 + i].fd && polled[1 + i].revents != 0)
@@ -116,6 +132,11 @@ void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS])
     }
     for (int i = 0; i < ACCEPTS && polled[0].revents != 0; i++) {
         const int fd = accept4(gpud->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+            if (gpud->accept_from == 0)
+                say("who wants to come in has to wait: %s", strerror(errno));
+            gpud->accept_from = now + accept_pause;
+        }
         if (fd < 0)
             return;
         greet(gpud, fd);

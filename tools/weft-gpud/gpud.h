@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 enum { STRANGERS = 64, MOST_CLIENTS = 256, MOST_WARM = 16, MOST_CHILDREN = 320 };
+enum { OWN_FILES = 32 }; /* besides those of strangers and warm sessions */
 
 struct gpud {
     /* options */
@@ -31,7 +32,11 @@ struct gpud {
     gid_t group;
     /* state */
     struct weft_key key;
+    pid_t pid;
     int listener;
+    uint64_t accept_from; /* nobody could be let in: not before */
+    uint64_t minute;      /* when it began, in which so many were refused */
+    uint32_t refused;
     struct stranger {
         int fd; /* -1: free */
         uint64_t deadline;
@@ -54,6 +59,8 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void door_open(struct gpud *gpud);
 void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS]);
 void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS]);
+/* Says how many refusals of the last minute were not said, once it is over. */
+void door_tell(struct gpud *gpud, uint64_t now);
 
 /* child.c */
 /* How many devices the driver has, and its name; asked in a child. False: it has none, said. */

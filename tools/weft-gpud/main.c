@@ -4,6 +4,7 @@
 #include "gpud.h"
 
 #include "base/config.h"
+#include "base/poll.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/socket.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -177,7 +179,7 @@ static bool choose_devices(int there)
 /* Whether who may come in is decided. */
 static bool take_secret(void)
 {
-    if (gpud.no_secret && gpud.secret_file == NULL && weft_is_loopback(gpud.listen.host))
+    if (gpud.no_secret && gpud.secret_file == NULL && weft_host_is_loopback(gpud.listen.host))
         return true;
     if (gpud.no_secret)
         say("--no-secret is for a loopback address alone, and not beside --secret-file");
@@ -186,6 +188,23 @@ static bool take_secret(void)
     else
         return weft_key_read(&gpud.key, gpud.secret_file) == WEFT_OK;
     return false;
+}
+
+/* Whether as many files may be open as there may be strangers; else that is said. */
+static bool take_files(void)
+{
+    const rlim_t needed = STRANGERS + gpud.warm + OWN_FILES;
+    struct rlimit files = {0, 0};
+
+    getrlimit(RLIMIT_NOFILE, &files); /* it fails for no limit that there is */
+    if (files.rlim_cur < needed && files.rlim_max >= needed) {
+        files.rlim_cur = needed;
+        (void)setrlimit(RLIMIT_NOFILE, &files); /* allowed up to the other one */
+    }
+    if (files.rlim_cur < needed)
+        say("it needs %llu files, and may have %llu open (ulimit -n)", (unsigned long long)needed,
+            (unsigned long long)files.rlim_max);
+    return files.rlim_cur >= needed;
 }
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
@@ -225,11 +244,11 @@ static void announce(void)
 static void serve(void)
 {
     enum { TICK_MS = 500 };
-    struct pollfd polled[1 + STRANGERS];
+    struct pollfd polled[2 * (1 + STRANGERS)];
 
     while (!ending) {
         door_watch(&gpud, polled);
-        const int ready = poll(polled, 1 + STRANGERS, TICK_MS);
+        const int ready = weft_poll_open(polled, 1 + STRANGERS, TICK_MS);
         child_reap(&gpud);
         child_warm(&gpud);
         if (ready >= 0)
@@ -252,8 +271,9 @@ int main(int argc, char **argv)
     int devices = 0;
 
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    if (!take_secret() || !child_count_devices(&gpud, &devices) || !choose_devices(devices) ||
-        weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
+    gpud.pid = getpid();
+    if (!take_secret() || !take_files() || !child_count_devices(&gpud, &devices) ||
+        !choose_devices(devices) || weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
         return EXIT_FAILURE;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
@@ -265,6 +285,7 @@ int main(int argc, char **argv)
     announce();
     serve();
     close(gpud.listener);
+    door_tell(&gpud, UINT64_MAX);
     say("%u sessions ended", child_end_all(&gpud));
     return EXIT_SUCCESS;
 }

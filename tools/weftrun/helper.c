@@ -3,8 +3,8 @@
  *
  * It is told the job on its standard input (obey.c) and answers on its standard output (link.h).
  * Its own standard error is the launcher's business: what the library or the shell say there is
- * shown. When the launcher is gone - the input has ended, or nothing has come for LINK_SILENCE_S -
- * everything is killed at once. Which signal comes when is the launcher's decision.
+ * shown. When the launcher is gone - the input has ended, or nothing has come for the link's
+ * silence_s - everything is killed at once. Which signal comes when is the launcher's decision.
  */
 #include "helper.h"
 
@@ -19,6 +19,7 @@
 enum {
     CHUNK = LINK_OUTPUT_MOST,
     BACKLOG_MAX = 8 << 20, /* then processes have to wait with their output */
+    FIRST_SILENCE_S = 30,  /* until the launcher says another number */
     DRAIN_READS = 32       /* from a process that has ended; others may still write to its pipe */
 };
 
@@ -148,7 +149,7 @@ static void helper_round(struct helper *helper)
         if (called)
             listen_to_launcher(helper); /* may replace `all` */
     }
-    if (!link_flush(&helper->link) || !link_beat(&helper->link) || link_silent(&helper->link, 0))
+    if (!link_flush(&helper->link) || !link_beat(&helper->link) || link_silent(&helper->link))
         helper->quit = helper->over = true;
 }
 
@@ -165,7 +166,7 @@ static void finish(struct helper *helper)
         if (polled[1].revents != 0 && !link_read(&helper->link))
             helper->quit = true;
         helper->link.received.begin = helper->link.received.end = 0; /* whatever it was */
-        if (!link_flush(&helper->link) || link_silent(&helper->link, 0))
+        if (!link_flush(&helper->link) || link_silent(&helper->link))
             helper->quit = true;
     }
 }
@@ -189,7 +190,8 @@ static bool prepare(struct helper *helper)
     helper->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     /* From here on nobody writes between the records. */
     return in >= 0 && out >= 0 && helper->signals >= 0 && helper_close_input() &&
-           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && link_open(&helper->link, in, out);
+           dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
+           link_open(&helper->link, in, out, FIRST_SILENCE_S);
 }
 
 int helper_main(void)

@@ -16,9 +16,12 @@ static bool no_waiting(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-bool link_open(struct link *link, int in, int out)
+bool link_open(struct link *link, int in, int out, int silence_s)
 {
-    *link = (struct link){.in = in, .out = out, .heard = now_ns(), .spoke = now_ns()};
+    const uint64_t now = now_ns();
+
+    *link = (struct link){
+        .in = in, .out = out, .silence_s = silence_s, .heard = now, .spoke = now, .asked = now};
     return no_waiting(in) && no_waiting(out);
 }
 
@@ -125,11 +128,14 @@ int link_take(struct link *link, struct weft_header *header, const void **payloa
     return taken;
 }
 
-bool link_silent(const struct link *link, uint64_t listening)
+bool link_silent(struct link *link)
 {
-    const uint64_t since = link->heard > listening ? link->heard : listening;
+    const uint64_t now = now_ns(), passed = now - link->asked;
 
-    return now_ns() > since + (uint64_t)LINK_SILENCE_S * 1000000000;
+    if (passed > (uint64_t)LINK_BEAT_MS * 1000000)
+        link->heard = now;
+    link->asked = now;
+    return now - link->heard > (uint64_t)link->silence_s * 1000000000;
 }
 
 void link_put_number(unsigned char wire[4], uint32_t number)

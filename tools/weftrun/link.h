@@ -4,7 +4,7 @@
  *
  * The bytes are those of the control channel (boot/frame.h): a record is a frame, its kind one of
  * the list below, its source the process it is about. Nothing blocks: what cannot be sent yet
- * waits in the link. Each side sends a BEAT now and then; who hears nothing for LINK_SILENCE_S
+ * waits in the link. Each side sends a BEAT now and then; who hears nothing for silence_s
  * knows that the other is gone, whatever the connection says.
  */
 #ifndef WEFTRUN_LINK_H
@@ -14,7 +14,7 @@
 
 enum record {
     /* to the helper: the job, in this order; then START */
-    RECORD_JOB = 1,  /* "VERSION FIRST COUNT PROCESSES", numbers, and " UNITS" if there are any */
+    RECORD_JOB = 1,  /* "VERSION FIRST COUNT PROCESSES SILENCE", numbers, and " UNITS" if any */
     RECORD_FOLDER,   /* the working directory */
     RECORD_SECRET,   /* of the job */
     RECORD_VARIABLE, /* NAME=VALUE, for the environment; one each */
@@ -37,7 +37,10 @@ enum record {
     RECORD_COUNT
 };
 
-enum { LINK_BEAT_MS = 2000, LINK_SILENCE_S = 10 };
+enum {
+    LINK_BEAT_MS = 2000,
+    LINK_MORE_S = 2 /* than WEFT_SILENCE_S the silence of a link may last */
+};
 enum { LINK_OUTPUT_MOST = 65536 }; /* bytes of an OUT or ERR: copied before anything is written */
 
 struct link {
@@ -45,11 +48,12 @@ struct link {
     struct weft_stream received;
     char *waiting; /* to be sent: from begin to end */
     size_t begin, end, capacity;
-    uint64_t heard, spoke; /* when */
+    int silence_s;
+    uint64_t heard, spoke, asked; /* when; asked: link_silent */
 };
 
 /* Takes over both descriptors, and makes them non-blocking. False with errno. */
-bool link_open(struct link *link, int in, int out);
+bool link_open(struct link *link, int in, int out, int silence_s);
 void link_close(struct link *link);
 
 /* Sends, as far as it goes now. False: the other side takes nothing more, or no memory. */
@@ -75,10 +79,10 @@ bool link_read(struct link *link);
 int link_take(struct link *link, struct weft_header *header, const void **payload);
 
 /*
- * Whether nothing has been heard for LINK_SILENCE_S. listening: since when somebody reads, if not
- * always (0).
+ * Whether nothing has been heard for silence_s. Asked once a round, after reading: where rounds are
+ * further apart than beats, nobody listened, and the silence begins anew.
  */
-bool link_silent(const struct link *link, uint64_t listening);
+bool link_silent(struct link *link);
 
 /* A number of 4 bytes, as records carry it. */
 void link_put_number(unsigned char wire[4], uint32_t number);

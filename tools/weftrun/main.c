@@ -95,6 +95,11 @@ uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t after(double seconds)
+{
+    return now_ns() + (uint64_t)(seconds * 1e9);
+}
+
 /* A time of 0 to a year. */
 static double seconds(struct argp_state *state, const char *name, const char *text)
 {
@@ -262,6 +267,7 @@ static int start(struct job *job)
     if (job->options->host_count > 0) {
         if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
             return EXIT_OWN_ERROR; /* it has been said */
+        job->silence_s = (int)config.silence_s + LINK_MORE_S;
         return remote_start(job, job->options->rsh != NULL ? job->options->rsh : config.rsh);
     }
     for (int k = 0; status == 0 && k < job->options->processes; k++)
@@ -328,7 +334,7 @@ int main(int argc, char **argv)
                                      "PROGRAM [ARGUMENT...]",
                                      "Runs a weft program as a job of N processes, on this host or "
                                      "on those of --host. "
-                                     "The status is that of the first process that fails; "
+                                     "The status is that of the process that failed; "
                                      "128 plus the signal if a signal ended it.",
                                      NULL,
                                      NULL,

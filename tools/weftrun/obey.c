@@ -59,13 +59,13 @@ static bool take_job(struct helper *helper, const char *text, size_t bytes)
         return false;
     memcpy(line, text, bytes);
     line[bytes] = 0;
-    const int words = sscanf(line, "%31s %6d %6d %6d %127s", version, &helper->first,
-                             &helper->count, &processes, helper->units);
-    if (words < 4 || (words > 4 && units_count(helper->units) == 0))
+    const int words = sscanf(line, "%31s %6d %6d %6d %6d %127s", version, &helper->first,
+                             &helper->count, &processes, &helper->link.silence_s, helper->units);
+    if (words < 5 || (words > 5 && units_count(helper->units) == 0))
         return false;
-    helper->options.units = words > 4 ? helper->units : NULL;
-    if (helper->first < 0 || helper->count < 1 || processes > 65536 ||
-        helper->first > processes - helper->count)
+    helper->options.units = words > 5 ? helper->units : NULL;
+    if (helper->link.silence_s < LINK_MORE_S || helper->first < 0 || helper->count < 1 ||
+        processes > 65536 || helper->first > processes - helper->count)
         return false;
     helper->options.processes = processes;
     helper->job.first = helper->first;

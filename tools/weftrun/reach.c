@@ -97,7 +97,8 @@ static bool reach(const struct job *job, struct host *host, char **words)
         return false;
     if (pipe2(errors, O_CLOEXEC) != 0)
         goto close_pair;
-    if (!link_open(&host->link, pair[0], pair[0]) || fcntl(errors[0], F_SETFL, O_NONBLOCK) != 0)
+    if (!link_open(&host->link, pair[0], pair[0], job->silence_s) ||
+        fcntl(errors[0], F_SETFL, O_NONBLOCK) != 0)
         goto close_errors;
     host->pid = fork();
     if (host->pid == 0)
@@ -153,8 +154,8 @@ static bool tell(const struct job *job, struct host *host, const char *folder)
     struct link *link = &host->link;
     char line[96 + UNITS_BYTES];
 
-    snprintf(line, sizeof(line), "%d.%d.%d %d %d %d %s", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
-             WEFT_VERSION_PATCH, host->first, host->count, options->processes,
+    snprintf(line, sizeof(line), "%d.%d.%d %d %d %d %d %s", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+             WEFT_VERSION_PATCH, host->first, host->count, options->processes, job->silence_s,
              options->units != NULL ? options->units : "");
     bool told = link_text(link, RECORD_JOB, line) && link_text(link, RECORD_FOLDER, folder) &&
                 link_text(link, RECORD_SECRET, job->secret);

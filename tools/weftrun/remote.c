@@ -3,7 +3,7 @@
  * and when one is lost. When every helper has answered, all start their processes.
  *
  * A host is lost when its helper is: when the command that reached it ends, or when nothing has
- * come for LINK_SILENCE_S. The helper thinks the same of us, and then kills its processes.
+ * come for the link's silence_s. The helper thinks the same of us, and then kills its processes.
  */
 #include "weftrun.h"
 
@@ -270,9 +270,9 @@ void remote_look(const struct job *job, struct host *host)
     if (host->pid == 0)
         return;
     remote_beat(host);
-    if (host->greeted && host->link.in >= 0 && link_silent(&host->link, job->rested)) {
+    if (host->greeted && host->link.in >= 0 && link_silent(&host->link)) {
         host->complaint_bytes = (size_t)snprintf(host->complaint, sizeof(host->complaint),
-                                                 "nothing heard for %d s", LINK_SILENCE_S);
+                                                 "nothing heard for %d s", host->link.silence_s);
         hang_up(host);
         kill(host->pid, SIGKILL);
     } else if (host->link.in < 0 && now - host->hung_up > LINGER_S * second) {

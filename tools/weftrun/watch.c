@@ -24,7 +24,7 @@ struct watch {
     struct pollfd *polled; /* those two, input, two for each process and each host; twice as long */
     struct remote_events events;
     int running;
-    int status;       /* of the first failure; 0 so far */
+    struct verdict verdict;
     bool interrupted; /* one SIGINT has come */
     enum stage stage;
     uint64_t deadline;  /* of the stage */
@@ -38,15 +38,11 @@ enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
 /* How long a reader may rest, when the job shall end, until its output is given up. */
 static const uint64_t READER_NS = 1000000000;
 
-static uint64_t after(double seconds)
-{
-    return now_ns() + (uint64_t)(seconds * 1e9);
-}
-
-static void signal_all(const struct watch *watch, int number)
+static void signal_all(struct watch *watch, int number)
 {
     const struct options *options = watch->job->options;
 
+    sigaddset(&watch->verdict.sent, number);
     for (int i = 0; i < options->host_count; i++)
         remote_signal(&options->hosts[i], number);
     for (int k = 0; options->host_count == 0 && k < options->processes; k++) {
@@ -58,15 +54,19 @@ static void signal_all(const struct watch *watch, int number)
 
 /* ---- the end of processes ------------------------------------------------------------------- */
 
-/* status: why; 0: no failure. The first failure's is weftrun's own. */
+/* status: weftrun's own, if nothing failed before; 0: none. */
 static void enter(struct watch *watch, enum stage stage, int status)
 {
-    if (watch->status == 0)
-        watch->status = status;
+    const double grace_s = watch->job->options->grace_s;
+
+    if (stage >= TERMINATED)
+        verdict_say(&watch->verdict, watch->job);
+    verdict_own(&watch->verdict, status);
     if (stage <= watch->stage)
         return;
     watch->stage = stage;
-    watch->deadline = stage == KILLED ? UINT64_MAX : after(watch->job->options->grace_s);
+    watch->deadline =
+        stage == KILLED ? UINT64_MAX : after(grace_s > VERDICT_S ? grace_s : VERDICT_S);
     if (stage == TERMINATED)
         signal_all(watch, SIGTERM);
     if (stage == KILLED)
@@ -75,12 +75,12 @@ static void enter(struct watch *watch, enum stage stage, int status)
 
 static void note_end(struct watch *watch, int k, int status)
 {
-    say_end(watch->job, k, status, watch->status == 0);
-    const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    const bool failed = verdict_end(&watch->verdict, watch->job, k, status);
+
     watch->job->processes[k].running = false;
     watch->running--;
-    if (result != 0)
-        enter(watch, ENDING, result);
+    if (failed)
+        enter(watch, ENDING, 0);
 }
 
 /* A helper says that a process has ended. */
@@ -93,17 +93,15 @@ static void ended_there(void *context, int k, int status)
 static void failed_there(void *context, struct host *host, int exit_status, const char *text)
 {
     struct watch *watch = context;
-    const enum verbosity verbosity = watch->job->options->verbosity;
 
-    if (verbosity == VERBOSE || (verbosity == NORMAL && watch->status == 0))
-        complain("%s", text);
     for (int k = host->first; k < host->first + host->count; k++) {
         if (watch->job->processes[k].running)
             watch->running--;
         watch->job->processes[k].running = false;
     }
     const bool had_begun = host->greeted && watch->job->started && exit_status == EXIT_OWN_ERROR;
-    enter(watch, had_begun ? ENDING : KILLED, exit_status);
+    verdict_host(&watch->verdict, watch->job, exit_status, text);
+    enter(watch, had_begun ? ENDING : KILLED, 0);
 }
 
 /* True if it was the command that reached a host. */
@@ -170,6 +168,7 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
         enter(watch, KILLED, 128 + number); /* nobody has begun */
         return;
     }
+    sigaddset(&watch->verdict.sent, number);
     if (signal->ssi_code != SI_KERNEL || number == SIGHUP || watch->job->options->host_count > 0)
         signal_all(watch, number);
     if (number == SIGTERM && watch->stage < TERMINATED) {
@@ -190,6 +189,8 @@ static void look_at_clock(struct watch *watch)
 {
     const uint64_t now = now_ns();
 
+    if (now >= watch->verdict.due)
+        verdict_say(&watch->verdict, watch->job);
     if (now >= watch->time_over) {
         watch->time_over = UINT64_MAX;
         if (watch->asked == 0)
@@ -204,8 +205,8 @@ static void look_at_clock(struct watch *watch)
 /* For poll: until the next deadline, rounded up. */
 static int milliseconds_left(const struct watch *watch)
 {
-    const uint64_t next = watch->deadline < watch->time_over ? watch->deadline : watch->time_over;
-    const uint64_t now = now_ns();
+    const uint64_t end = watch->deadline < watch->time_over ? watch->deadline : watch->time_over;
+    const uint64_t next = end < watch->verdict.due ? end : watch->verdict.due, now = now_ns();
 
     if (next == UINT64_MAX)
         return -1;
@@ -227,7 +228,6 @@ static bool rest(void *context, uint64_t since)
 
     for (int i = 0; i < options->host_count; i++)
         remote_beat(&options->hosts[i]);
-    watch->job->rested = now_ns();
     take_signals(watch);
     look_at_clock(watch);
     if (watch->asked == 0)
@@ -301,7 +301,7 @@ static bool watch_round(struct watch *watch)
     const int ready = weft_poll_open(watch->polled, (size_t)count, patience);
     if (ready < 0 && errno != EINTR) {
         complain("poll: %s", strerror(errno));
-        watch->status = EXIT_OWN_ERROR;
+        watch->verdict.status = EXIT_OWN_ERROR;
         return false;
     }
     if (ready > 0)
@@ -317,6 +317,7 @@ static bool prepare(struct watch *watch)
 {
     sigset_t child, others;
 
+    sigemptyset(&watch->verdict.sent);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigemptyset(&others);
@@ -363,8 +364,8 @@ static bool helpers_left(const struct watch *watch)
 /* They have a grace period for that, but no reader of ours may shorten it. */
 static void wait_for_helpers(struct watch *watch)
 {
-    const double grace_s = watch->job->options->grace_s;
-    const uint64_t deadline = after(grace_s > LINK_SILENCE_S ? grace_s : LINK_SILENCE_S);
+    const double grace_s = watch->job->options->grace_s, silence_s = watch->job->silence_s;
+    const uint64_t deadline = after(grace_s > silence_s ? grace_s : silence_s);
 
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;
@@ -378,6 +379,7 @@ int watch(struct job *job)
     const double timeout_s = job->options->timeout_s;
     struct watch w = {.job = job,
                       .running = job->options->processes,
+                      .verdict.due = UINT64_MAX,
                       .deadline = UINT64_MAX,
                       .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX};
 
@@ -391,8 +393,9 @@ int watch(struct job *job)
     bool watching = true;
     while (watching && w.running > 0)
         watching = watch_round(&w);
+    verdict_say(&w.verdict, job);
     if (watching)
         wait_for_helpers(&w);
     finish(&w);
-    return w.status != 0 ? w.status : output_failed() ? 1 : 0;
+    return w.verdict.status != 0 ? w.verdict.status : output_failed() ? 1 : 0;
 }

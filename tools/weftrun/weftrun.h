@@ -89,7 +89,7 @@ struct job {
     char secret[WEFT_SECRET_BYTES];
     /* with helpers: */
     uint64_t begin;
-    uint64_t rested;         /* until when a reader kept us from reading */
+    int silence_s;           /* of the links */
     bool started;            /* they have been told to start their processes */
     bool input, input_taken; /* there may be more on standard input; process 0 took the last */
 };
@@ -100,8 +100,9 @@ struct job {
  */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Monotonic time. */
+/* Monotonic time; and so much later. */
 uint64_t now_ns(void);
+uint64_t after(double seconds);
 
 /* Complaints are kept from now on, the last one here. */
 void complaint_keep(char *text, size_t bytes);
@@ -219,9 +220,31 @@ bool output_failed(void);
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);
 
-/* Says how the k-th process has ended, if that is to be said. It still counts as running.
- * none_failed: before it. */
-void say_end(const struct job *job, int k, int status, bool none_failed);
+/*
+ * Why the job failed (ends.c). What says most stands last; of two alike the first counts. That a
+ * process has lost another one says that the other failed; a signal that nobody here sent needs no
+ * reason, nor does a host that is lost. Ends of processes come in no order: for VERDICT_S one that
+ * says more is waited for, and as long as need be where there are only such that lost another.
+ */
+enum cause { CAUSE_NONE, CAUSE_PEER_LOST, CAUSE_STATUS, CAUSE_SIGNAL, CAUSE_SAID };
+enum { END_BYTES = 480 }; /* what complain has room for */
+#define VERDICT_S 0.1
+struct verdict {
+    int status;       /* weftrun's, as far as is known; 0: nothing failed */
+    enum cause cause; /* of that status */
+    uint64_t due;     /* when it is to be said; UINT64_MAX: not of itself */
+    sigset_t sent;    /* signals to processes; by whom does not show in how these end */
+    char why[END_BYTES], before[END_BYTES];
+};
+
+/* The k-th process has ended, with this status of wait; it still counts as running. True: badly. */
+bool verdict_end(struct verdict *verdict, const struct job *job, int k, int status);
+/* Nothing runs on a host any more. */
+void verdict_host(struct verdict *verdict, const struct job *job, int status, const char *text);
+/* A status of weftrun's own, if nothing failed before; 0: none. */
+void verdict_own(struct verdict *verdict, int status);
+/* Says it, if it was not. Nothing that comes later counts. */
+void verdict_say(struct verdict *verdict, const struct job *job);
 
 /* A child has been stopped, or goes on (status of wait): says so if it is a process of the job. */
 void say_stop(const struct job *job, pid_t pid, int status);

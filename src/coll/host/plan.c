@@ -85,14 +85,19 @@ void *weft_plan_scratch(weft_team_op *op, size_t bytes)
 weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
                              weft_status *status)
 {
+    if (team == NULL) {
+        *status = weft_err(WEFT_ERR_ARGUMENT, "a collective of host programs: team is NULL");
+        return NULL;
+    }
     weft_team_op *op = team->spare;
-
     *status = weft_job_ready(team->job, team->names[kind]);
     if (*status == WEFT_OK)
         *status = weft_team_strangers(team, WEFT_ANY);
     if (*status != WEFT_OK)
         return NULL;
-    if (op == NULL && (op = calloc(1, sizeof(*op))) == NULL) {
+    if (op == NULL && (op = aligned_alloc(_Alignof(weft_team_op), sizeof(*op))) != NULL)
+        memset(op, 0, sizeof(*op));
+    if (op == NULL) {
         *status = weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", team->names[kind]);
         return NULL;
     }
@@ -195,14 +200,6 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-static void unlink_active(weft_team_op *op)
-{
-    *op->before = op->next;
-    if (op->next != NULL)
-        op->next->before = op->before;
-    __atomic_fetch_sub(&op->team->of->messages->plans, 1, __ATOMIC_RELAXED);
-}
-
 /* It is over, and no longer among the active: its memory. */
 static void close_op(weft_team_op *op)
 {
@@ -218,6 +215,16 @@ static void close_op(weft_team_op *op)
     free(op->scratch);
     free(op->steps);
     free(op);
+}
+
+void weft_plan_drop(weft_team_op *op)
+{
+    *op->before = op->next;
+    if (op->next != NULL)
+        op->next->before = op->before;
+    op->team->under_way--;
+    __atomic_fetch_sub(&op->team->of->messages->plans, 1, __ATOMIC_RELAXED);
+    close_op(op);
 }
 
 bool weft_plan_drive(struct weft_teams *teams, bool task)
@@ -261,6 +268,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     if (plan->next != NULL)
         plan->next->before = &plan->next;
     teams->active = plan;
+    plan->team->under_way++;
     __atomic_fetch_add(&teams->messages->plans, 1, __ATOMIC_RELAXED);
     plan->failed = advance(plan, &open);
     weft_unlock(&teams->lock);
@@ -277,8 +285,7 @@ static weft_status end_if_over(weft_team_op **op, bool *over)
     const weft_status status = (*op)->failed;
     *over = status != WEFT_OK || (*op)->at >= (*op)->count;
     if (*over) {
-        unlink_active(*op);
-        close_op(*op);
+        weft_plan_drop(*op);
         *op = NULL;
     }
     weft_unlock(&teams->lock);
@@ -298,6 +305,9 @@ weft_status weft_team_test(weft_team_op **op, int *done)
 {
     bool over;
 
+    if (op == NULL || done == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_team_test: %s is NULL",
+                        op == NULL ? "op" : "done");
     *done = 1;
     if (*op == NULL)
         return WEFT_OK;
@@ -339,10 +349,12 @@ static void claim(weft_team_op *op, bool waited)
 
 weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
 {
-    weft_team_op *op = *pointer;
+    weft_team_op *op = pointer != NULL ? *pointer : NULL;
     struct weft_step *open = NULL;
     bool over;
 
+    if (pointer == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_team_wait: op is NULL");
     if (op == NULL)
         return WEFT_OK;
     const uint64_t deadline =
@@ -351,10 +363,10 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         look(op->team->of->messages);
     claim(op, true);
     for (unsigned waits = 0; op->failed == WEFT_OK; waits++) {
+        const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns(); /* then it looks */
         op->failed = advance(op, &open);
         if (op->failed != WEFT_OK || open == NULL)
             break;
-        const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns();
         if (now >= deadline) {
             claim(op, false);
             weft_msg_idle(op->team->of->messages);

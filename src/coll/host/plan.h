@@ -11,6 +11,7 @@
 #include "base/task.h"
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 enum weft_step_kind {
     WEFT_STEP_SEND,
@@ -39,10 +40,13 @@ struct weft_teams {
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
+    LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
 };
 
 struct weft_team {
     struct weft_teams *of;
+    LIST_ENTRY(weft_team) link;
+    int under_way; /* of its collectives are active */
     weft_job *job;
     weft_comm comm;
     int members, me;
@@ -89,6 +93,8 @@ void *weft_plan_scratch(weft_team_op *op, size_t bytes);
  * calls alone. True: anything moved.
  */
 bool weft_plan_drive(struct weft_teams *teams, bool task);
+/* An active op is over, or nobody asks for it any more: takes and frees it. Lock held. */
+void weft_plan_drop(weft_team_op *op);
 
 /*
  * An op for the team's next collective; NULL: *status says why. root: of collectives that have

@@ -177,9 +177,8 @@ weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *sourc
 weft_status weft_team_allgather(weft_team *team, const void *source, size_t bytes, void *target,
                                 weft_team_op **op)
 {
-    void *own = weft_at(target, bytes * (size_t)team->me);
-
     OPEN(plan, team, WEFT_TEAM_ALLGATHER, 0);
+    void *const own = weft_at(target, bytes * (size_t)team->me);
     if (source == NULL)
         source = own;
     if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
@@ -207,11 +206,10 @@ weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void 
 weft_status weft_team_alltoall(weft_team *team, const void *source, void *target, size_t bytes,
                                weft_team_op **op)
 {
+    OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);
     const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
                                        : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
                                                                                     : PAIRWISE);
-
-    OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);
     if (way == BRUCK)
         weft_bruck_alltoall(plan, source, target, bytes);
     else if (way == ALL_AT_ONCE)

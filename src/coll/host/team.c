@@ -32,9 +32,29 @@ static weft_status teams_open(struct weft_job *job)
     return WEFT_OK;
 }
 
+static void free_team(weft_team *team)
+{
+    LIST_REMOVE(team, link);
+    if (team->spare != NULL) {
+        free(team->spare->scratch);
+        free(team->spare->steps);
+        free(team->spare);
+    }
+    free(team);
+}
+
+/* Nothing runs any more. */
 static void teams_close(struct weft_job *job)
 {
-    free(job->teams);
+    struct weft_teams *teams = job->teams;
+
+    if (teams == NULL)
+        return;
+    while (teams->active != NULL)
+        weft_plan_drop(teams->active);
+    while (!LIST_EMPTY(&teams->open))
+        free_team(LIST_FIRST(&teams->open));
+    free(teams);
     job->teams = NULL;
 }
 
@@ -43,8 +63,11 @@ const struct weft_module weft_teams_module = {.open = teams_open, .close = teams
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)
 {
-    weft_team *made = calloc(1, sizeof(*made));
+    weft_status status = weft_job_ready(job, "weft_team_open");
 
+    if (status != WEFT_OK)
+        return status;
+    weft_team *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "weft_team_open: no memory");
     *made = (weft_team){.of = job->teams,
@@ -54,35 +77,48 @@ weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, c
                         .me = me,
                         .name = name,
                         .names = names == NULL ? usual_names : names};
-    const weft_status status = weft_msg_name_tags(job, comm, weft_team_words, made);
-    if (status != WEFT_OK)
+    status = weft_msg_name_tags(job, comm, weft_team_words, made);
+    if (status != WEFT_OK) {
         free(made);
-    else
-        *team = made;
-    return status;
+        return status;
+    }
+    weft_lock(&job->teams->lock);
+    LIST_INSERT_HEAD(&job->teams->open, made, link);
+    weft_unlock(&job->teams->lock);
+    *team = made;
+    return WEFT_OK;
 }
 
 weft_status weft_team_close(weft_team **pointer)
 {
-    weft_team *team = *pointer;
-    weft_status status = weft_job_status(team->job);
+    weft_team *team = pointer != NULL ? *pointer : NULL;
 
+    if (team == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_team_close: there is no team");
+    struct weft_teams *teams = team->of;
+    weft_lock(&teams->lock);
+    const int under_way = team->under_way;
+    weft_unlock(&teams->lock);
+    weft_status status = weft_job_status(team->job);
+    if (under_way != 0) /* in a job that has failed they end with it */
+        return status != WEFT_OK ? status
+                                 : weft_refused(team->job, WEFT_ERR_STATE,
+                                                "weft_team_close: collectives on %s are under "
+                                                "way: %d",
+                                                team->name, under_way);
     if (status == WEFT_OK)
         status = weft_team_strangers(team, WEFT_ANY);
     weft_msg_name_tags(team->job, team->comm, NULL, NULL);
-    if (team->spare != NULL) {
-        free(team->spare->scratch);
-        free(team->spare->steps);
-        free(team->spare);
-    }
-    free(team);
+    weft_lock(&teams->lock);
+    free_team(team);
+    weft_unlock(&teams->lock);
     *pointer = NULL;
     return status;
 }
 
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root)
 {
-    if (root < 0 || root >= team->members)
+    if (team != NULL && (root < 0 || root >= team->members))
         return weft_refused(team->job, WEFT_ERR_RANK, "%s on %s: root %d is not one of %d",
                             team->names[kind], team->name, root, team->members);
     return WEFT_OK;

@@ -4,8 +4,16 @@
 #include "base/fiber.h"
 #include "base/task.h"
 #include "device/cpu/team.h"
+#include "weft/host.h"
 
 enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
+
+static _Thread_local const char *caller;
+
+void weft_host_caller(const char *name)
+{
+    caller = name;
+}
 
 static void escape(struct weft_port *port, bool late)
 {
@@ -42,8 +50,13 @@ static void host_wait(struct weft_port *port)
 {
     struct weft_port_call *call = port->call;
 
-    if (call->deadline != 0 && weft_now_ns() >= call->deadline)
-        escape(port, true);
+    if (call->deadline != 0 && weft_now_ns() >= call->deadline) {
+        if (call->late)
+            escape(port, true);
+        call->late = true; /* it looks once more: it may have had no processor since it looked */
+        return;
+    }
+    WEFT_PORT_SET(port, caller, caller);
     weft_port_leave(port);
     host_rest(port->bell, call);
     weft_port_enter(port, call);

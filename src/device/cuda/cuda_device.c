@@ -231,5 +231,8 @@ const struct weft_device_ops weft_cuda_device = {
     .wait = weft_cuda_wait,
     .dmabuf = weft_cuda_dmabuf,
     .reached = weft_cuda_reached,
+    .load = weft_cuda_load,
+    .unload = weft_cuda_unload,
+    .launch = weft_cuda_launch,
     .run = weft_cuda_run,
 };

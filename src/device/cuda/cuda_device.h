@@ -114,6 +114,11 @@ WEFT_CUDA_OP(wait);
 WEFT_CUDA_OP(ranks);
 WEFT_CUDA_OP(run);
 
+/* code.c */
+WEFT_CUDA_OP(load);
+WEFT_CUDA_OP(unload);
+WEFT_CUDA_OP(launch);
+
 /*
  * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
  * while; else it comes for errands, if the kernel does not fill the GPU.

@@ -110,7 +110,7 @@ static weft_status open_both(struct check *check, const struct weft_config *conf
     for (int i = 0; i < ENDS && status == WEFT_OK; i++)
         status = open_end(check, i, config, host);
     for (int i = 0; i < ENDS && status == WEFT_OK; i++)
-        status = join(check, i, (int)config->verbs_timeout);
+        status = join(check, i, weft_verbs_timeout(config));
     if (status != WEFT_OK)
         return status;
     const uint64_t begin = (uintptr_t)check->memory[0];

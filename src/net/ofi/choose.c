@@ -166,14 +166,14 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
         return false; /* of one host only; weft's own shm is better */
     if (config->ofi_domain[0] != 0)
         return strcmp(info->domain_attr->name, config->ofi_domain) == 0 &&
-               (!is_ip(info) || net->open.one_host || !weft_ofi_is_loopback(info->src_addr));
+               (!is_ip(info) || net->open.one_host || !weft_address_is_loopback(info->src_addr));
     if (address != NULL && is_ip(info))
         return weft_ofi_same_host_address(info->src_addr, address);
     if (config->interface[0] != 0 && !is_ip(info))
         return strcmp(info->domain_attr->name, config->interface) == 0 ||
                (config->ofi_provider[0] != 0 && address != NULL);
     return config->interface[0] == 0 &&
-           (!is_ip(info) || net->open.one_host || !weft_ofi_is_loopback(info->src_addr));
+           (!is_ip(info) || net->open.one_host || !weft_address_is_loopback(info->src_addr));
 }
 
 static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)

@@ -173,6 +173,7 @@ struct weft_net {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
+    bool enabled; /* the endpoint */
     uint64_t token;
     struct weft_ofi_peer *peers;
 
@@ -219,7 +220,6 @@ weft_status weft_ofi_choose(struct weft_net *net);
  */
 bool weft_ofi_local_address(const struct weft_net_open *open, union weft_address *address);
 bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
-bool weft_ofi_is_loopback(const struct sockaddr *address);
 
 /* ---- memory.c: registered memory, here and there. Lock held, except in the table's functions */
 

@@ -3,7 +3,7 @@
  *
  * Some breaks libfabric reports, for what was under way. Others nobody does: a message that was
  * copied into the provider is gone, and the next one goes by a new connection. So a sender tells
- * how many it has sent, and a target that stays behind for as long as `patience` has lost one.
+ * how many it has sent, and a target that stays behind for WEFT_SILENCE_S has lost one.
  */
 #include "net/ofi/inside.h"
 
@@ -11,9 +11,14 @@
 
 #include <stdio.h>
 
-static const uint64_t patience = 5000000000; /* ns; the control channel tells long before */
 static const uint64_t ask_every = 1000000000;
 enum { LOOK_EVERY = 4096 /* rounds of a task that never sleeps */ };
+
+/* The control channel tells of a process that is lost before. */
+static uint64_t patience(const struct weft_net *net)
+{
+    return (uint64_t)net->open.config->silence_s * 1000000000;
+}
 
 void weft_ofi_lost(struct weft_net *net, int process, int err)
 {
@@ -31,7 +36,7 @@ weft_status weft_ofi_lost_long(struct weft_net *net, int process)
 {
     const struct weft_ofi_peer *peer = &net->peers[process];
 
-    if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < patience)
+    if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < patience(net))
         return WEFT_OK;
     return weft_err(WEFT_ERR_PEER_LOST, "ofi: the connection to process %d broke: %s", process,
                     peer->lost_why);
@@ -93,7 +98,7 @@ weft_status weft_ofi_told_sent(struct weft_net *net, int process, uint32_t event
     if (!behind || peer->behind_since == 0 || peer->behind_at != peer->applied) {
         peer->behind_since = behind ? now : 0;
         peer->behind_at = peer->applied;
-    } else if (now - peer->behind_since >= patience) {
+    } else if (now - peer->behind_since >= patience(net)) {
         return weft_err(WEFT_ERR_PEER_LOST,
                         "ofi: process %d has sent %u messages and writes, and number %u has not "
                         "come for %.1f s: the connection broke",

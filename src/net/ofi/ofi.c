@@ -55,14 +55,15 @@ static weft_status open_endpoint(struct weft_net *net, bool *descriptors)
     if (status != WEFT_OK)
         return status;
     what = "endpoint", error = fi_endpoint(net->domain, net->info, &net->ep, net);
-    if (error == 0)
-        error = fi_ep_bind(net->ep, &net->av->fid, 0);
+    if (error == 0 && (error = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
+        net->ep = NULL; /* ofi_rxm crashes where it closes one without: it is left */
     if (error == 0)
         error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_SEND]->fid, FI_TRANSMIT);
     if (error == 0)
         error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_RECEIVE]->fid, FI_RECV);
     if (error == 0)
         error = fi_enable(net->ep);
+    net->enabled = error == 0;
     return error == 0 ? WEFT_OK : failed(net, what, error);
 }
 
@@ -119,7 +120,7 @@ static weft_status open_peers(struct weft_net *net)
 }
 
 /*
- * Takes what has come since the receive side stopped; nobody sends any more (closes_together).
+ * Takes what has come since the receive side stopped; nobody sends any more (all_stopped).
  * Without this ofi_rxm 1.17 over verbs crashes: a connection that it closes with a message in its
  * queue gets that message's buffer back, after it is gone.
  */
@@ -127,9 +128,25 @@ static void take_the_rest(struct weft_net *net)
 {
     struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
 
-    while (net->ep != NULL && net->cq[WEFT_NET_RECEIVE] != NULL &&
-           fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH) > 0)
+    while (net->enabled && fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH) > 0)
         ;
+}
+
+/*
+ * Where others may still send, or a connection broke with something under way, closing the endpoint
+ * may crash: it stays, and all that it uses. Nobody writes the job's memory any more, since no
+ * registration of it is left; but what is under way is read.
+ */
+static bool leave_behind(const struct weft_net *net)
+{
+    const struct weft_net_events *events = &net->open.events;
+
+    if (!net->enabled || events->all_stopped == NULL || events->all_stopped(events->context))
+        return false;
+    if (events->lingers != NULL &&
+        (net->outstanding > 0 || net->info->domain_attr->data_progress == FI_PROGRESS_AUTO))
+        events->lingers(events->context);
+    return true;
 }
 
 static void weft_ofi_close(struct weft_net *net)
@@ -141,6 +158,8 @@ static void weft_ofi_close(struct weft_net *net)
         weft_say(WEFT_SAY_INFO,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  net->writes, net->docked, net->messages);
+    if (leave_behind(net))
+        return;
     take_the_rest(net);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */

@@ -21,15 +21,6 @@ bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr 
                                       : IN6_ARE_ADDR_EQUAL(&x.v6.sin6_addr, &y.v6.sin6_addr);
 }
 
-bool weft_ofi_is_loopback(const struct sockaddr *address)
-{
-    union weft_address a;
-
-    return weft_address_copy(&a, address) &&
-           (a.any.sa_family == AF_INET ? ntohl(a.v4.sin_addr.s_addr) >> 24 == 127
-                                       : IN6_IS_ADDR_LOOPBACK(&a.v6.sin6_addr));
-}
-
 /* The address of the interface that is meant: IPv4 if it has one. */
 static bool of_interface(const char *interface, union weft_address *address)
 {
@@ -75,7 +66,7 @@ static bool towards_root(const char *root, union weft_address *address)
     const int count = weft_roots_parse(roots, root);
     bool found = false;
 
-    for (int i = 0; i < count && (!found || weft_ofi_is_loopback(&address->any)); i++)
+    for (int i = 0; i < count && (!found || weft_address_is_loopback(&address->any)); i++)
         found = towards(roots[i].host, roots[i].port, address);
     return found;
 }
@@ -92,5 +83,5 @@ bool weft_ofi_local_address(const struct weft_net_open *open, union weft_address
         return open->one_host;
     }
     /* A host's own name often means its loopback, which nobody else reaches. */
-    return open->one_host || !weft_ofi_is_loopback(&address->any);
+    return open->one_host || !weft_address_is_loopback(&address->any);
 }

@@ -145,7 +145,9 @@ static weft_status map(const struct weft_net *net, int process, const struct wef
     *memory = weft_share_map(share, is_here(net, process), &reason);
     return *memory != NULL
                ? WEFT_OK
-               : weft_err(WEFT_ERR_NETWORK, "shm: cannot map %llu bytes of process %d (pid %d): %s",
+               : weft_err(WEFT_ERR_NETWORK,
+                          "shm: cannot map %llu bytes of process %d (pid %d): %s "
+                          "(WEFT_NET=ofi maps none)",
                           (unsigned long long)share->bytes, process, (int)share->pid, reason);
 }
 

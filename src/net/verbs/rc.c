@@ -80,11 +80,21 @@ int weft_verbs_rc_connect(const struct weft_verbs_device *device, struct ibv_qp 
                                    IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
+int weft_verbs_timeout(const struct weft_config *config)
+{
+    const uint64_t silence_ns = (uint64_t)config->silence_s * 1000000000;
+    int timeout = config->verbs_timeout != 0 ? (int)config->verbs_timeout : 8;
+
+    while (config->verbs_timeout == 0 && weft_verbs_retries_ns(timeout) < silence_ns)
+        timeout++;
+    return timeout;
+}
+
 weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process,
                                struct weft_verbs_ends ends)
 {
     const int error = weft_verbs_rc_connect(&net->device, qp, &net->peers[process].address, ends,
-                                            net->open.config->verbs_timeout);
+                                            weft_verbs_timeout(net->open.config));
 
     return error == 0
                ? WEFT_OK

@@ -268,8 +268,7 @@ static void look_around(struct weft_net *net)
 
 static weft_status look_at_port(const struct weft_net *net)
 {
-    const uint64_t retries = (uint64_t)(WEFT_VERBS_RETRIES + 1)
-                             << (net->open.config->verbs_timeout + 12); /* 4.096 us * 2^timeout */
+    const uint64_t retries = weft_verbs_retries_ns(weft_verbs_timeout(net->open.config));
     const uint64_t down = net->down_since != 0 ? weft_now_ns() - net->down_since : 0;
 
     if (down < PORT_NS + 2 * retries)

@@ -224,6 +224,12 @@ enum {
     WEFT_VERBS_RNR_DELAY = 12    /* 0.64 ms until a target that had no receive is asked again */
 };
 
+/* How long a request waits for its target in all. */
+static inline uint64_t weft_verbs_retries_ns(int timeout)
+{
+    return (uint64_t)(WEFT_VERBS_RETRIES + 1) << (timeout + 12);
+}
+
 /*
  * A queue pair in the state INIT; NULL, after an error line, if there is none. Requests complete in
  * `completions`; inline_most: of a request.

@@ -44,6 +44,8 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
     /* There before the target finds the channel, and says more. */
     weft_store_relaxed_u32(&out->channel->taken, state->channel_start);
     weft_store_release_u32(name, index + 1, ORDER_eager_notice);
+    weft_sent_shared(out->ring, NULL, 0); /* random mode knows from here on that messages come */
+    weft_sent_shared(NULL, NULL, 0);
     out->state = WEFT_OUT_ASKED;
     out->talks = 0;
 }
@@ -256,10 +258,12 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
     head.release = out->dirty != 0;
     if (WEFT_UNLIKELY(weft_crew_any(crew, head.release || weft_out_full(out, lines))))
         weft_message_prepare(self, crew, out, lines, head.release);
+    weft_sent_shared(out->ring, source, head.bytes);
     if (whole && head.bytes != 0)
         weft_message_write_long(crew, out, head, source);
     else
         weft_message_write_odd(crew, out, head, source);
+    weft_sent_shared(NULL, NULL, 0);
     weft_crew_meet(crew); /* all have read where to begin */
     if (crew.lane != 0)
         return;
@@ -301,9 +305,6 @@ WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, 
 
     if (crew.lane >= crew.lanes)
         return;
-#ifndef __CUDACC__
-    weft_used_shared(source, bytes);
-#endif
     weft_message_put(self, crew, &self->out[to->way >> 8], head, (const unsigned char *)source);
     if (crew.lane == 0) {
         weft_count_nudge(to->exposed);

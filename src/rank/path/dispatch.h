@@ -104,7 +104,9 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
                                    const struct weft_route *rest, size_t offset, const void *source,
                                    const struct weft_shape *shape, int tag, const bool channel)
 {
-    const bool alone = weft_copy_direct(self, rest->address + offset, source, shape);
+    /* Of a put of no bytes the address may be NULL. */
+    unsigned char *const there = (unsigned char *)((uintptr_t)rest->address + offset);
+    const bool alone = weft_copy_direct(self, there, source, shape);
 
     if (tag >= 0 && !alone)
         weft_block_sync(self); /* the release below covers what every thread copied */
@@ -198,7 +200,8 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     }
     weft_path_put_mapped(self, to, to, offset, source, shape, tag, !weft_way_is_mapped(to));
     if (to->way == WEFT_WAY_HERE)
-        weft_here_show(self, win, to->address + offset, weft_shape_bytes(shape));
+        weft_here_show(self, win, (unsigned char *)((uintptr_t)to->address + offset),
+                       weft_shape_bytes(shape));
 }
 
 #endif

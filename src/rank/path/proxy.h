@@ -122,7 +122,7 @@ WEFT_INLINE void weft_load_within(uint64_t words[2], const void *source, size_t 
     }
 #else
     words[0] = words[1] = 0;
-    weft_used_shared(source, bytes);
+    weft_sent_shared(NULL, source, bytes);
     memcpy(words, source, bytes);
 #endif
 }
@@ -190,6 +190,7 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
     if (weft_post_by_crew(self, weft_crew_first_warp(), &command, source, (uint32_t)bytes, after))
         weft_post_counted(self, process);
 #else
+    weft_sent_shared(NULL, source, bytes);
     weft_post_put(self, process, &command, source, (uint32_t)bytes, after);
 #endif
 }

@@ -44,6 +44,17 @@ WEFT_INLINE void weft_block_sync(const weft_self *self)
 
 #endif
 
+/* Stores another number to a word of the watchdog's. A GPU does not read it: it is host memory. */
+WEFT_INLINE void weft_tell_next(weft_self *self, uint32_t *word)
+{
+#ifdef __CUDACC__
+    weft_tell_u32(word, ++self->port.told);
+#else
+    (void)self;
+    weft_tell_u32(word, __atomic_load_n(word, __ATOMIC_RELAXED) + 1);
+#endif
+}
+
 /* For the watchdog: plain words that it may read at any moment. */
 WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
                            uint64_t need)
@@ -54,6 +65,13 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
     weft_tell_u64(&w->need, need);
     weft_tell_u64(&w->work, self->work);
     weft_tell_u32(&w->kind, kind);
+    weft_tell_next(self, &w->looks);
+}
+
+WEFT_COLD void weft_wait_told_over(weft_self *self)
+{
+    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
+    weft_tell_next(self, &self->waiting->episode);
 }
 
 /* The rank ends, since its job has failed: a wait that it was in stays there, if not yet over. */
@@ -185,12 +203,6 @@ WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wa
     return weft_wait_long(self, *rounds, kind, a, have, need);
 }
 
-WEFT_COLD void weft_wait_told_over(weft_self *self)
-{
-    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
-    weft_tell_u32(&self->waiting->episode, ++self->port.episode);
-}
-
 /* The end of a wait that had so many rounds. */
 WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 {
@@ -256,14 +268,6 @@ WEFT_HOT bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_
     weft_serve_now_and_then(self);
     weft_port_wait(&self->port);
     return true;
-}
-
-/* For the watchdog, too. */
-static inline void weft_wait_told_over(weft_self *self)
-{
-    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
-    weft_tell_u32(&self->waiting->episode,
-                  __atomic_load_n(&self->waiting->episode, __ATOMIC_RELAXED) + 1);
 }
 
 static inline void weft_wait_over(weft_self *self, uint32_t rounds)

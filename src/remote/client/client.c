@@ -2,6 +2,8 @@
 #include "remote/client/client.h"
 
 #include "base/fork.h"
+#include "base/launcher.h"
+#include "base/netif.h"
 #include "base/say.h"
 #include "boot/interface.h"
 #include "remote/client/connect.h"
@@ -53,18 +55,20 @@ static weft_status meet_devices(void)
 
     for (int p = 1; p < client.links.processes && status == WEFT_OK; p++) {
         struct client_server *server = &client.server[p];
-        server->first = client.known.count;
+        server->first = client.met;
         server->devices = 1;
         for (int i = 0; i < server->devices && status == WEFT_OK; i++) {
-            if (client.known.count == CLIENT_DEVICES)
+            if (client.met == CLIENT_DEVICES)
                 return weft_err(WEFT_ERR_CONFIG, "more than %d devices", CLIENT_DEVICES);
-            struct client_device *device = &client.device[client.known.count];
+            struct client_device *device = &client.device[client.met];
             *device = (struct client_device){.known = {.process = p, .number = i}};
-            client.known.at[client.known.count++] = &device->known;
+            client.known.at[client.met++] = &device->known;
             status = ask_facts(device);
             server->devices = device->known.facts.devices;
         }
     }
+    client.known.count = client.met;
+    weft_known_show(&client.known, weft_launcher_gpus());
     return status;
 }
 
@@ -75,7 +79,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
         client.server[p].name = names[p - 1];
     client.closing = client.left = false;
     client.forks = weft_forks();
-    client.known.count = 0;
+    client.met = client.known.count = 0;
     client.age++; /* nothing is remembered of servers before */
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
@@ -105,7 +109,7 @@ static struct weft_servers servers;
 static enum weft_reach reach_of(void)
 {
     for (int i = 0; i < servers.count; i++)
-        if (!weft_is_loopback(servers.at[i].host))
+        if (!weft_host_is_loopback(servers.at[i].host))
             return WEFT_REACH_NETWORK;
     return WEFT_REACH_HOST;
 }
@@ -182,7 +186,7 @@ static void leave(void)
     weft_links_close(&client.links, client.links.status == WEFT_OK);
     weft_lock(&client.lock);
     client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
-    for (int d = 0; d < client.known.count; d++) {
+    for (int d = 0; d < client.met; d++) {
         free(client.device[d].blocks.list);
         free(client.device[d].globals.list);
         client.device[d].blocks = client.device[d].globals = (struct weft_ranges){0};
@@ -203,8 +207,10 @@ void weft_client_close(void)
 
 const char *weft_client_where(int device, int *number)
 {
-    if (device < 0 || device >= client.known.count)
+    const struct weft_known *known = weft_known_device(&client.known, device);
+
+    if (known == NULL)
         return NULL;
-    *number = client.device[device].known.number;
-    return client.server[client.device[device].known.process].name;
+    *number = known->number;
+    return client.server[known->process].name;
 }

@@ -124,7 +124,7 @@ weft_status weft_server_ask(const struct weft_servers *servers, int server,
     const int fd = weft_socket_connect(&servers->at[server], deadline, &reason);
     if (fd < 0)
         return weft_err(WEFT_ERR_TIMEOUT, "server %s: %s", name, reason);
-    weft_socket_tune(fd);
+    weft_socket_tune(fd, (int)seconds);
     const weft_status status = talk(fd, name, request, key, deadline, answer);
     close(fd);
     return status;

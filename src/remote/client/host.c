@@ -185,11 +185,13 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
 {
     struct client_device *device;
     const bool there = client_on_device(client_find(address, 1, &device));
+    int ordinal = there ? client.known.count - 1 : -1;
 
     weft_lock(&client.lock);
     const struct weft_region *region = client_region_at((void *)address, 1);
     const bool pinned = region != NULL && region->pinned;
     weft_unlock(&client.lock);
-    return weft_known_pointer(count, wanted, data, address,
-                              there ? (int)(device - client.device) : -1, pinned);
+    while (ordinal >= 0 && client.known.at[ordinal] != &device->known)
+        ordinal--;
+    return weft_known_pointer(count, wanted, data, address, ordinal, pinned);
 }

@@ -25,7 +25,7 @@ struct client_device {
 
 struct client_server {
     const char *name;
-    int first, devices; /* ordinals */
+    int first, devices; /* of client.device */
 };
 
 /* A call whose thread waits. */
@@ -84,9 +84,10 @@ struct weft_client {
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
-    struct client_device device[CLIENT_DEVICES];
-    struct weft_known_list known;
-    struct client_call *lanes[CLIENT_LANES]; /* 0 is nobody's */
+    struct client_device device[CLIENT_DEVICES];      /* all that the servers have */
+    int met;                                          /* how many of `device` there are */
+    struct weft_known_list known;                     /* those that the program sees */
+    struct client_call *lanes[CLIENT_LANES];          /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
     struct client_query {
         const struct client_device *device; /* NULL: empty */

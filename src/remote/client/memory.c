@@ -54,7 +54,7 @@ weft_status client_open_memory(void)
     uint64_t offset = 0;
 
     for (int d = 0; d < client.known.count; d++) {
-        struct client_device *device = &client.device[d];
+        struct client_device *device = (struct client_device *)(void *)client.known.at[d];
         const uint64_t span = (2 * device->known.facts.memory + granule - 1) / granule * granule;
         bool found = false;
         for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]) && !found; i++)
@@ -82,7 +82,7 @@ void client_forget_memory(struct client_device *device)
 /* Among the devices' ranges. */
 static struct client_device *device_around(uint64_t address)
 {
-    for (int d = 0; d < client.known.count; d++)
+    for (int d = 0; d < client.met; d++)
         if (address - client.device[d].base < client.device[d].span)
             return &client.device[d];
     return NULL;
@@ -98,7 +98,7 @@ static struct client_device *device_with(uint64_t address, uint64_t bytes)
 
     if (mine != NULL && weft_ranges_has(&mine->globals, address, bytes))
         return mine;
-    for (int d = 0; d < client.known.count; d++)
+    for (int d = 0; d < client.met; d++)
         if (weft_ranges_has(&client.device[d].globals, address, bytes))
             return &client.device[d];
     return NULL;

@@ -114,7 +114,7 @@ static weft_status choose_net(struct weft_links *links, bool *one_host)
     return WEFT_OK;
 }
 
-/* From the network's close: whether waiting for all makes sense. */
+/* From the network's close: whether waiting for all makes sense; whether none sends any more. */
 static bool all_there(void *context)
 {
     const struct weft_links *links = context;
@@ -134,7 +134,8 @@ static weft_status open_net(struct weft_links *links, bool one_host, size_t stag
                                        .events = {.context = links,
                                                   .sent = link_sent,
                                                   .landed = link_landed,
-                                                  .all_there = all_there},
+                                                  .all_there = all_there,
+                                                  .all_stopped = all_there},
                                        .kinds = &links->kinds,
                                        .device =
                                            links->device.land != NULL ? &links->device : NULL};

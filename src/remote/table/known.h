@@ -70,6 +70,12 @@ WEFT_KNOWN_MAP(WEFT_KNOWN_DECLARE)
 /* By ordinal, by context; NULL: none. */
 struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal);
 struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context);
+/*
+ * visible.c: keeps the devices that a text like CUDA_VISIBLE_DEVICES names, in its order; NULL:
+ * all. As CUDA's driver reads it: numbers, or beginnings of UUIDs that fit one device, up to the
+ * first that is neither. A device that is named twice leaves none.
+ */
+void weft_known_show(struct weft_known_list *list, const char *visible);
 /* What an address is: memory of that device, -1 of none; pinned memory of the host. */
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
                             CUdeviceptr address, int device, bool pinned);

@@ -111,9 +111,3 @@ enum weft_no weft_request_check(const struct weft_signed_request *request,
                ? WEFT_NO_NONE
                : WEFT_NO_MALFORMED;
 }
-
-bool weft_is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}

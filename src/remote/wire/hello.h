@@ -81,9 +81,6 @@ enum weft_no weft_request_check(const struct weft_signed_request *request,
                                 const struct weft_key *key,
                                 const unsigned char nonce[WEFT_NONCE_BYTES]);
 
-/* Whether a server's host is the program's own. */
-bool weft_is_loopback(const char *host);
-
 const char *weft_no_text(uint32_t no);
 
 #endif

@@ -87,7 +87,7 @@ static weft_status join_links(struct weft_job *job, struct weft_links *links, co
         if (links->list[i].rdma.qp != NULL)
             status = weft_rdma_queue_join(&links->list[i].rdma, &job->proxy.net->peers[p].address,
                                           all[(p * n + me) * links->each + k],
-                                          (int)job->config.verbs_timeout);
+                                          weft_verbs_timeout(&job->config));
     }
     return status;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { SLEEP_NS = 100000000 };
+enum { SLEEP_NS = 25000000 }; /* the watchdog looks every tenth of a second */
 
 struct exchange_head {
     uint32_t op;
@@ -57,6 +57,15 @@ void weft_exchange_close(struct weft_job *job)
     free(job->exchange);
 }
 
+enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
+{
+    struct weft_net_caps caps = {0};
+
+    if (job->proxy.net != NULL)
+        job->proxy.net_ops->caps(job->proxy.net, &caps);
+    return caps.closes_together ? WEFT_EXCHANGE_STOPPED : WEFT_EXCHANGE_CLOSE;
+}
+
 /* When the last process has ended its run, all do the same sweep, at this point of the order. */
 static void count_ran(struct weft_job *job, int source)
 {
@@ -88,6 +97,8 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
     memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->count);
     if (a->head.op == WEFT_EXCHANGE_RAN)
         count_ran(job, frame->source);
+    if (a->head.op >= WEFT_EXCHANGE_CLOSE && a->head.op == weft_exchange_last(job))
+        job->parted++;
     weft_lock(&job->exchange_lock);
     STAILQ_INSERT_TAIL(&job->exchange[frame->source].arrivals, a, link);
     weft_unlock(&job->exchange_lock);
@@ -100,23 +111,6 @@ static struct arrival *look(struct weft_job *job, int process)
     struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
     weft_unlock(&job->exchange_lock);
     return a;
-}
-
-/* The oldest frame of a process, once there is one; NULL when the job fails before. */
-static struct arrival *await(struct weft_job *job, int process)
-{
-    for (;;) {
-        struct arrival *a = look(job, process);
-        if (a != NULL || weft_job_status(job) != WEFT_OK)
-            return a;
-        uint32_t ticket = weft_bell_prepare(&job->exchange_bell);
-        a = look(job, process);
-        if (a != NULL || weft_job_status(job) != WEFT_OK) {
-            weft_bell_cancel(&job->exchange_bell);
-            return a;
-        }
-        weft_bell_sleep(&job->exchange_bell, ticket, SLEEP_NS);
-    }
 }
 
 __attribute__((no_sanitize("thread"))) uint32_t weft_barriers_entered(const struct weft_job *job)
@@ -175,19 +169,27 @@ const char *weft_exchange_name(uint32_t op)
 }
 
 /*
- * Waits for one process, for the watchdog to see. Waiting for others to end their kernels is no
- * stall: if a rank of theirs does not go on, its own process says so.
+ * The oldest frame of a process, once there is one; NULL when the job fails before. The watchdog
+ * sees the wait. Waiting for others to end their kernels is no stall: if a rank of theirs does not
+ * go on, its own process says so.
  */
-static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op, int process)
+static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int process)
 {
     weft_self *host = job->ranks.selves[WEFT_HOST_SLOT];
     struct arrival *a = look(job, process);
 
     if (a != NULL)
         return a;
-    if (op != WEFT_EXCHANGE_RAN)
-        weft_tell(host, WEFT_WAIT_PROCESS, (uint64_t)process, 0, op);
-    a = await(job, process);
+    for (;;) {
+        const uint32_t ticket = weft_bell_prepare(&job->exchange_bell);
+        a = look(job, process);
+        if (a != NULL || weft_job_status(job) != WEFT_OK)
+            break;
+        if (op != WEFT_EXCHANGE_RAN)
+            weft_tell(host, WEFT_WAIT_PROCESS, (uint64_t)process, 0, op);
+        weft_bell_sleep(&job->exchange_bell, ticket, SLEEP_NS);
+    }
+    weft_bell_cancel(&job->exchange_bell);
     weft_wait_told_over(host); /* not the port: another thread may be in a call */
     return a;
 }
@@ -231,7 +233,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
         return status;
     weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
     for (int p = 0; p < job->numbers.processes; p++) {
-        struct arrival *a = await_told(job, op, p);
+        struct arrival *a = await(job, op, p);
         if (a == NULL)
             return weft_job_status(job);
         if (a->head.op != op || a->count != bytes) {

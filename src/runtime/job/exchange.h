@@ -35,6 +35,8 @@ void weft_exchange_close(struct weft_job *job);
  */
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all);
+/* The one after which no process waits for another: the job is over. */
+enum weft_exchange_op weft_exchange_last(const struct weft_job *job);
 /* "weft_run": the call that an exchange stands for. */
 const char *weft_exchange_name(uint32_t op);
 /* A process that is in another call than this one. */

@@ -71,7 +71,7 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
         __atomic_exchange_n(&job->failing, 1, __ATOMIC_RELAXED) != 0)
         return;
     va_start(list, format);
-    vsnprintf(frame.text, sizeof(frame.text), format, list);
+    weft_format(frame.text, sizeof(frame.text), format, list);
     va_end(list);
     __atomic_store_n(&job->own_said, weft_err_was_said(frame.text), __ATOMIC_RELEASE);
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
@@ -85,6 +85,9 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
     struct abort_frame abort = {0};
     char text[WEFT_NAME_BYTES + 16];
 
+    /* Process 0 ends without those that are late to close (boot/hub.c): they miss nothing then. */
+    if (frame->kind == WEFT_FRAME_LOST && job->parted == job->numbers.processes)
+        return;
     if (frame->kind == WEFT_FRAME_LOST) {
         weft_lock(&job->space.tables);
         snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
@@ -112,7 +115,7 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 
 int weft_lost(const weft_job *job)
 {
-    return __atomic_load_n(&job->lost, __ATOMIC_ACQUIRE) - 1;
+    return job == NULL ? -1 : __atomic_load_n(&job->lost, __ATOMIC_ACQUIRE) - 1;
 }
 
 const struct weft_service weft_failure_service = {

@@ -50,6 +50,7 @@ struct weft_process {
     uint32_t segments_count;
 };
 
+struct weft_ccl;
 struct weft_exchange_slot;
 struct weft_messages;
 struct weft_pgas;
@@ -67,6 +68,7 @@ struct weft_job {
     struct weft_process *processes;
     uint32_t number;            /* of the jobs that this process has opened */
     bool one_address_space;     /* processes are threads of this one */
+    bool together;              /* those of one node may map each other's memory (site.h) */
     uint32_t forks;             /* weft_forks when the job was opened */
     bool threads;               /* any thread of the program may make host calls; else this: */
     pthread_t thread;           /* the one that opened it */
@@ -88,6 +90,7 @@ struct weft_job {
     struct weft_exchange_slot *exchange; /* exchange.c; by process */
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell; /* also rung when the job fails */
+    int parted;                     /* monitor: processes whose weft_exchange_last has come */
 
     struct weft_lock failure_lock;
     bool own_said;    /* this process has logged the error that it told the others of */
@@ -99,17 +102,19 @@ struct weft_job {
 
     bool tags_taken[WEFT_TAGS]; /* tags.c */
 
-    struct weft_watch *watch; /* watchdog.c; by slot */
-    uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
-    bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
-    uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
+    struct weft_watch *watch;                 /* watchdog.c; by slot */
+    uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: its last look; its clock */
+    uint64_t failed_since; /* watchdog.c: when it saw that the job has failed; 0: not yet */
+    bool end_told;         /* watchdog.c: it has said that the kernel of a failed job goes on */
+    uint32_t stuck_looks;  /* watchdog.c: how often a service of a failed job had not ended */
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */
     struct weft_messages *messages; /* of the layer msg */
     struct weft_pgas *pgas;         /* of the layer pgas; NULL: it is not open */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
-    struct weft_teams *teams;       /* of coll/host */
+    struct weft_ccl *ccls;    /* of the layer ccl: those that are open, under the table lock */
+    struct weft_teams *teams; /* of coll/host */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the

@@ -19,8 +19,8 @@ struct weft_module {
     void (*close)(struct weft_job *job);
 };
 
-extern const struct weft_module weft_msg_module, weft_teams_module, weft_pgas_module,
-    weft_tasks_module;
+extern const struct weft_module weft_msg_module, weft_ccl_module, weft_teams_module,
+    weft_pgas_module, weft_tasks_module;
 extern const struct weft_module *const weft_modules[]; /* behind them NULL */
 
 #endif

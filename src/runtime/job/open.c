@@ -136,12 +136,7 @@ static void leave_behind(struct weft_job *job)
 /* Where the network asks for it, nobody closes it before all have stopped sending. */
 static void stop_together(struct weft_job *job)
 {
-    struct weft_net_caps caps;
-
-    if (job->proxy.net == NULL || weft_job_status(job) != WEFT_OK)
-        return;
-    job->proxy.net_ops->caps(job->proxy.net, &caps);
-    if (!caps.closes_together)
+    if (weft_job_status(job) != WEFT_OK || weft_exchange_last(job) != WEFT_EXCHANGE_STOPPED)
         return;
     weft_services_stop(job);
     weft_exchange(job, WEFT_EXCHANGE_STOPPED, NULL, 0, NULL);
@@ -154,6 +149,9 @@ static bool close_network(struct weft_job *job)
         return true;
     __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
     job->proxy.net_ops->close(job->proxy.net);
+    if (job->proxy.net_puts != 0)
+        weft_say(WEFT_SAY_INFO, "network %s carried %llu puts of this process",
+                 job->proxy.net_ops->name, (unsigned long long)job->proxy.net_puts);
     return !__atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
 }
 
@@ -233,6 +231,7 @@ weft_status weft_open_threads(weft_job **job, int *argc, char **argv, weft_threa
 {
     if (job == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_open: job is NULL");
+    *job = NULL;
     if (level != WEFT_THREAD_SINGLE && level != WEFT_THREAD_MULTIPLE)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_open_threads: level %d", (int)level);
     fill_standard_streams();
@@ -263,8 +262,10 @@ weft_status weft_open_threads(weft_job **job, int *argc, char **argv, weft_threa
 
 weft_status weft_close(weft_job *job)
 {
-    if (job == NULL || weft_job_owned(job, "weft_close") != WEFT_OK)
-        return job == NULL ? WEFT_OK : WEFT_ERR_STATE;
+    if (job == NULL)
+        return WEFT_ERR_ARGUMENT; /* weft_open has said why */
+    if (weft_job_owned(job, "weft_close") != WEFT_OK)
+        return WEFT_ERR_STATE;
     if (job->ranks.in_task) { /* its ranks may wait for this program: they must end first */
         weft_job_fail(job, WEFT_ERR_STATE, "process %d: weft_close before weft_finish of kernel %s",
                       job->numbers.process, job->ranks.kernel->name);

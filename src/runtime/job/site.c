@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool same_node(const struct weft_site *a, const struct weft_site *b)
@@ -36,6 +37,23 @@ int weft_site_turn(const struct weft_site *all, int process)
     return turn;
 }
 
+bool weft_site_together(const struct weft_site *all, int processes)
+{
+    bool together = true;
+
+    for (int p = 1; p < processes; p++)
+        together = together && all[p].user == all[0].user &&
+                   memcmp(all[p].spaces, all[0].spaces, sizeof(all[0].spaces)) == 0;
+    return together;
+}
+
+static uint64_t namespace_of(const char *file)
+{
+    struct stat info;
+
+    return stat(file, &info) == 0 ? info.st_ino : 0;
+}
+
 static weft_status read_boot_id(char *text, size_t bytes)
 {
     static const char name[] = "/proc/sys/kernel/random/boot_id";
@@ -53,7 +71,10 @@ static weft_status read_boot_id(char *text, size_t bytes)
 
 static weft_status own_site(const struct weft_job *job, struct weft_site *mine)
 {
-    *mine = (struct weft_site){.pid = (int32_t)getpid()};
+    *mine = (struct weft_site){
+        .pid = (int32_t)getpid(),
+        .user = (uint32_t)geteuid(),
+        .spaces = {namespace_of("/proc/self/ns/user"), namespace_of("/proc/self/ns/pid")}};
     mine->kind = job->device_ops->host_access ? WEFT_KIND_CPU : WEFT_KIND_CUDA;
     if (gethostname(mine->host, sizeof(mine->host) - 1) != 0)
         return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
@@ -139,6 +160,7 @@ weft_status weft_site_meet(struct weft_job *job, int *turn)
         status = gather(job, all, came);
     if (status == WEFT_OK) {
         job->numbers.nodes = weft_site_nodes(all, job->numbers.processes, node);
+        job->together = weft_site_together(all, job->numbers.processes);
         number(job, all, node);
         *turn = weft_site_turn(all, job->numbers.process);
     }

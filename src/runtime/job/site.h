@@ -12,19 +12,27 @@ struct weft_site {
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
     uint32_t kind; /* weft_kind: of the device that it is going to open */
+    uint32_t user, reserved;
+    uint64_t spaces[2]; /* user and PID namespace; 0: not known */
 };
 
 /* Node numbers of all processes, in the order of each node's first; returns how many nodes. */
 int weft_site_nodes(const struct weft_site *all, int processes, int *node);
+
+/*
+ * Whether all may open each other's memory through /proc (base/share.h): the same user, in the same
+ * namespaces. On one node.
+ */
+bool weft_site_together(const struct weft_site *all, int processes);
 
 /* How many processes before this one are on its node, and open a device of its kind: its turn. */
 int weft_site_turn(const struct weft_site *all, int process);
 
 /*
  * The processes tell each other where they are: then job->processes has their nodes, kinds and
- * names, and job->numbers the nodes. *turn: this process's. Collective, blocking: before the
- * monitor reads the control channel, and after the kind of device is chosen. Errors: MEMORY,
- * SYSTEM, PEER_LOST, PROTOCOL.
+ * names, job->together is known, and job->numbers has the nodes. *turn: this process's. Collective,
+ * blocking: before the monitor reads the control channel, and after the kind of device is chosen.
+ * Errors: MEMORY, SYSTEM, PEER_LOST, PROTOCOL.
  */
 weft_status weft_site_meet(struct weft_job *job, int *turn);
 

@@ -5,6 +5,7 @@
 #include "runtime/job/job.h"
 
 #include "abi/notice.h"
+#include "base/plain.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
@@ -63,7 +64,9 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (arg->kind == WEFT_LOG_REAL) {
         snprintf(spec + n, sizeof(spec) - n, "%c", strchr("eEfFgGaA", letter) ? letter : 'g');
+        const locale_t before = weft_plain_begin();
         printed = snprintf(value, sizeof(value), spec, real);
+        weft_plain_end(before);
     } else if (arg->kind == WEFT_LOG_STRING) {
         snprintf(spec + n, sizeof(spec) - n, "s");
         printed = snprintf(value, sizeof(value), spec, string);

@@ -148,6 +148,8 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
         take_within(request, command);
     if (carried)
         request->source = request->payload;
+    else if (request->width == 0) /* no bytes lie somewhere, too: networks add to it */
+        request->source = (const unsigned char *)request;
     else
         weft_request_from_memory(job, request);
     weft_command_pop(&manager->commands, payload);

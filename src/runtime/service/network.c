@@ -1,10 +1,10 @@
 /*
  * runtime/service/network.c - which network a job uses: all processes come to the same choice.
  *
- * They know which nodes there are before any network is open. Within one node it is shm. Between
- * nodes each process tries the networks in the order of `between`, and the first that opens
- * everywhere is taken; why one before it was not is said. A network that the user names is not
- * tried but used.
+ * They know which nodes there are before any network is open. Within one node it is shm, if they
+ * may map each other's memory. Else, and between nodes, each process tries the networks in the
+ * order of `between`, and the first that opens everywhere is taken; why one before it was not is
+ * said. A network that the user names is not tried but used.
  */
 #include "runtime/job/job.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 
 static const char *const between[] = {"ofi", "verbs", "mpi"}; /* the fastest first */
-enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224 };
+enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224, WHY_BYTES = 160 };
 
 #define NOT_BUILT "this weft was built without it"
 
@@ -57,6 +57,12 @@ static bool nobody_lost(void *context)
     return weft_job_status(context) != WEFT_ERR_PEER_LOST;
 }
 
+/* Who closes without an error has waited for the others (runtime/job/open.c: stop_together). */
+static bool all_stopped(void *context)
+{
+    return weft_job_status(context) == WEFT_OK;
+}
+
 static weft_status open_named(struct weft_job *job, const char *name)
 {
     struct weft_net_caps caps;
@@ -72,7 +78,8 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
                    .lingers = network_lingers,
-                   .all_there = nobody_lost},
+                   .all_there = nobody_lost,
+                   .all_stopped = all_stopped},
         .kinds = &job->proxy.kinds,
         .device = weft_landing_device(job),
     };
@@ -144,14 +151,30 @@ static weft_status try_together(struct weft_job *job, const char *name, bool *al
     return status;
 }
 
-/* One process for all says so if a network that was here, and would be faster, is passed over. */
+/* Why it is not shm. */
+static const char *why_between(const struct weft_job *job, char text[WHY_BYTES])
+{
+    if (job->numbers.nodes > 1)
+        snprintf(text, WHY_BYTES, "the job is on %d nodes", job->numbers.nodes);
+    else
+        snprintf(text, WHY_BYTES,
+                 "processes of one node are of different users, or in different user or PID "
+                 "namespaces, and cannot map each other's memory");
+    return text;
+}
+
+/*
+ * One process for all says so if a network that was here, and would be faster, is passed over; also
+ * if that is shm, unless WEFT_NET says which one to take.
+ */
 static void say_choice(const struct weft_job *job, const char *name, const char *passed_over)
 {
-    const bool news = passed_over[0] != 0 && job->numbers.process == 0;
+    const bool news = job->numbers.nodes == 1 || passed_over[0] != 0;
+    char why[WHY_BYTES];
 
-    weft_say(news ? WEFT_SAY_WARN : WEFT_SAY_INFO,
-             "network %s: the job is on %d nodes, and it works on all%s%s", name,
-             job->numbers.nodes, passed_over[0] != 0 ? "; not taken: " : "", passed_over);
+    weft_say(news && job->numbers.process == 0 ? WEFT_SAY_WARN : WEFT_SAY_INFO,
+             "network %s: %s, and it works on all%s%s", name, why_between(job, why),
+             passed_over[0] != 0 ? "; not taken: " : "", passed_over);
 }
 
 static void append(char *list, size_t bytes, const char *text)
@@ -163,7 +186,7 @@ static void append(char *list, size_t bytes, const char *text)
 
 static weft_status choose_between(struct weft_job *job)
 {
-    char tried[BETWEEN * REASON_BYTES] = "", passed_over[sizeof(tried)] = "";
+    char tried[BETWEEN * REASON_BYTES] = "", passed_over[sizeof(tried)] = "", why[WHY_BYTES];
 
     for (int i = 0; i < BETWEEN; i++) {
         char failed[REASON_BYTES];
@@ -179,10 +202,8 @@ static weft_status choose_between(struct weft_job *job)
         if (weft_net_find(between[i]) != NULL)
             append(passed_over, sizeof(passed_over), failed);
     }
-    return weft_err(
-        WEFT_ERR_CONFIG,
-        "the job is on %d nodes, and no network between them works in every process: %s",
-        job->numbers.nodes, tried);
+    return weft_err(WEFT_ERR_CONFIG, "%s, and no network between them works in every process: %s",
+                    why_between(job, why), tried);
 }
 
 /* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
@@ -210,7 +231,7 @@ weft_status weft_network_open(struct weft_job *job)
         status = open_named(job, name.text);
         if (status == WEFT_OK)
             weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", name.text);
-    } else if (job->numbers.nodes > 1) {
+    } else if (job->numbers.nodes > 1 || !job->together) {
         status = choose_between(job);
     } else {
         status = open_named(job, job->numbers.processes > 1 ? "shm" : "null");

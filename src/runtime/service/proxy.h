@@ -101,6 +101,7 @@ struct weft_proxy {
     struct weft_net *net;
     bool net_reads_device;          /* some puts, if it is asked: net.h */
     size_t net_rows_bytes;          /* the same */
+    uint64_t net_puts;              /* that it has taken */
     bool net_lingers;               /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds; /* who applies which notices */
     struct weft_landing *landings;  /* landing.c; NULL: what arrives is stored by the network */

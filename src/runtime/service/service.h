@@ -57,6 +57,9 @@ struct weft_service {
     /* "in weft_wait for tag 3: ...". Monitor only, the job's tables locked. */
     void (*waits_for)(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes);
+    /* Waits that are no rank's: says those that last, as the watchdog does. Monitor only, now and
+     * then, the job's tables locked. */
+    void (*watch)(struct weft_job *job, uint64_t now);
 };
 
 /* A job's modules. */

@@ -108,7 +108,6 @@ void *weft_malloc(weft_job *job, size_t bytes)
 
 void weft_free(weft_job *job, void *memory)
 {
-    struct weft_process *self = self_process(job);
     weft_win window = WEFT_WIN_NONE;
     struct segment_frame frame = {0};
     struct weft_segment found = {0};
@@ -116,6 +115,7 @@ void weft_free(weft_job *job, void *memory)
 
     if (memory == NULL || weft_job_idle(job, "weft_free") != WEFT_OK)
         return; /* a failed job frees its memory when it is closed */
+    struct weft_process *const self = self_process(job);
     weft_lock(&job->space.tables);
     for (uint32_t i = 0; i < self->segments_count; i++) {
         const struct weft_segment *const segment = &self->segments[i];

@@ -23,7 +23,9 @@ static void monitor_main(void *argument)
     weft_say_process(job->numbers.process);
     while (__atomic_load_n(&job->stop_monitor, __ATOMIC_ACQUIRE) == 0) {
         struct weft_frame frame;
-        weft_status status = weft_control_next(job->control, &frame, LOOK_NS);
+        const bool due = weft_model != NULL || weft_now_ns() - looked >= LOOK_NS;
+        weft_status status =
+            weft_control_next(job->control, &frame, due && weft_model == NULL ? 0 : LOOK_NS);
         if (status == WEFT_OK) {
             if (!weft_services_frame(job, &frame))
                 weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a control frame of kind %u",
@@ -35,8 +37,8 @@ static void monitor_main(void *argument)
             weft_job_failed(job, status, "the control channel broke");
             weft_task_yield(true);
         }
-        if (weft_now_ns() - looked >= LOOK_NS || weft_model != NULL) {
-            weft_watchdog_look(job);
+        if (due) {
+            weft_watchdog_look(job, status == WEFT_ERR_TIMEOUT);
             looked = weft_now_ns();
         }
     }

@@ -166,11 +166,16 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
     };
     const struct weft_service *owner =
         weft_service_owner(&job->services, WEFT_OWNS_WAITS, wait.kind);
+    const char *const caller =
+        slot == WEFT_HOST_SLOT ? WEFT_PORT_GET(&job->ranks.selves[slot]->port, caller) : NULL;
+    const size_t before = caller != NULL ? (size_t)snprintf(text, bytes, "in %s: ", caller) : 0;
 
     if (owner != NULL)
-        owner->waits_for(job, &wait, text, bytes);
+        owner->waits_for(job, &wait, text + before, bytes - before);
     else
-        snprintf(text, bytes, "to end");
+        snprintf(text + before, bytes - before, "to end");
+    if (caller != NULL && strstr(text + before, caller) != NULL) /* it is named there */
+        memmove(text, text + before, strlen(text + before) + 1);
     const size_t used = strlen(text);
     weft_services_work(job, __atomic_load_n(&w->work, __ATOMIC_RELAXED), text + used, bytes - used);
 }

@@ -12,8 +12,11 @@ weft_status weft_monitor_start(struct weft_job *job);
 void weft_monitor_stop(struct weft_job *job);
 
 weft_status weft_watchdog_open(struct weft_job *job);
-/* Looks at every wait; reports those that last too long. Monitor only. */
-void weft_watchdog_look(struct weft_job *job);
+/*
+ * Looks at every wait; reports those that last too long. judges: it may also end the job, since all
+ * that the control channel has brought is applied. Monitor only.
+ */
+void weft_watchdog_look(struct weft_job *job, bool judges);
 /* Says who waits for what in this process: the job is about to end by a timeout. Monitor only. */
 void weft_watchdog_tell(struct weft_job *job);
 /* "in weft_wait for tag 3: ...": of a slot that waits. The job's tables are locked. */

@@ -3,6 +3,10 @@
  *
  * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second,
  * and waiting.c puts it into words. A wait is told from the next one by its episode number.
+ *
+ * A thread that gets no processor does not see what has come, and nobody is judged who has not
+ * looked. A wait's time counts where it has looked twice since the watchdog's last look: the second
+ * of these looks began after that one.
  */
 #include "runtime/job/job.h"
 
@@ -18,14 +22,28 @@
 enum { MOST_LINES = 8, LOOKS_S = 10 /* in a second */, STUCK_S = 5 };
 #define FOR_ALL_S 0.5        /* so much more than WEFT_TIMEOUT_S a wait for all may last */
 #define CLOSED_NS 2000000000 /* what came last may have been there for a while, unseen */
+#define STEP_NS   1000000000 /* the most that one look adds: the watchdog itself may be late */
 
-/* What the watchdog remembers of one slot. */
+/* What the watchdog remembers of one slot, by its own clock (weft_job.watch_ns). */
 struct weft_watch {
-    uint32_t episode;
+    uint32_t episode, looks;
     bool waits;
     uint64_t since, told; /* told: how long the wait was when it was last reported */
-    uint64_t vain;        /* since when it has been seen to be in vain; 0: it was not */
+    uint64_t moved;       /* when it was last seen to have looked */
+    uint64_t counts;      /* how long the last step was, if it counts, */
+    uint64_t looked;      /* and all before it that count */
+    uint64_t vain;        /* of those, the ones in which it was in vain, + 1; 0: it is not */
 };
+
+/* The watchdog looks: its clock goes on, and not for as long as it was late. */
+static void step(struct weft_job *job)
+{
+    const uint64_t now = weft_now_ns(), passed = now - job->looked_at;
+
+    job->looked_at = now;
+    job->watch_step = passed < STEP_NS ? passed : STEP_NS;
+    job->watch_ns += job->watch_step;
+}
 
 /* Whether a slot's rank, or the host program, waits at present. */
 static bool waits(const struct weft_job *job, uint32_t slot)
@@ -80,33 +98,45 @@ static void say_others(const struct weft_job *job)
         weft_say(WEFT_SAY_ERROR, "%s %s not wait at present", list, busy == 1 ? "does" : "do");
 }
 
-/* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
-static uint64_t lasting(const struct weft_job *job, uint32_t slot, uint64_t now)
+/* Updates what is known of a slot's wait, once for each step. */
+static void update(const struct weft_job *job, uint32_t slot)
 {
     struct weft_watch *watch = &job->watch[slot];
-    const uint32_t episode =
-        __atomic_load_n(&job->ranks.selves[slot]->waiting->episode, __ATOMIC_RELAXED);
+    const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
+    const uint32_t episode = __atomic_load_n(&w->episode, __ATOMIC_RELAXED);
+    const uint32_t looks = __atomic_load_n(&w->looks, __ATOMIC_RELAXED);
 
     if (!waits(job, slot)) {
         watch->waits = false;
-        return 0;
+        return;
     }
     if (!watch->waits || watch->episode != episode) {
-        *watch = (struct weft_watch){.episode = episode, .waits = true, .since = now};
-        return 0;
+        *watch = (struct weft_watch){.episode = episode,
+                                     .looks = looks,
+                                     .waits = true,
+                                     .since = job->watch_ns,
+                                     .moved = job->watch_ns};
+        return;
     }
-    return now - watch->since;
+    watch->looked += watch->counts;
+    watch->counts = weft_model != NULL || looks - watch->looks >= 2 ? job->watch_step : 0;
+    if (looks != watch->looks)
+        watch->moved = job->watch_ns;
+    watch->looks = looks;
 }
 
 /* Says who waits for what, or, with another status than WEFT_OK, fails the job for it. */
 static void report(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
 {
-    char name[40], what[400];
+    const uint64_t unseen = job->watch_ns - job->watch[slot].moved;
+    char name[40], what[400], late[64] = "";
 
     weft_slot_name(job, slot, name, sizeof(name));
     weft_waiting_text(job, slot, what, sizeof(what));
+    if (unseen >= STEP_NS && weft_model == NULL)
+        snprintf(late, sizeof(late), ", and has not looked for %.1f s", (double)unseen * 1e-9);
     if (status == WEFT_OK)
-        weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
+        weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s%s", name, seconds, what, late);
     else
         weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
 }
@@ -195,15 +225,15 @@ static void end_process(const struct weft_job *job)
  * The job has failed, and yet may not end. Looks are counted for the services, and not time, which
  * goes on while a debugger keeps the process.
  */
-static void look_at_end(struct weft_job *job, uint64_t now)
+static void look_at_end(struct weft_job *job)
 {
     if (job->failed_since == 0)
-        job->failed_since = now;
+        job->failed_since = job->watch_ns;
     if (__atomic_load_n(&job->proxy.services_busy, __ATOMIC_ACQUIRE) != 0 && weft_model == NULL &&
         ++job->stuck_looks >= STUCK_S * LOOKS_S)
         end_process(job);
     if (__atomic_load_n(&job->ranks.running, __ATOMIC_RELAXED))
-        tell_of_kernel(job, now - job->failed_since);
+        tell_of_kernel(job, job->watch_ns - job->failed_since);
 }
 
 static bool has_members_of(const struct weft_job *job, weft_comm name, int process)
@@ -224,47 +254,48 @@ static bool has_members_of(const struct weft_job *job, weft_comm name, int proce
  * under way where all others are there. For a barrier one is enough that has entered fewer: it does
  * not come to this one before its call ends. What it brought to a collective came before its
  * exchange, on the same channel. Where a program has several threads another of them may still make
- * the call.
+ * the call, or send to its own process.
  */
 static bool waits_in_vain(struct weft_job *job, struct weft_elsewhere *other, int *closed)
 {
     const struct weft_waiting *w = job->ranks.selves[WEFT_HOST_SLOT]->waiting;
     const weft_comm on = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED) & ~WEFT_TRACE_ALIAS;
     const int elsewhere = weft_exchange_elsewhere(job, job->threads, other);
+    const uint64_t have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     struct weft_elsewhere closing;
 
     *closed = weft_exchange_elsewhere(job, true, &closing);
+    const bool all_closed = *closed > 0 && *closed == job->numbers.processes - 1;
     switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
+        return all_closed && !job->threads;
     case WEFT_WAIT_MESSAGE:
-        return *closed > 0 && *closed == job->numbers.processes - 1;
+        return all_closed &&
+               (!job->threads || (have != 0 && have != (uint64_t)job->numbers.process + 1));
     case WEFT_WAIT_BARRIER:
         return on == WEFT_COMM_HOST &&
                (elsewhere > 0 || (!job->threads && weft_collective_elsewhere(job, other))) &&
                (int32_t)(other->barriers - weft_barriers_entered(job)) < 0;
     case WEFT_WAIT_REPLY:
-        return elsewhere > 0 &&
-               has_members_of(job, (weft_comm)__atomic_load_n(&w->have, __ATOMIC_RELAXED),
-                              other->process);
+        return elsewhere > 0 && has_members_of(job, (weft_comm)have, other->process);
     default:
         return false;
     }
 }
 
 /* Fails the job if it has waited in vain for a while; false: it has not. */
-static bool end_in_vain(struct weft_job *job, uint64_t now)
+static bool end_in_vain(struct weft_job *job, bool judges)
 {
     struct weft_watch *watch = &job->watch[WEFT_HOST_SLOT];
-    const bool long_one = lasting(job, WEFT_HOST_SLOT, now) != 0;
     char what[400];
     struct weft_elsewhere other;
     int closed = 0;
 
-    if (!long_one || !waits_in_vain(job, &other, &closed))
+    if (!watch->waits || !waits_in_vain(job, &other, &closed))
         watch->vain = 0;
-    else if (watch->vain == 0)
-        watch->vain = now;
-    if (watch->vain == 0 || now - watch->vain < CLOSED_NS)
+    else
+        watch->vain += watch->vain != 0 ? watch->counts : 1;
+    if (watch->vain < CLOSED_NS || watch->counts == 0 || !judges)
         return false;
     weft_waiting_text(job, WEFT_HOST_SLOT, what, sizeof(what));
     if (closed > 0)
@@ -278,29 +309,32 @@ static bool end_in_vain(struct weft_job *job, uint64_t now)
     return true;
 }
 
-static void look(struct weft_job *job)
+static void look(struct weft_job *job, bool judges)
 {
-    const uint64_t now = weft_now_ns();
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
     int lines = 0;
 
+    step(job);
     if (weft_job_status(job) != WEFT_OK) {
-        look_at_end(job, now);
+        look_at_end(job);
         return;
     }
     if (weft_model != NULL && weft_model->quiet()) {
         report_deadlock(job);
         return;
     }
-    if (end_in_vain(job, now))
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+        update(job, slot);
+    if (end_in_vain(job, judges))
         return;
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         struct weft_watch *watch = &job->watch[slot];
-        const uint64_t lasted = lasting(job, slot, now);
+        const uint64_t lasted = watch->waits ? job->watch_ns - watch->since : 0;
         const double seconds = (double)lasted * 1e-9;
         /* Who waits for all leaves the word to who waits for one, here or in another process. */
         const double patience = waits_for_all(job, slot) ? timeout + FOR_ALL_S : timeout;
-        const bool fatal = timeout > 0 && seconds >= patience;
+        const bool fatal =
+            judges && watch->counts != 0 && timeout > 0 && (double)watch->looked * 1e-9 >= patience;
         /* Reported when it is a stall, and again whenever it has lasted twice as long. */
         const bool due = stall > 0 && seconds >= stall && lasted >= 2 * watch->told;
 
@@ -315,30 +349,32 @@ static void look(struct weft_job *job)
             report(job, slot, seconds, WEFT_OK);
     }
     say_rest(job, lines);
+    for (uint32_t i = 0; i < __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE); i++)
+        if (job->services.list[i]->watch != NULL)
+            job->services.list[i]->watch(job, job->watch_ns);
 }
 
 void weft_watchdog_tell(struct weft_job *job)
 {
-    const uint64_t now = weft_now_ns();
     int lines = 0;
 
     weft_lock(&job->space.tables);
+    step(job);
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
-        const uint64_t lasted = lasting(job, slot, now);
-        if (!waits(job, slot))
-            continue;
-        if (lines++ < MOST_LINES)
-            /* no true time in random mode */
-            report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9, WEFT_OK);
+        update(job, slot);
+        if (job->watch[slot].waits && lines++ < MOST_LINES) /* no true time in random mode */
+            report(job, slot,
+                   weft_model != NULL ? 0 : (double)(job->watch_ns - job->watch[slot].since) * 1e-9,
+                   WEFT_OK);
     }
     say_rest(job, lines);
     weft_unlock(&job->space.tables);
 }
 
-void weft_watchdog_look(struct weft_job *job)
+void weft_watchdog_look(struct weft_job *job, bool judges)
 {
     weft_lock(&job->space.tables); /* ranks and tables stay while they are looked at */
-    look(job);
+    look(job, judges);
     weft_unlock(&job->space.tables);
 }
 

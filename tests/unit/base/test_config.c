@@ -3,6 +3,10 @@
  */
 #include "config_run.h"
 
+#include <locale.h>
+#include <stdio.h>
+#include <unistd.h>
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void test_defaults(void **state)
@@ -97,6 +101,27 @@ static void test_real(void **state)
     bad("WEFT_STALL_S", "-0.001", "not in 0..86400 s");
     bad("WEFT_STALL_S", "86400.5", "not in 0..86400 s");
     bad("WEFT_CONNECT_S", "0.05", "not in 0.1..3600 s");
+}
+
+/* The program's locale has a decimal comma. It is made here, as few machines have one. */
+static void test_comma(void **state)
+{
+    char folder[] = "/tmp/weft-locale-XXXXXX", command[200], text[8];
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof(command), "localedef -c -i de_DE -f UTF-8 %s/comma >%s/said 2>&1",
+             folder, folder);
+    int made = system(command); /* warnings count, too: what counts is what there is */
+    assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+    made = setlocale(LC_ALL, "comma") != NULL && localeconv()->decimal_point[0] == ',';
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    if (!made)
+        skip();
+    test_real(state);
+    snprintf(text, sizeof(text), "%.1f", 0.5); /* it is the program's as before */
+    assert_string_equal(text, "0,5");
+    assert_non_null(setlocale(LC_ALL, "C"));
 }
 
 static void test_choice(void **state)
@@ -194,8 +219,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_defaults), TEST(test_int),  TEST(test_size),    TEST(test_real),
-        TEST(test_choice),   TEST(test_text), TEST(test_unknown), TEST(test_random),
+        TEST(test_defaults), TEST(test_int),     TEST(test_size),
+        TEST(test_real),     TEST(test_comma),   TEST(test_choice),
+        TEST(test_text),     TEST(test_unknown), TEST(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,35 @@ static void test_options(void **state)
     assert_int_equal(c.ranks, 8); /* the command line comes after the environment */
 }
 
+/* A count that is more than there is, as who takes arguments away may leave it. */
+static void test_short(void **state)
+{
+    char name[] = "program", option[] = "--weft-RANKS=3", rest[] = "rest", *none = NULL;
+    char *argv[] = {name, option, rest, NULL, option, NULL};
+    struct weft_config c;
+
+    (void)state;
+    for (int more = 3; more <= 5; more++) {
+        int argc = more;
+        argv[1] = option;
+        argv[2] = rest;
+        assert_int_equal(weft_config_load(&c, &argc, argv), WEFT_OK);
+        assert_int_equal(c.ranks, 3);
+        assert_int_equal(argc, 2);
+        assert_ptr_equal(argv[1], rest);
+        assert_null(argv[2]);
+    }
+    for (int argc = 0, given = 0; given < 2; argc = ++given) {
+        assert_int_equal(weft_config_load(&c, &argc, &none), WEFT_OK);
+        assert_int_equal(argc, given);
+        assert_null(none);
+    }
+    argv[1] = (char[]){"--weft-RANKS"};
+    argv[2] = NULL;
+    assert_int_equal(weft_config_load(&c, &(int){5}, argv), WEFT_ERR_CONFIG);
+    assert_string_equal(weft_err_last(), "--weft-RANKS needs a value");
+}
+
 static void test_bad_options(void **state)
 {
     struct weft_config c;
@@ -174,10 +203,8 @@ static void test_manual(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_options),
-        TEST(test_bad_options),
-        TEST(test_cross_checks),
-        TEST(test_manual),
+        TEST(test_options),      TEST(test_short),  TEST(test_bad_options),
+        TEST(test_cross_checks), TEST(test_manual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

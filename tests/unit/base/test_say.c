@@ -216,7 +216,7 @@ static void *read_later(void *end)
 {
     char filler[FULL];
 
-    usleep(200000);
+    usleep(20000); /* of the second that it gets, even where nobody runs soon */
     return read(*(const int *)end, filler, FULL) == FULL ? end : NULL;
 }
 

@@ -29,7 +29,7 @@
 
 #include <cmocka.h>
 
-enum { PROCESSES = 4, FRAMES = 150, HANG_S = 60 };
+enum { PROCESSES = 4, FRAMES = 150, HANG_S = 200 };
 
 static const uint64_t second = 1000000000;
 
@@ -184,8 +184,11 @@ static inline void listen_somewhere(void)
 
 static inline int child_main(program *run, int process, bool inherit)
 {
-    struct weft_config config = {
-        .process = process, .processes = PROCESSES, .root_fd = -1, .connect_s = 20};
+    struct weft_config config = {.process = process,
+                                 .processes = PROCESSES,
+                                 .root_fd = -1,
+                                 .connect_s = 20,
+                                 .silence_s = 28};
 
     alarm(HANG_S);
     strcpy(config.root, shared->root);

@@ -4,7 +4,10 @@
  */
 #include "control_run.h"
 
+#include "base/say.h"
+
 #include <errno.h>
+#include <limits.h>
 
 /* The library's calls of close come here (the linker's --wrap): it may close only what is open. */
 static int bad_closes;
@@ -19,8 +22,8 @@ int __wrap_close(int fd)
     return result;
 }
 
-/* So often there is no file for who wants to come in. */
-static int no_files;
+/* So often who wants to come in cannot, for this reason. */
+static int no_files, no_error = EMFILE;
 int __real_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
 
@@ -29,7 +32,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags
     if (no_files == 0)
         return __real_accept4(fd, address, bytes, flags);
     no_files--;
-    errno = EMFILE;
+    errno = no_error;
     return -1;
 }
 
@@ -107,6 +110,36 @@ static int one_has_no_files(struct weft_config *config)
     const int wrong = all_send(config);
     EXPECT(no_files == 0);
     return wrong;
+}
+
+/* Process 0 says why, and does not wait where nothing will change. Of the others one comes. */
+static int accepts_nobody(struct weft_config *config, int error, double wait_s, const char *why)
+{
+    struct weft_control *control;
+    const uint64_t since = weft_now_ns();
+
+    no_files = INT_MAX;
+    no_error = error;
+    config->connect_s = config->process == 0 ? wait_s : 0.4;
+    if (config->process > 1)
+        return 0;
+    const weft_status status = weft_control_open(&control, config);
+    EXPECT(status == (config->process == 0 ? WEFT_ERR_SYSTEM : WEFT_ERR_TIMEOUT));
+    EXPECT(config->process != 0 || strstr(weft_err_last(), why) != NULL);
+    EXPECT(weft_now_ns() - since < HANG_S * second);
+    return 0;
+}
+
+static int accepting_is_forbidden(struct weft_config *config)
+{
+    return accepts_nobody(config, EPERM, 2 * HANG_S,
+                          "process 0 cannot accept connections: Operation not permitted");
+}
+
+static int there_are_no_files(struct weft_config *config)
+{
+    return accepts_nobody(config, EMFILE, 0.4,
+                          "process 0 cannot accept connections: Too many open files (ulimit -n)");
 }
 
 static int one_is_missing(struct weft_config *config)
@@ -208,6 +241,8 @@ static void tcp_refusals(void **state)
     assert_one_order();
     run_tcp(one_has_no_files, true, -1);
     assert_one_order();
+    run_tcp(accepting_is_forbidden, true, -1);
+    run_tcp(there_are_no_files, true, -1);
     run_tcp(one_is_missing, true, -1);
     run_tcp(one_dies_at_start, true, -1);
 }

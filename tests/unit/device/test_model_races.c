@@ -170,6 +170,63 @@ static void sources_are_read_late(void **state)
     assert_true(RUN(ORDER_none, reuse_another_then_overwrite, read_put).stale > 0);
 }
 
+/*
+ * A message, of a relaxed store. Who takes it knows what was read for it, and what its sender had
+ * loaded before; nothing that was read for another target or later, and no write.
+ */
+enum { SOURCE, OTHER, LOADED, LATER, WRITTEN, FIELDS, FIELD = 8 };
+
+static void send(void *argument)
+{
+    (void)argument;
+    weft_sent_shared(&s.flag, NULL, 0);
+    weft_used_shared(s.data + LOADED * FIELD, FIELD);
+    weft_write_shared(s.data + WRITTEN * FIELD, "abcdefgh", FIELD);
+    weft_sent_shared(&s.y, s.data + OTHER * FIELD, FIELD);
+    weft_sent_shared(&s.flag, s.data + SOURCE * FIELD, FIELD);
+    weft_store_relaxed_u32(&s.flag, 1);
+    weft_sent_shared(NULL, NULL, 0);
+    weft_used_shared(s.data + LATER * FIELD, FIELD);
+}
+
+static void take(void *argument)
+{
+    (void)argument;
+    await(&s.flag, 1, ORDER_ring_poll);
+    weft_store_release_u32(&s.credit, 1, ORDER_ring_credit);
+}
+
+static void reuse_field(int field)
+{
+    await(&s.credit, 1, ORDER_ring_space);
+    weft_write_shared(s.data + field * FIELD, "ABCDEFGH", FIELD);
+}
+
+#define REUSE(field, name)                                                                         \
+    static void name(void *argument)                                                               \
+    {                                                                                              \
+        (void)argument;                                                                            \
+        reuse_field(field);                                                                        \
+    }
+REUSE(SOURCE, reuse_source)
+REUSE(OTHER, reuse_other)
+REUSE(LOADED, reuse_loaded)
+REUSE(LATER, reuse_later)
+REUSE(WRITTEN, reuse_written)
+
+static void messages_tell_of_reads(void **state)
+{
+    (void)state;
+    assert_true(sizeof(s.data) >= FIELDS * FIELD);
+    expect_good(RUN(ORDER_none, send, take, reuse_source));
+    expect_good(RUN(ORDER_none, send, take, reuse_loaded));
+    assert_int_equal(RUN(ORDER_ring_credit, send, take, reuse_source).races, SEEDS);
+    assert_int_equal(RUN(ORDER_ring_poll, send, take, reuse_source).races, SEEDS);
+    assert_int_equal(RUN(ORDER_none, send, take, reuse_other).races, SEEDS);
+    assert_int_equal(RUN(ORDER_none, send, take, reuse_later).races, SEEDS);
+    assert_int_equal(RUN(ORDER_none, send, take, reuse_written).races, SEEDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +235,7 @@ int main(void)
         cmocka_unit_test(races_are_exact),
         cmocka_unit_test(forgotten_memory_has_no_history),
         cmocka_unit_test(sources_are_read_late),
+        cmocka_unit_test(messages_tell_of_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

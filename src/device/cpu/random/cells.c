@@ -209,12 +209,18 @@ static void record_write(struct weft_cell *cell, struct weft_access access)
     cell->write[cell->writes++] = access;
 }
 
-/* Replaces reads that this one makes redundant; if there is no room, one read is forgotten. */
-static void record_read(struct weft_cell *cell, struct weft_access access, const uint32_t *stamps)
+/*
+ * Replaces a read that this one makes redundant: who learns of this one by a release learns of all
+ * that its task knows, who learns of it as a reader's, of that reader alone. If there is no room,
+ * one read is forgotten.
+ */
+static void record_read(struct weft_cell *cell, struct weft_access access, bool reader,
+                        const uint32_t *stamps)
 {
     for (int i = 0; i < cell->reads; i++) {
         struct weft_access *old = &cell->read[i];
-        if ((old->bytes & ~access.bytes) == 0 && stamps[old->task] >= old->stamp) {
+        if ((old->bytes & ~access.bytes) == 0 &&
+            (reader ? old->task == access.task : stamps[old->task] >= old->stamp)) {
             *old = access;
             return;
         }
@@ -239,7 +245,7 @@ bool weft_cells_access(struct weft_cells *cells, const void *address, size_t byt
             unordered(cell->write, cell->writes, access.bytes, stamps);
         const struct weft_access *other = write;
 
-        if (other == NULL && kind != WEFT_ACCESS_READ)
+        if (other == NULL && kind >= WEFT_ACCESS_WRITE)
             other = unordered(cell->read, cell->reads, access.bytes, stamps);
         if (other != NULL) {
             conflict->task = other->task;
@@ -250,8 +256,8 @@ bool weft_cells_access(struct weft_cells *cells, const void *address, size_t byt
         }
         if (kind == WEFT_ACCESS_WRITE)
             record_write(cell, access);
-        else if (kind == WEFT_ACCESS_READ)
-            record_read(cell, access, stamps);
+        else if (kind != WEFT_ACCESS_CLAIM)
+            record_read(cell, access, kind == WEFT_ACCESS_READER, stamps);
     }
     return true;
 }

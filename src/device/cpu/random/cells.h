@@ -7,7 +7,7 @@
 
 #include "device/cpu/random/clock.h"
 
-enum { WEFT_CELL_WRITES = 8, WEFT_CELL_READS = 4 };
+enum { WEFT_CELL_WRITES = 8, WEFT_CELL_READS = 8 };
 
 /* An access by a task, at its stamp, to the bytes of a cell whose bits are set. */
 struct weft_access {
@@ -45,8 +45,13 @@ void weft_cells_plain(struct weft_cells *cells, const void *address, size_t byte
 /* Erases all that is known of a range, whose memory was freed or reused. */
 void weft_cells_forget(struct weft_cells *cells, const void *address, size_t bytes);
 
-/* CLAIM checks as WRITE does and records nothing. */
-enum weft_access_kind { WEFT_ACCESS_READ, WEFT_ACCESS_WRITE, WEFT_ACCESS_CLAIM };
+/* READER: a read by one of a task's readers. CLAIM checks as WRITE does and records nothing. */
+enum weft_access_kind {
+    WEFT_ACCESS_READ,
+    WEFT_ACCESS_READER,
+    WEFT_ACCESS_WRITE,
+    WEFT_ACCESS_CLAIM
+};
 
 /* The earlier access that a new one is not ordered after. */
 struct weft_conflict {
@@ -55,7 +60,7 @@ struct weft_conflict {
     uintptr_t address; /* the first byte in common within its cell */
 };
 
-/* Records an access by task `self`, whose clock is stamps. False, with *conflict set: a race. */
+/* Records an access by task or reader `self`, who knows stamps. False, with *conflict: a race. */
 bool weft_cells_access(struct weft_cells *cells, const void *address, size_t bytes,
                        enum weft_access_kind kind, uint32_t self, const uint32_t *stamps,
                        struct weft_conflict *conflict);

@@ -17,7 +17,7 @@ void *weft_random_memory(size_t bytes)
     return memory;
 }
 
-static struct weft_clock *clock_of_length(uint32_t length)
+struct weft_clock *weft_clock_new(uint32_t length)
 {
     struct weft_clock *clock = weft_random_memory(sizeof(*clock) + length * sizeof(uint32_t));
 
@@ -28,7 +28,7 @@ static struct weft_clock *clock_of_length(uint32_t length)
 
 struct weft_clock *weft_clock_copy(const uint32_t *stamps, uint32_t length)
 {
-    struct weft_clock *clock = clock_of_length(length);
+    struct weft_clock *clock = weft_clock_new(length);
 
     memcpy(clock->stamp, stamps, length * sizeof(uint32_t));
     return clock;
@@ -68,7 +68,7 @@ struct weft_clock *weft_clock_merge(struct weft_clock *clock, struct weft_clock 
         return weft_clock_share(more);
     if (clock->users > 1 || clock->length < more->length) {
         const uint32_t length = clock->length > more->length ? clock->length : more->length;
-        struct weft_clock *own = clock_of_length(length);
+        struct weft_clock *own = weft_clock_new(length);
         memcpy(own->stamp, clock->stamp, clock->length * sizeof(uint32_t));
         weft_clock_drop(clock);
         clock = own;

@@ -20,7 +20,8 @@ struct weft_clock {
 /* Memory, or the end of the process: the model cannot go on without. */
 void *weft_random_memory(size_t bytes);
 
-/* A copy, with one user. */
+/* With one user: one that knows nothing yet, and a copy. */
+struct weft_clock *weft_clock_new(uint32_t length);
 struct weft_clock *weft_clock_copy(const uint32_t *stamps, uint32_t length);
 
 /* One more user, and one less; NULL, the clock that knows nothing, has none to count. */

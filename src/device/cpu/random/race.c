@@ -11,7 +11,7 @@ static void say_race(const struct weft_races *races, const struct weft_tasks *ta
                      const struct weft_conflict *conflict, enum weft_access_kind kind,
                      const void *address, size_t bytes)
 {
-    static const char *const does[] = {"reads", "writes", "is about to reuse"};
+    static const char *const does[] = {"reads", "reads", "writes", "is about to reuse"};
     char text[256];
 
     snprintf(text, sizeof(text),
@@ -25,13 +25,12 @@ static void say_race(const struct weft_races *races, const struct weft_tasks *ta
 
 void weft_races_check(struct weft_races *races, struct weft_cells *cells,
                       const struct weft_tasks *tasks, const void *address, size_t bytes,
-                      enum weft_access_kind kind)
+                      enum weft_access_kind kind, uint32_t who)
 {
-    const struct weft_model_task *task = tasks->current;
     struct weft_conflict conflict;
 
     if (races->found ||
-        weft_cells_access(cells, address, bytes, kind, task->index, task->stamps, &conflict))
+        weft_cells_access(cells, address, bytes, kind, who, tasks->current->stamps, &conflict))
         return;
     races->found = true;
     say_race(races, tasks, &conflict, kind, address, bytes);

@@ -14,9 +14,9 @@ struct weft_races {
     void *argument;
 };
 
-/* The current task accesses data; recorded in cells, as weft_cells_access says. */
+/* The current task accesses data, by itself or a reader; recorded as weft_cells_access says. */
 void weft_races_check(struct weft_races *races, struct weft_cells *cells,
                       const struct weft_tasks *tasks, const void *address, size_t bytes,
-                      enum weft_access_kind kind);
+                      enum weft_access_kind kind, uint32_t who);
 
 #endif

@@ -40,19 +40,27 @@ static struct weft_model_task *begin_call(void)
     return self();
 }
 
+/* Where the stamp of what the task loads is: its own, until it has sent a message. */
+static uint32_t loads_of(const struct weft_model_task *task)
+{
+    return task->readers != 0 ? task->reader[0].index : task->index;
+}
+
 /* What a release by the task carries, with one user. */
 static struct weft_clock *release(struct weft_model_task *task)
 {
     struct weft_clock *clock = weft_clock_copy(task->stamps, m->tasks->slots);
 
     task->stamps[task->index]++;
+    task->stamps[loads_of(task)]++;
     return clock;
 }
 
-/* What a store or add carries: a release, or the latest fence. With one user, or NULL. */
+/* What a store or add carries: a release, or fence and message. With one user, or NULL. */
 static struct weft_clock *carried(struct weft_model_task *task, bool releases)
 {
-    return releases ? release(task) : weft_clock_share(task->fence);
+    return releases ? release(task)
+                    : weft_clock_merge(weft_clock_share(task->message), task->fence);
 }
 
 /* The task learns the clock of a word; what has thereby happened before arrives. */
@@ -162,9 +170,10 @@ static void model_fence(void)
     task->fence = release(task);
 }
 
-static void access_bytes(const void *address, size_t bytes, enum weft_access_kind kind)
+static void access_bytes(const void *address, size_t bytes, enum weft_access_kind kind,
+                         uint32_t who)
 {
-    weft_races_check(&m->races, &m->cells, m->tasks, address, bytes, kind);
+    weft_races_check(&m->races, &m->cells, m->tasks, address, bytes, kind, who);
 }
 
 static void model_write(void *target, const void *source, size_t bytes, bool late)
@@ -173,7 +182,7 @@ static void model_write(void *target, const void *source, size_t bytes, bool lat
     const struct weft_store store = {
         .target = target, .source = source, .bytes = bytes, .late = late};
 
-    access_bytes(target, bytes, WEFT_ACCESS_WRITE);
+    access_bytes(target, bytes, WEFT_ACCESS_WRITE, task->index);
     make_store(task, &store, task->stamps[task->index]);
 }
 
@@ -192,13 +201,32 @@ static void model_read(const void *source, size_t bytes)
     struct weft_model_task *task = begin_call();
 
     weft_held_overlap(&m->holding, &task->held, source, bytes);
-    access_bytes(source, bytes, WEFT_ACCESS_READ);
+    access_bytes(source, bytes, task->readers != 0 ? WEFT_ACCESS_READER : WEFT_ACCESS_READ,
+                 loads_of(task));
+}
+
+/* The words of a message carry the stamps of two readers. */
+static void model_send(const void *target, const void *source, size_t bytes)
+{
+    struct weft_model_task *task = begin_call();
+    const uint32_t loads = target != NULL ? weft_tasks_reader(m->tasks, NULL) : 0;
+    const uint32_t reader = target != NULL ? weft_tasks_reader(m->tasks, target) : 0;
+
+    weft_held_overlap(&m->holding, &task->held, source, bytes);
+    weft_clock_drop(task->message);
+    task->message = NULL;
+    if (reader != 0) {
+        task->message = weft_clock_new(m->tasks->slots);
+        task->message->stamp[loads] = task->stamps[loads]++;
+        task->message->stamp[reader] = ++task->stamps[reader];
+    }
+    access_bytes(source, bytes, reader != 0 ? WEFT_ACCESS_READER : WEFT_ACCESS_READ,
+                 reader != 0 ? reader : task->index);
 }
 
 static void model_claim(const void *address, size_t bytes)
 {
-    begin_call();
-    access_bytes(address, bytes, WEFT_ACCESS_CLAIM);
+    access_bytes(address, bytes, WEFT_ACCESS_CLAIM, begin_call()->index);
 }
 
 static void model_forget(const void *address, size_t bytes)
@@ -343,6 +371,7 @@ static const struct weft_model model = {
     .write_word = model_write_word,
     .reuse = model_reuse,
     .read = model_read,
+    .send = model_send,
     .forget = model_forget,
     .claim = model_claim,
     .start = model_start,
@@ -385,7 +414,8 @@ void weft_random_end(void)
 {
     for (uint32_t i = 1; i < m->tasks->slots; i++) {
         const struct weft_model_task *task = m->tasks->slot[i];
-        if (task->state == WEFT_TASK_RUNNABLE || task->state == WEFT_TASK_JOINING)
+        if (task->index == i &&
+            (task->state == WEFT_TASK_RUNNABLE || task->state == WEFT_TASK_JOINING))
             weft_err(WEFT_ERR_STATE, "random mode ends while task %s still runs", task->name);
     }
     for (uint32_t i = 0; i < m->tasks->slots; i++)

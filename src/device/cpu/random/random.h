@@ -35,6 +35,9 @@
  * counts from its call. Atomic accesses are not checked. Only a few readers of a word are
  * remembered, so a race of a write with one of many readers may need another seed to show.
  *
+ * A message (order/model.h: send) releases nothing, but what it brings has been read. Who takes it
+ * knows what its sender had loaded before, and what that has read to send to the same target.
+ *
  * Time is virtual: 100 ns a call. Once every task that can run has yielded idle 20 times in a row
  * while nothing changed, the next held-back store arrives; if there is none, each yield takes 1 ms.
  * After 200 such yields each it is quiet: either a deadlock or tasks that wait for the clock.

@@ -163,7 +163,9 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
 
 void weft_tasks_destroy(struct weft_tasks *tasks)
 {
-    for (uint32_t i = 0; i < tasks->slots; i++) {
+    for (uint32_t i = tasks->slots; i-- > 0;) { /* readers come after their tasks */
+        if (tasks->slot[i]->index != i)
+            continue;
         weft_tasks_free(tasks->slot[i]);
         free(tasks->slot[i]);
     }
@@ -195,7 +197,7 @@ struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *n
     task->argument = argument;
     task->say = (struct weft_say_task){.process = -1};
     task->priority = weft_draw(tasks, UINT32_MAX);
-    task->idle = 0;
+    task->idle = task->readers = 0;
     set_runnable(tasks, task);
     return task;
 }
@@ -215,7 +217,8 @@ void weft_tasks_free(struct weft_model_task *task)
         weft_fiber_destroy(task->fiber);
     task->fiber = NULL;
     weft_clock_drop(task->fence);
-    task->fence = NULL;
+    weft_clock_drop(task->message);
+    task->fence = task->message = NULL;
     task->state = WEFT_TASK_FREE;
 }
 
@@ -229,6 +232,30 @@ void weft_tasks_exit(struct weft_tasks *tasks)
     task->joiner = NULL;
     leave(tasks);
     abort(); /* an ended task is never chosen */
+}
+
+uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target)
+{
+    struct weft_model_task *task = tasks->current;
+    uint32_t i = 0;
+
+    while (i < task->readers && task->reader[i].target != target)
+        i++;
+    if (i < task->readers)
+        return task->reader[i].index;
+    if (i == WEFT_TASK_READERS)
+        return 0;
+    struct weft_reader *reader = &task->reader[i];
+    if (reader->index == 0) { /* else of a task that had this place */
+        if (tasks->slots == WEFT_RANDOM_TASKS)
+            return 0;
+        reader->index = tasks->slots++;
+        tasks->slot[reader->index] = task;
+        task->stamps[reader->index] = 1;
+    }
+    reader->target = target;
+    task->readers++;
+    return reader->index;
 }
 
 void weft_tasks_call(struct weft_tasks *tasks)

@@ -10,9 +10,21 @@
 #include "device/cpu/random/held.h"
 #include "order/model.h"
 
-enum { WEFT_RANDOM_TASKS = 1024 }; /* at once, the root included */
+enum {
+    WEFT_RANDOM_TASKS = 1024, /* at once, the root and all readers included */
+    WEFT_TASK_READERS = 17    /* of a task: a rank has 16 channels */
+};
 
 enum weft_task_state { WEFT_TASK_FREE, WEFT_TASK_RUNNABLE, WEFT_TASK_JOINING, WEFT_TASK_ENDED };
+
+/*
+ * Reads that messages tell of, which release nothing else: they have stamps of their own, as if
+ * another task had read. A task's first reader has its loads, each other one its puts to a target.
+ */
+struct weft_reader {
+    const void *target;
+    uint32_t index;
+};
 
 /* A task, and then, when it was joined, a place for another one, whose stamps go on from its. */
 struct weft_model_task {
@@ -34,13 +46,16 @@ struct weft_model_task {
 
     struct weft_held_queue held;
     struct weft_clock *fence;
+    struct weft_clock *message; /* what the words of one carry that is being stored */
+    struct weft_reader reader[WEFT_TASK_READERS];
+    uint32_t readers;
     uint32_t stamps[WEFT_RANDOM_TASKS];
 };
 
 enum weft_mood { MOOD_ANYONE, MOOD_FAVOUR, MOOD_SHUN, MOOD_PRIORITY, MOODS };
 
 struct weft_tasks {
-    struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* of live tasks and free places */
+    struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* live, or a free place, or a reader's */
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
     struct weft_model_task *current;
@@ -77,6 +92,9 @@ struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *n
 void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task);
 void weft_tasks_free(struct weft_model_task *task);
 void weft_tasks_exit(struct weft_tasks *tasks) __attribute__((noreturn));
+
+/* The current task's reader for a target; NULL, first: for its loads. 0: there is no room. */
+uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target);
 
 /* A call was made: the turn may end. */
 void weft_tasks_call(struct weft_tasks *tasks);

@@ -85,7 +85,7 @@ static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *comple
           .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}},
          IBV_QP_PATH_MTU | IBV_QP_AV},
         {{.qp_state = IBV_QPS_RTS,
-          .timeout = (uint8_t)net->open.config->verbs_timeout,
+          .timeout = (uint8_t)weft_verbs_timeout(net->open.config),
           .retry_cnt = WEFT_VERBS_RETRIES,
           .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
           .max_rd_atomic = 1},

@@ -241,6 +241,82 @@ static void test_data(void **state)
     destroy(net);
 }
 
+/* ---- closing ------------------------------------------------------------------------------- */
+
+static int closed, lingering;
+static bool stopped;
+
+static int close_one(struct fid *fid)
+{
+    (void)fid;
+    closed++;
+    return 0;
+}
+
+static struct fi_ops closing = {.size = sizeof(closing), .close = close_one};
+static struct fid_mr registered = {.fid.ops = &closing};
+
+static void no_info(struct fi_info *none)
+{
+    (void)none;
+}
+
+static bool all_stopped(void *context)
+{
+    (void)context;
+    return stopped;
+}
+
+static void lingers(void *context)
+{
+    (void)context;
+    lingering++;
+}
+
+/* Another region, with a registration, and then the end. */
+static struct weft_net *closed_net(bool all_have, enum fi_progress data, uint32_t outstanding)
+{
+    static const struct weft_ofi_library library = {.freeinfo = no_info};
+    static struct fi_domain_attr domain_attr;
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
+
+    closed = lingering = 0;
+    stopped = all_have;
+    cq.fid.ops = ep.fid.ops = &closing;
+    domain_attr.data_progress = data;
+    info.domain_attr = &domain_attr;
+    net->fi = &library;
+    net->enabled = true;
+    net->outstanding = outstanding;
+    net->open.events.all_stopped = all_stopped;
+    net->open.events.lingers = lingers;
+    weft_arrive_keep(&net->arrive, key, &registered, 0);
+    weft_net_ofi.close(net);
+    return net;
+}
+
+/* Of a job that has failed only registrations are closed, so that nobody writes there. */
+static void test_close(void **state)
+{
+    static const struct {
+        enum fi_progress data;
+        uint32_t outstanding;
+        int lingers;
+    } left[] = {{FI_PROGRESS_MANUAL, 0, 0}, {FI_PROGRESS_MANUAL, 1, 1}, {FI_PROGRESS_AUTO, 0, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        struct weft_net *net = closed_net(false, left[i].data, left[i].outstanding);
+        assert_int_equal(closed, 1);
+        assert_int_equal(lingering, left[i].lingers);
+        free(net->peers);
+        free(net);
+    }
+    closed_net(true, FI_PROGRESS_AUTO, 0);
+    assert_int_equal(closed, 4); /* the endpoint and two queues, too */
+    assert_int_equal(lingering, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,7 +324,7 @@ int main(void)
         cmocka_unit_test(test_too_far),    cmocka_unit_test(test_stranger),
         cmocka_unit_test(test_receipt),    cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_overtaking), cmocka_unit_test(test_untellable),
-        cmocka_unit_test(test_data),
+        cmocka_unit_test(test_data),       cmocka_unit_test(test_close),
 
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

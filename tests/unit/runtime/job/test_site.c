@@ -1,5 +1,5 @@
 /* Which node a process is on, and its turn there, which chooses its GPU: for block and for cyclic
- * placements, unlike devices, and hosts of one name. */
+ * placements, unlike devices, and hosts of one name. Whose memory may be mapped. */
 #include "runtime/job/site.h"
 
 #include <setjmp.h>
@@ -69,10 +69,30 @@ static void one_name(void **state)
     assert_int_equal(weft_site_turn(sites, 3), 1);
 }
 
+/* Each of the three keeps one process from the memory of the others. */
+static void together(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 4; p++)
+        sites[p] = (struct weft_site){.user = 1000, .spaces = {5, 6}};
+    assert_true(weft_site_together(sites, 4));
+    for (int p = 0; p < 4; p++)
+        for (int what = 0; what < 3; what++) {
+            const struct weft_site before = sites[p];
+            sites[p].user += what == 0;
+            sites[p].spaces[0] += what == 1;
+            sites[p].spaces[1] += what == 2;
+            assert_false(weft_site_together(sites, 4));
+            sites[p] = before;
+        }
+    assert_true(weft_site_together(sites, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(block), cmocka_unit_test(cyclic),
-                                       cmocka_unit_test(unlike), cmocka_unit_test(one_name)};
+                                       cmocka_unit_test(unlike), cmocka_unit_test(one_name),
+                                       cmocka_unit_test(together)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

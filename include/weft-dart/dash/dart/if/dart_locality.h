@@ -1,6 +1,7 @@
 /*
- * dart_locality.h - where a team's units are: a tree of three levels, the team, its hosts, and the
- * units of each. All calls are local and non-blocking.
+ * dart_locality.h - where a team's units are: a tree of four levels, the team, its hosts, the units
+ * of each, and each unit's core domain, whose tag is that of the unit. All calls are local and
+ * non-blocking. After an error pointers that they return are NULL, and numbers are 0.
  */
 #ifndef DART_LOCALITY_H
 #define DART_LOCALITY_H
@@ -19,7 +20,7 @@ dart_ret_t dart_team_locality_finalize(dart_team_t team) DART_NOTHROW;
 dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
                                      dart_domain_locality_t **domain) DART_NOTHROW;
 /* `unit` in the team. *locality stays the team's. */
-dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit,
+dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit,
                               dart_unit_locality_t **locality) DART_NOTHROW;
 
 /* Domains of the program's own: an empty one, a copy with all below. To be destroyed. */
@@ -39,18 +40,25 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
                                      dart_locality_scope_t scope, int *count,
                                      dart_domain_locality_t ***domains) DART_NOTHROW;
 
-/* These are not there: they return DART_ERR_INVAL, and say so. */
+/*
+ * Keeps of a domain of the program's own what is above, at or below one of the tags, or all that is
+ * not at or below one. Tags stay as they are. A domain that loses all below it goes, too.
+ */
 dart_ret_t dart_domain_select(dart_domain_locality_t *domain, int count,
                               const char **tags) DART_NOTHROW;
 dart_ret_t dart_domain_exclude(dart_domain_locality_t *domain, int count,
                                const char **tags) DART_NOTHROW;
+/* `parts` copies, at most as many as domains of the scope are there, each with its share of these.
+ * split: room for them; what they hold is not freed. Errors: NOTFOUND. */
+dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
+                                   dart_locality_scope_t scope, int parts,
+                                   dart_domain_locality_t *split) DART_NOTHROW;
+
+/* These are not there: they return DART_ERR_INVAL, and say so. */
 dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t *domain,
                                      dart_domain_locality_t *subdomain, int index) DART_NOTHROW;
 dart_ret_t dart_domain_move_subdomain(dart_domain_locality_t *domain,
                                       dart_domain_locality_t *parent, int index) DART_NOTHROW;
-dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
-                                   dart_locality_scope_t scope, int parts,
-                                   dart_domain_locality_t *split) DART_NOTHROW;
 dart_ret_t dart_domain_group(dart_domain_locality_t *domain, int count, const char **tags,
                              char *group_tag) DART_NOTHROW;
 

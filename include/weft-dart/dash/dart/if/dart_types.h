@@ -16,9 +16,10 @@ extern "C" {
 #endif
 
 /*
- * What every call returns. An error leaves outputs as they were, and one line on stderr names the
- * unit, the call and the numbers. INVAL: an argument; NOTFOUND: no such team or segment; NOTINIT:
- * not between dart_init and dart_exit; NOMEM; OTHER: the job has failed.
+ * What every call returns. An error leaves outputs as they were, but for those of
+ * dart_locality.h, and one line on stderr names the unit, the call and the numbers. INVAL: an
+ * argument; NOTFOUND: no such team or segment; NOTINIT: not between dart_init and dart_exit; NOMEM;
+ * OTHER: the job has failed.
  */
 typedef enum {
     DART_OK = 0,
@@ -201,7 +202,7 @@ typedef struct {
     dart_locality_scope_pos_t pos;
 } dart_module_location_t;
 
-/* A team, a host of it or a unit: ".", ".1", ".1.0". */
+/* A team, a host of it, a unit or its core: ".", ".1", ".1.0", ".1.0.0". */
 typedef struct dart_domain_locality_s {
     char host[DART_LOCALITY_HOST_MAX_SIZE]; /* "" if there are several */
     char domain_tag[DART_LOCALITY_DOMAIN_TAG_MAX_SIZE];

@@ -1,0 +1,120 @@
+/*
+ * abi/ccl.h - the memory by which the members of a ccl send to each other: the room of each, which
+ * all map, and what kernels know of it.
+ *
+ * A room has a part for each column. What one member sends to another in a column lies in the
+ * receiver's room, by sender: flagged words, a head for each step of these, and buffers for pieces
+ * with the number of the last that is there. All begins as zeros.
+ */
+#ifndef WEFT_ABI_CCL_H
+#define WEFT_ABI_CCL_H
+
+#include "abi/line.h"
+#include "order/inline.h"
+#include "weft/types.h"
+
+#include <assert.h>
+
+enum {
+    WEFT_CCL_MEMBERS = 8,       /* at most */
+    WEFT_CCL_STEP = 8192,       /* bytes that a step of flagged words moves from each to each */
+    WEFT_CCL_PIECE = 32768,     /* bytes of a buffer, of which at most so many are used */
+    WEFT_CCL_PAIR_COLUMNS = 16, /* that exchanges of pairs have, at most */
+    WEFT_CCL_DEPTH = 4,         /* buffers for what one member sends in one phase */
+    WEFT_CCL_THREADS = 512, /* that move data in a launched kernel; a warp more tells and hears */
+    WEFT_CCL_EACH = 4096    /* bytes for which a call has a column more */
+};
+
+/* The calls. */
+enum weft_ccl_what {
+    WEFT_CCL_NOTHING,
+    WEFT_CCL_BARRIER,
+    WEFT_CCL_ALLREDUCE,
+    WEFT_CCL_REDUCE,
+    WEFT_CCL_REDUCE_SCATTER,
+    WEFT_CCL_ALLGATHER,
+    WEFT_CCL_ALLTOALL,
+    WEFT_CCL_BROADCAST,
+    WEFT_CCL_ALLTOALL_SIZES,
+    WEFT_CCL_EXCHANGE
+};
+
+/* What all members must agree on, as a head carries it. count: below 2^50. */
+WEFT_INLINE uint64_t weft_ccl_head(uint32_t what, uint32_t type, uint32_t operation, uint32_t root,
+                                   uint64_t count)
+{
+    return what | type << 4 | operation << 8 | root << 11 | count << 14;
+}
+
+/* The number of a sender's last piece, in a line of its own. */
+struct weft_ccl_flag {
+    uint64_t piece, unused[15];
+};
+
+/*
+ * Between two members alone, in the receiver's room by sender: the number of the last piece that is
+ * there, and by buffer the head of a piece's call, since a sender may be calls ahead; and in the
+ * sender's by receiver: the number of the last piece that was read.
+ */
+struct weft_ccl_pair_line {
+    uint64_t piece, head[WEFT_CCL_DEPTH], unused[15 - WEFT_CCL_DEPTH];
+};
+
+/* What a column keeps of another member, in its member's own memory: pieces sent and received. */
+struct weft_ccl_pair {
+    uint64_t sent, received;
+};
+
+/* What a column keeps from call to call, in its member's own memory; loaded at once. */
+struct weft_ccl_counters {
+    uint64_t words;  /* steps of flagged words; the lower half is the flag, and never 0 */
+    uint64_t pieces; /* steps of pieces */
+    uint64_t calls;
+    uint32_t broken; /* a call has failed: no other begins */
+    uint32_t unused;
+} __attribute__((aligned(32)));
+
+/* Of a call that has failed by a member, or waits for it; in host memory. Each word by itself. */
+struct weft_ccl_trouble {
+    uint64_t own, other; /* heads; other: only of a mismatch */
+    uint64_t state;      /* 0, or a weft_status, and from bit 8 on the number of the call */
+    uint64_t waits;      /* the number of a call that waits for long; 0: none does */
+};
+
+/* What kernels know. The offsets are of a column's part of a room, which begins with words. */
+struct weft_ccl_view {
+    int32_t members, me, columns;
+    uint32_t few;   /* a call that sends at most so many bytes in a column goes by flagged words */
+    uint32_t piece; /* bytes of a piece */
+    uint32_t unused;
+    uint64_t pairs, pair_part; /* where those of pairs are in a room, and bytes of a column's */
+    uint64_t heads, flags, pieces, part;   /* offsets, and bytes of a part */
+    unsigned char *room[WEFT_CCL_MEMBERS]; /* of each member, as it is mapped here */
+    struct weft_ccl_counters *counters;    /* by column */
+    struct weft_ccl_pair *pair;            /* by column and member */
+    const uint32_t *stop;                  /* not 0: the job has failed */
+    struct weft_ccl_trouble *trouble;      /* by column and member */
+};
+
+static_assert(sizeof(struct weft_ccl_flag) == 128, "senders share no line");
+static_assert(sizeof(struct weft_ccl_pair_line) == 128, "nor do pairs");
+static_assert(sizeof(struct weft_ccl_counters) == 32, "counters are read at once");
+
+/* Fills in the offsets; returns the bytes of a room's columns. */
+static inline uint64_t weft_ccl_lay_out(struct weft_ccl_view *view)
+{
+    const uint64_t members = (uint64_t)view->members, phases = members > 2 ? 2 : 1;
+
+    view->heads = 2 * members * (2 * WEFT_CCL_STEP);
+    view->flags = view->heads + (2 * members * sizeof(struct weft_ring_line) + 127) / 128 * 128;
+    view->pieces = view->flags + members * sizeof(struct weft_ccl_flag);
+    view->part = view->pieces + phases * WEFT_CCL_DEPTH * members * WEFT_CCL_PIECE;
+    view->pairs = view->part * (uint64_t)view->columns;
+    view->pair_part =
+        members * (2 * sizeof(struct weft_ccl_pair_line) + WEFT_CCL_DEPTH * WEFT_CCL_PIECE);
+    return view->pairs + view->pair_part * (uint64_t)(view->columns < WEFT_CCL_PAIR_COLUMNS
+                                                          ? view->columns
+                                                          : (int32_t)WEFT_CCL_PAIR_COLUMNS);
+}
+
+#endif

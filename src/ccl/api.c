@@ -1,0 +1,3 @@
+/* ccl/api.c - the calls of kernels in weft/ccl.h as functions of the library, for the CPU device.
+ */
+#include "ccl/api.h"

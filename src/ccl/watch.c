@@ -1,0 +1,118 @@
+/*
+ * ccl/watch.c - what has gone wrong in columns, and who waits for whom, in words.
+ */
+#include "ccl/call.h"
+#include "ccl/ccl.h"
+
+#include "base/say.h"
+
+#include <stdio.h>
+
+/* "weft_ccl_allreduce of 100 elements, type 4, operation 0": of a head. */
+static void say_head(uint64_t head, char *text, size_t bytes)
+{
+    static const char *const names[] = {
+        "?",         "barrier",  "allreduce", "reduce",         "reduce_scatter",
+        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange"}; /* weft_ccl_what */
+    static const char *const types[] = {"I32", "U32", "I64",  "U64", "F32",
+                                        "F64", "F16", "BF16", "U8"};
+    static const char *const operations[] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};
+    const size_t what = head & 15, type = head >> 4 & 15, operation = head >> 8 & 7;
+
+    snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)",
+             what < sizeof(names) / sizeof(names[0]) ? names[what] : "?",
+             (unsigned long long)(head >> 14),
+             type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
+             operation < sizeof(operations) / sizeof(operations[0]) ? operations[operation] : "?",
+             (unsigned)(head >> 11 & 7));
+}
+
+static uint64_t load(const uint64_t *word)
+{
+    return weft_load_relaxed_u64(word);
+}
+
+weft_status weft_ccl_check(weft_ccl *ccl)
+{
+    if (ccl == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_ccl_check: ccl is NULL");
+    struct weft_job *const job = ccl->job;
+    weft_status status = weft_job_owned(job, "weft_ccl_check");
+    char own[96], other[96];
+
+    if (status == WEFT_OK)
+        status = weft_job_status(job);
+    for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS && status == WEFT_OK; i++) {
+        const struct weft_ccl_trouble *const trouble = &ccl->view.trouble[i];
+        const uint64_t state = load(&trouble->state);
+        say_head(load(&trouble->own), own, sizeof(own));
+        say_head(load(&trouble->other), other, sizeof(other));
+        if ((state & 0xff) == WEFT_ERR_MISMATCH)
+            weft_job_fail(job, status = WEFT_ERR_MISMATCH,
+                          "column %d, call %llu: member %d makes %s, member %d %s",
+                          i / WEFT_CCL_MEMBERS, (unsigned long long)(state >> 8), ccl->view.me, own,
+                          i % WEFT_CCL_MEMBERS, other);
+        else if ((state & 0xff) == WEFT_ERR_ARGUMENT)
+            weft_job_fail(job, status = WEFT_ERR_ARGUMENT,
+                          "%s in a kernel, member %d: the column, or an argument, is none", own,
+                          ccl->view.me);
+    }
+    return status;
+}
+
+/* A rank, or the host program, waits in a column. */
+static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
+                      size_t bytes)
+{
+    char call[96];
+
+    (void)job;
+    say_head(wait->a, call, sizeof(call));
+    snprintf(text, bytes, "in %s, call %llu of its column: for member %llu", call, wait->need,
+             wait->have);
+}
+
+/* The first record of a launched call that waits; NULL: none does. */
+static const struct weft_ccl_trouble *find_wait(const struct weft_ccl *ccl)
+{
+    for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS; i++)
+        if (load(&ccl->view.trouble[i].waits) != 0)
+            return &ccl->view.trouble[i];
+    return NULL;
+}
+
+/* Launched calls have no rank that the watchdog could look at. */
+static void watch(struct weft_job *job, uint64_t now)
+{
+    const double stall = job->config.stall_s, timeout = job->config.timeout_s;
+    char call[96];
+
+    for (struct weft_ccl *ccl = job->ccls; ccl != NULL; ccl = ccl->next) {
+        const struct weft_ccl_trouble *const wait = find_wait(ccl);
+        const uint64_t number = wait == NULL ? 0 : load(&wait->waits);
+        if (number != ccl->waits_for || wait == NULL) {
+            ccl->waits_for = number;
+            ccl->waits_since = now;
+            ccl->told = 0;
+            continue;
+        }
+        const uint64_t lasted = now - ccl->waits_since;
+        const double seconds = (double)lasted * 1e-9;
+        const int at = (int)(wait - ccl->view.trouble);
+        say_head(load(&wait->own), call, sizeof(call));
+        if (timeout > 0 && seconds >= timeout)
+            weft_job_fail(job, WEFT_ERR_TIMEOUT, "%s has waited %.1f s in column %d for member %d",
+                          call, seconds, at / WEFT_CCL_MEMBERS, at % WEFT_CCL_MEMBERS);
+        else if (stall > 0 && seconds >= stall && lasted >= 2 * ccl->told) {
+            weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s in column %d for member %d", call,
+                     seconds, at / WEFT_CCL_MEMBERS, at % WEFT_CCL_MEMBERS);
+            ccl->told = lasted;
+        }
+    }
+}
+
+const struct weft_service weft_ccl_service = {
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_COLUMN),
+    .waits_for = waits_for,
+    .watch = watch,
+};

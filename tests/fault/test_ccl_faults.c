@@ -1,0 +1,185 @@
+/*
+ * fault/test_ccl_faults.c - calls of weft/ccl.h that go wrong: members that make different calls,
+ * by the host program and in kernels; one that never calls, or is killed meanwhile; arguments and
+ * groups that are none. Each ends on all processes, with the right status and a line that says so.
+ *
+ *     test_ccl_faults [CASES]     the first ones alone: on GPUs those without a kernel, 6
+ */
+#include "support/fault_job.h"
+
+#include <weft/ccl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROCESSES = 2, COUNT = 100 };
+
+static int case_now;
+
+enum {
+    DIFFERENT_CALLS,
+    DIFFERENT_COUNTS,
+    NEVER_CALLS,
+    KILLED,
+    REFUSED,
+    NOT_MAPPED,
+    IN_KERNEL,
+    NO_COLUMN,
+    CASES
+};
+
+struct data {
+    const weft_ccl_view *view;
+    float *x;
+    int what, me;
+};
+
+WEFT_KERNEL(wrong_columns, struct data, data)
+{
+    weft_enter(self);
+    weft_column_allreduce(self, data->view, 0, data->x, data->x, COUNT, WEFT_F32, WEFT_SUM);
+    if (data->what == NO_COLUMN)
+        weft_column_barrier(self, data->view, 7);
+    else if (data->me == 0)
+        weft_column_allreduce(self, data->view, 0, data->x, data->x, COUNT, WEFT_F32, WEFT_MAX);
+    else
+        weft_column_barrier(self, data->view, 0);
+    weft_column_barrier(self, data->view, 0);
+    weft_leave(self);
+}
+
+static int in_kernel(weft_job *job, weft_ccl *ccl)
+{
+    struct data data = {.view = weft_ccl_kernel(ccl), .what = case_now, .me = weft_ccl_me(ccl)};
+
+    data.x = weft_malloc(job, COUNT * sizeof(float));
+    if (data.x == NULL || weft_prepare(job, &wrong_columns, 1, 1) != WEFT_OK)
+        return 100;
+    return (int)weft_run(job, &data, sizeof(data), NULL);
+}
+
+/* Of one process alone; the job goes on. */
+static int refused(weft_ccl *ccl, float *x)
+{
+    int good = 0;
+
+    good += weft_ccl_allreduce(ccl, NULL, x, 1, WEFT_F32, WEFT_SUM, NULL) == WEFT_ERR_ARGUMENT;
+    good +=
+        weft_ccl_allreduce(ccl, (char *)x + 2, x, 1, WEFT_F32, WEFT_SUM, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_allreduce(ccl, x, x, 1, (weft_type)9, WEFT_SUM, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_allreduce(ccl, x, x, 1, WEFT_BF16, WEFT_XOR, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_broadcast(ccl, 2, x, 1, WEFT_F32, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_broadcast(ccl, -1, x, 1, WEFT_F32, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_allgather(ccl, x, x, (size_t)1 << 60, WEFT_F32, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_barrier(NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_allreduce(ccl, NULL, NULL, 0, WEFT_F32, WEFT_SUM, NULL) == WEFT_OK;
+    return good == 9 && weft_ccl_check(ccl) == WEFT_OK ? WEFT_ERR_ARGUMENT : 101;
+}
+
+/* What a call has come to: on a GPU it goes on after its return. */
+static int outcome(weft_job *job, weft_ccl *ccl, weft_status status)
+{
+    const bool later = weft_process_kind(job, 0) == WEFT_KIND_CUDA || case_now == NEVER_CALLS ||
+                       case_now == KILLED;
+
+    for (int i = 0; later && i < 5000 && status == WEFT_OK; i++) {
+        usleep(10000);
+        status = weft_ccl_check(ccl);
+    }
+    return (int)status;
+}
+
+static int call(weft_job *job, weft_ccl *ccl, int process)
+{
+    float *const x = weft_malloc(job, 2 * COUNT * sizeof(float));
+
+    if (x == NULL || weft_ccl_allreduce(ccl, x, x, COUNT, WEFT_F32, WEFT_SUM, NULL) != WEFT_OK)
+        return 102;
+    fault_add(FAULT_WORD_READY);
+    switch (case_now) {
+    case DIFFERENT_CALLS:
+        return outcome(job, ccl,
+                       process == 0 ? weft_ccl_allreduce(ccl, x, x, COUNT, WEFT_F32, WEFT_SUM, NULL)
+                                    : weft_ccl_allgather(ccl, x + COUNT, x, COUNT, WEFT_F32, NULL));
+    case DIFFERENT_COUNTS:
+        return outcome(
+            job, ccl,
+            weft_ccl_reduce_scatter(ccl, x, x, process == 0 ? 8 : 9, WEFT_F32, WEFT_SUM, NULL));
+    case NEVER_CALLS:
+    case KILLED:
+        if (process == 1)
+            return outcome(job, ccl, WEFT_OK);
+        return outcome(job, ccl, weft_ccl_allreduce(ccl, x, x, COUNT, WEFT_F32, WEFT_SUM, NULL));
+    case REFUSED:
+        return refused(ccl, x);
+    default:
+        return in_kernel(job, ccl);
+    }
+}
+
+static int body(int process)
+{
+    weft_job *job;
+    weft_ccl *ccl = NULL;
+
+    setenv("WEFT_TIMEOUT_S", case_now == NEVER_CALLS ? "1" : "60", 1);
+    setenv("WEFT_PATH", case_now == NOT_MAPPED ? "proxy" : "auto", 1);
+    if (weft_open(&job, NULL, NULL) != WEFT_OK)
+        return 103;
+    int status = (int)weft_ccl_open(job, WEFT_COMM_HOST, 4, &ccl);
+    if (status == WEFT_OK)
+        status = call(job, ccl, process);
+    weft_ccl_close(&ccl);
+    weft_close(job);
+    return status;
+}
+
+/* What each process returns, and what one of them says. */
+static const struct {
+    weft_status status;
+    const char *one, *other;
+} wanted[CASES] = {
+    [DIFFERENT_CALLS] = {WEFT_ERR_MISMATCH, "weft_ccl_allreduce of 100 F32",
+                         "weft_ccl_allgather of 100 F32"},
+    [DIFFERENT_COUNTS] = {WEFT_ERR_MISMATCH, "weft_ccl_reduce_scatter of 8 F32",
+                          "weft_ccl_reduce_scatter of 9 F32"},
+    [NEVER_CALLS] = {WEFT_ERR_TIMEOUT, "weft_ccl_allreduce of 100 F32", "for member 1"},
+    [KILLED] = {WEFT_ERR_PEER_LOST, "process 1", "was lost"},
+    [IN_KERNEL] = {WEFT_ERR_MISMATCH, "column 0", "failed"},
+    [NO_COLUMN] = {WEFT_ERR_ARGUMENT, "weft_column_barrier", "column 7"},
+    [REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_allreduce"},
+    [NOT_MAPPED] = {WEFT_ERR_UNSUPPORTED, "weft_ccl_open", "does not map"},
+};
+
+int main(int argc, char **argv)
+{
+    const int cases = argc > 1 ? atoi(argv[1]) : CASES;
+    int wrong = 0;
+
+    for (case_now = 0; case_now < cases; case_now++) {
+        struct fault_job job;
+        bool says = false;
+        fault_start(&job, PROCESSES, body);
+        if (case_now == KILLED) {
+            fault_await(&job);
+            fault_kill(&job, 1, 0.1);
+        }
+        const bool ended = fault_wait(&job, 60);
+        for (int p = 0; p < PROCESSES; p++) {
+            char name[16];
+            snprintf(name, sizeof(name), "case %d", case_now);
+            says = says || (strstr(job.text[p], wanted[case_now].one) != NULL &&
+                            strstr(job.text[p], wanted[case_now].other) != NULL);
+            wrong += fault_check(ended && (job.status[p] == (int)wanted[case_now].status ||
+                                           (case_now == KILLED && p == 1)),
+                                 &job, name, p, "has another status");
+            wrong += p == PROCESSES - 1
+                         ? fault_check(says, &job, name, p, "and nobody says what is wrong")
+                         : 0;
+        }
+    }
+    printf("%s\n", wrong == 0 ? "all good" : "FAILED");
+    return wrong != 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * support/far_launch.c - kernels of the library's on a far device (far_device.h): those of
+ * ccl/kernels.cu, played by threads of the host. A launch returns when it is done, which a GPU's
+ * does not; the program waits then as it would for its stream.
+ */
+#include "support/ccl_block.h"
+#include "support/far_device.h"
+
+#include <string.h>
+
+struct launch {
+    const struct weft_ccl_launch *argument;
+    const char *name;
+    int blocks;
+    struct block block; /* one after the other, in order, as all members run them */
+};
+
+struct actor {
+    struct launch *launch;
+    uint32_t thread;
+};
+
+static void run_block(const struct launch *launch, uint32_t column)
+{
+    const struct weft_ccl_launch *const all = launch->argument;
+    const bool few = strstr(launch->name, "words") != NULL;
+    struct weft_ccl_call call = all->call;
+
+    weft_ccl_cut(&call, all->each, column);
+    if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
+        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, BLOCK_MOVERS,
+                          strstr(launch->name, "sizes") != NULL);
+    else
+        weft_ccl_run(NULL, &all->view, column, &call, BLOCK_MOVERS, WEFT_CCL_MEMBERS, few);
+}
+
+static void *act(void *argument)
+{
+    const struct actor *const actor = argument;
+
+    my_block = &actor->launch->block;
+    my_thread = actor->thread;
+    for (int i = 0; i < actor->launch->blocks; i++) {
+        run_block(actor->launch, (uint32_t)i);
+        weft_column_all(true); /* the next block may meet by the same barrier */
+        memset(my_block->bad, 0, sizeof(my_block->bad));
+        weft_column_all(true);
+    }
+    return NULL;
+}
+
+weft_status far_load(struct weft_device *device, struct weft_device_code *code)
+{
+    (void)device;
+    code->module = code;
+    return WEFT_OK;
+}
+
+void far_unload(struct weft_device *device, struct weft_device_code *code)
+{
+    (void)device;
+    code->module = NULL;
+}
+
+weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
+                       void *argument, int blocks, int threads, void *stream)
+{
+    struct launch launch = {.argument = argument, .name = code->name[kernel], .blocks = blocks};
+    struct actor actors[BLOCK_THREADS];
+    pthread_t started[BLOCK_THREADS];
+
+    (void)device, (void)threads, (void)stream;
+    pthread_barrier_init(&launch.block.barrier, NULL, BLOCK_THREADS);
+    for (uint32_t i = 0; i < BLOCK_THREADS; i++) {
+        actors[i] = (struct actor){&launch, i};
+        if (pthread_create(&started[i], NULL, act, &actors[i]) != 0)
+            return WEFT_ERR_SYSTEM;
+    }
+    for (uint32_t i = 0; i < BLOCK_THREADS; i++)
+        pthread_join(started[i], NULL);
+    pthread_barrier_destroy(&launch.block.barrier);
+    return WEFT_OK;
+}
