@@ -74,16 +74,12 @@ static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch
                          uint32_t columns, bool few, void *stream)
 {
     const struct weft_device_ops *const ops = ccl->job->device_ops;
-    const uint64_t warps = ((launch->each + 7) / 8 + 31) / 32 * 32;
-    const int movers = few && warps < WEFT_CCL_THREADS ? (int)warps : WEFT_CCL_THREADS;
+    const uint64_t words = launch->each != 0 ? (launch->each + 7) / 8 : 1; /* one keeps counters */
+    const int movers =
+        few && words < WEFT_CCL_THREADS ? (int)(words + 31) / 32 * 32 : (int)WEFT_CCL_THREADS;
 
     if (ccl->code.module == NULL)
         return run(ccl, name, launch, columns);
-    if (ops == &weft_cuda_device) /* docs/known-faults.md, 32 */
-        return weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
-                            "%s: calls on streams gave wrong data on GPUs and are refused there; "
-                            "columns in kernels are right",
-                            name);
     launch->view = ccl->view;
     return weft_refuse(ccl->job, ops->launch(ccl->job->device, &ccl->code,
                                              kernel_of(ccl, launch->call.what, few), launch,

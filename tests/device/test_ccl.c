@@ -193,6 +193,7 @@ static void check_sizes(struct place *place, weft_ccl *ccl, uint64_t key, size_t
         TEST_EQ(env, weft_ccl_send(ccl, next, from, count, WEFT_U32, NULL), WEFT_OK);
     for (size_t count = 1; me == 1 && count <= 3; count++)
         TEST_EQ(env, weft_ccl_receive(ccl, before, to, count, WEFT_U32, NULL), WEFT_OK);
+    pass(place); /* the next call fills the target by another way */
 }
 
 static int body(struct test_env *env)

@@ -12,6 +12,7 @@ struct launch {
     const struct weft_ccl_launch *argument;
     const char *name;
     int blocks;
+    uint32_t movers;
     struct block block; /* one after the other, in order, as all members run them */
 };
 
@@ -28,10 +29,10 @@ static void run_block(const struct launch *launch, uint32_t column)
 
     weft_ccl_cut(&call, all->each, column);
     if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
-        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, BLOCK_MOVERS,
+        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, launch->movers,
                           strstr(launch->name, "sizes") != NULL);
     else
-        weft_ccl_run(NULL, &all->view, column, &call, BLOCK_MOVERS, WEFT_CCL_MEMBERS, few);
+        weft_ccl_run(NULL, &all->view, column, &call, launch->movers, WEFT_CCL_MEMBERS, few);
 }
 
 static void *act(void *argument)
@@ -65,11 +66,15 @@ void far_unload(struct weft_device *device, struct weft_device_code *code)
 weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
                        void *argument, int blocks, int threads, void *stream)
 {
-    struct launch launch = {.argument = argument, .name = code->name[kernel], .blocks = blocks};
+    struct launch launch = {.argument = argument,
+                            .name = code->name[kernel],
+                            .blocks = blocks,
+                            .movers = threads - 32 < BLOCK_MOVERS ? (uint32_t)(threads - 32)
+                                                                  : (uint32_t)BLOCK_MOVERS};
     struct actor actors[BLOCK_THREADS];
     pthread_t started[BLOCK_THREADS];
 
-    (void)device, (void)threads, (void)stream;
+    (void)device, (void)stream;
     pthread_barrier_init(&launch.block.barrier, NULL, BLOCK_THREADS);
     for (uint32_t i = 0; i < BLOCK_THREADS; i++) {
         actors[i] = (struct actor){&launch, i};
