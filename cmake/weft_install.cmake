@@ -8,9 +8,6 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL
 install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\"
   \"-DINCLUDE=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\"
   -P \"${PROJECT_SOURCE_DIR}/cmake/weft_kernel_headers.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
-if(WEFT_CUDA_IN)
-  install(FILES ${WEFT_DEVICE_LIBRARY_HERE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 # WEFT_NET_PACKAGES: the pkg-config packages of networks, each as "CMAKE_PREFIX name". A static library
 # needs them where it is linked.

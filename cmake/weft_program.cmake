@@ -52,8 +52,7 @@ endfunction()
 # weft_add_program(<name> <sources>): an executable that links weft. Its kernels (.cu) are compiled as
 # C for the CPU device and, where weft has GPUs and nvcc is here, by nvcc for CMAKE_CUDA_ARCHITECTURES
 # (default: native, the GPU of this machine). No CUDA language has to be enabled. nvcc sees the
-# target's include folders and definitions. weft's part of a kernel is compiled into each file of
-# kernels; with -DWEFT_DEVICE_LIBRARY=.../libweft_device.a what is rare comes from that library.
+# target's include folders and definitions.
 function(weft_add_program name)
   set(kernels ${ARGN})
   list(FILTER kernels INCLUDE REGEX "\\.cu$")
@@ -79,29 +78,12 @@ function(weft_add_program name)
   message(STATUS "${name}: kernels for the CPU device and, by ${WEFT_NVCC}, for GPUs (${architectures})")
   set(folders $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
   set(definitions $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
-  set(objects)
-  set(apart)
-  if(WEFT_DEVICE_LIBRARY)
-    set(apart -rdc=true)
-  endif()
   foreach(source IN LISTS kernels)
     get_filename_component(path ${source} ABSOLUTE)
     string(MAKE_C_IDENTIFIER ${source} object)
-    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}_cuda/${object}.o)
-    list(APPEND objects ${object})
-    weft_nvcc(${name} ${object} ${path} "${architectures}" -O3 ${apart}
+    weft_nvcc(${name} ${CMAKE_CURRENT_BINARY_DIR}/${name}_cuda/${object}.o ${path} "${architectures}" -O3
               "$<$<BOOL:${folders}>:-I$<JOIN:${folders},$<SEMICOLON>-I>>"
               "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>")
   endforeach()
-  if(WEFT_DEVICE_LIBRARY)
-    weft_nvcc_flags(flags "${architectures}")
-    set(linked ${CMAKE_CURRENT_BINARY_DIR}/${name}_cuda/linked.o)
-    add_custom_command(OUTPUT ${linked}
-      COMMAND ${WEFT_NVCC} -dlink ${flags} ${objects} ${WEFT_DEVICE_LIBRARY} -o ${linked}
-      DEPENDS ${objects} ${WEFT_DEVICE_LIBRARY} COMMENT "nvcc -dlink ${name}" VERBATIM)
-    target_sources(${name} PRIVATE ${linked})
-    set_source_files_properties(${linked} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-    target_link_libraries(${name} PRIVATE ${WEFT_DEVICE_LIBRARY})
-  endif()
   target_link_libraries(${name} PRIVATE ${WEFT_CUDART} rt ${CMAKE_DL_LIBS})
 endfunction()

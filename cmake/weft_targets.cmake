@@ -44,31 +44,6 @@ function(weft_cuda_image kernel source)
     COMPILE_DEFINITIONS "WEFT_BLOCK_IMAGE=\"${image}\"")
 endfunction()
 
-# weft_device_library(<result>): the library weft_device, for kernels that are compiled with -rdc=true.
-# 64 registers: four ranks of 256 threads share a multiprocessor.
-function(weft_device_library result)
-  set(library ${PROJECT_BINARY_DIR}/libweft_device.a)
-  set(source ${PROJECT_SOURCE_DIR}/src/rank/far.cu)
-  weft_nvcc_flags(flags "${WEFT_CUDA_ARCHS}")
-  weft_cuda_flags(own_flags)
-  set(objects)
-  foreach(name far far_queues)
-    set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
-    set(more)
-    if(name STREQUAL far_queues)
-      set(more -include weft/queue.h)
-    endif()
-    add_custom_command(OUTPUT ${object}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-      COMMAND ${WEFT_NVCC} -dc ${flags} ${own_flags} -Xptxas -maxrregcount=64 ${more} ${source} -o ${object} -MD -MF ${object}.d
-      DEPENDS ${source} DEPFILE ${object}.d COMMENT "nvcc ${name}" VERBATIM)
-    list(APPEND objects ${object})
-  endforeach()
-  add_custom_command(OUTPUT ${library} COMMAND ${CMAKE_AR} rcs ${library} ${objects} DEPENDS ${objects} VERBATIM)
-  add_custom_target(weft_device ALL DEPENDS ${library})
-  set(${result} ${library} PARENT_SCOPE)
-endfunction()
-
 # weft_cuda_kernels(<target> <include folders> <sources>): nvcc compiles the kernels in the sources,
 # and the program carries them beside those that the C compiler made.
 function(weft_cuda_kernels target includes)

@@ -15,7 +15,6 @@
 #include "rank/wait/call.h"
 
 #include "rank/many.h" /* by the calls for one target */
-#include "rank/near.h"
 
 #ifdef __CUDACC__
 

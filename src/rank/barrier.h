@@ -142,7 +142,7 @@ WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting,
     return true;
 }
 
-WEFT_FAR_HALF void weft_barrier_far(weft_self *self, weft_comm comm, enum weft_wait_kind as)
+WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait_kind as)
 {
     struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
 
@@ -156,7 +156,13 @@ WEFT_FAR_HALF void weft_barrier_far(weft_self *self, weft_comm comm, enum weft_w
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_begin, (weft_self * self, void *shared), (self, shared))
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+{
+    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
+    weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
+}
+
+WEFT_FN void weft_begin(weft_self *self, void *shared)
 {
     WEFT_TOGETHER(self, weft_begin(self, shared), 0)
     if (shared != NULL) /* on a GPU the kernel knows where it is */
@@ -189,7 +195,7 @@ WEFT_INLINE void weft_end_channels(weft_self *self)
     }
 }
 
-WEFT_FAR_FN(void, weft_end, (weft_self * self), (self))
+WEFT_FN void weft_end(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_end(self), 0)
     if (self->eager_bytes != 0)
@@ -200,6 +206,18 @@ WEFT_FAR_FN(void, weft_end, (weft_self * self), (self))
         weft_batch_send(self);
         weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NO_MORE);
     }
+}
+
+WEFT_FN void weft_enter(weft_self *self)
+{
+    WEFT_TOGETHER(self, weft_enter(self), 0)
+    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
+}
+
+WEFT_FN void weft_leave(weft_self *self)
+{
+    WEFT_TOGETHER(self, weft_leave(self), 0)
+    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
 }
 
 #endif

@@ -6,7 +6,7 @@
 #define WEFT_RANK_COLLECTIVE_H
 
 #include "rank/exchange.h"
-#include "rank/put.h"
+#include "rank/parts.h"
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
@@ -50,8 +50,7 @@ WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, wef
     return entry;
 }
 
-WEFT_FAR_FN(weft_win, weft_win_create, (weft_self * self, weft_comm comm, void *base, size_t bytes),
-            (self, comm, base, bytes))
+WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_win, self, weft_win_create(self, comm, base, bytes), comm, base, bytes)
     struct weft_command command = {0};
@@ -62,28 +61,26 @@ WEFT_FAR_FN(weft_win, weft_win_create, (weft_self * self, weft_comm comm, void *
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;
-    return weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
+    return weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
 }
 
 /* Each thread has a copy of the handle. */
-WEFT_FAR_FN(void, weft_win_free, (weft_self * self, weft_win *win), (self, win))
+WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 {
     weft_win mine = *win;
     WEFT_TOGETHER_THEN(self, weft_win_free(self, &mine), *win = WEFT_WIN_NONE, mine)
     struct weft_command command = {0};
     const struct weft_window *window = weft_check_window(self, mine, "weft_win_free");
 
-    WEFT_FAR(weft_flush)
-    (self, mine); /* nothing of this rank may land in memory that is about to go */
+    weft_flush(self, mine); /* nothing of this rank may land in memory that is about to go */
     weft_route_forget(self, mine);
     command.object = window->comm;
     command.offset = mine;
-    weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
+    weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_WIN_FREE);
     *win = WEFT_WIN_NONE;
 }
 
-WEFT_FAR_FN(weft_comm, weft_comm_split, (weft_self * self, weft_comm parent, int color, int key),
-            (self, parent, color, key))
+WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
 {
     WEFT_TOGETHER_FOR(weft_comm, self, weft_comm_split(self, parent, color, key), parent, color,
                       key)
@@ -93,7 +90,8 @@ WEFT_FAR_FN(weft_comm, weft_comm_split, (weft_self * self, weft_comm parent, int
     command.object = parent;
     command.offset = color < 0 ? UINT64_MAX : (uint64_t)color;
     command.width = (uint64_t)(int64_t)key;
-    const weft_comm comm = weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
+    const weft_comm comm =
+        weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
     if (comm != WEFT_COMM_NONE && weft_leads(self))
         self->barriers[weft_handle_index(comm)] = 0;
     return comm;
@@ -105,10 +103,10 @@ WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
     weft_win win = known->win;
 
     if (weft_coll_has_window(self, known, comm))
-        WEFT_FAR(weft_win_free)(self, &win);
+        weft_win_free(self, &win);
 }
 
-WEFT_FAR_FN(void, weft_comm_free, (weft_self * self, weft_comm *comm), (self, comm))
+WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
     weft_comm mine = *comm;
     WEFT_TOGETHER_THEN(self, weft_comm_free(self, &mine), *comm = WEFT_COMM_NONE, mine)
@@ -125,8 +123,13 @@ WEFT_FAR_FN(void, weft_comm_free, (weft_self * self, weft_comm *comm), (self, co
     struct weft_meeting *const meeting = &self->meeting[mine % WEFT_MEETINGS];
     if (weft_leads(self) && meeting->comm == (mine ^ self->tracer.alias))
         meeting->comm = WEFT_COMM_NONE;
-    weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
+    weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;
+}
+
+WEFT_FN weft_status weft_failure(weft_self *self)
+{
+    return self->failure;
 }
 
 #endif

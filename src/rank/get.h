@@ -7,25 +7,85 @@
 
 #include "rank/op.h"
 
+#ifdef __CUDACC__
+
+/* Longer gets have plain loads after a fence: of those more are under way at once. */
+enum { WEFT_LOADS_MOST = 8192 };
+
+/* Whether it is a row of words of 4 bytes, which are aligned at both ends. */
+WEFT_INLINE bool weft_loads_row(const void *to, const void *from, size_t bytes)
+{
+    return (((uintptr_t)to | (uintptr_t)from | bytes) & 3) == 0 && bytes - 1 < WEFT_LOADS_MOST;
+}
+
+WEFT_INLINE uint4 weft_load_item(const uint4 *from)
+{
+    return weft_load_relaxed_four(from);
+}
+WEFT_INLINE uint64_t weft_load_item(const uint64_t *from)
+{
+    return weft_load_relaxed_u64(from);
+}
+WEFT_INLINE uint32_t weft_load_item(const uint32_t *from)
+{
+    return weft_load_relaxed_u32(from);
+}
+
+/* Four at once; beyond the end the first one again, as in weft_copy_last. */
+template <class T>
+static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
+{
+    for (size_t i = threadIdx.x; i < count; i += 4 * (size_t)blockDim.x) {
+        T item[4];
+        WEFT_UNROLL
+        for (int k = 0; k < 4; k++) {
+            const size_t at = i + k * blockDim.x;
+            item[k] = weft_load_item((const T *)from + (at < count ? at : i));
+        }
+        WEFT_UNROLL
+        for (int k = 0; k < 4; k++)
+            if (i + k * blockDim.x < count)
+                ((T *)to)[i + k * blockDim.x] = item[k];
+    }
+}
+
+/*
+ * Such a row: each load passes by the L1 cache, where what others have stored may be old. One word
+ * is undivided, as others update it. All threads.
+ */
+WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
+{
+    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
+
+    if (bytes == 8 && (all & 7) == 0) {
+        if (threadIdx.x == 0)
+            *(uint64_t *)to = weft_load_item((const uint64_t *)from);
+    } else if ((all & 15) == 0) {
+        weft_load_items<uint4>(to, from, bytes / 16);
+    } else if ((all & 7) == 0) {
+        weft_load_items<uint64_t>(to, from, bytes / 8);
+    } else {
+        weft_load_items<uint32_t>(to, from, bytes / 4);
+    }
+}
+
+#endif
+
 /* From mapped memory. All threads; what another thread has fetched is there after a barrier. */
 WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const unsigned char *from,
                                    const struct weft_shape *shape)
 {
     const size_t bytes = shape->width;
-    const bool word = shape->height == 1 && (bytes == 4 || bytes == 8) &&
-                      (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
 #ifdef __CUDACC__
-    if (word && threadIdx.x == 0) {
-        if (bytes == 8)
-            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)from);
-        else
-            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)from);
-    }
-    if (word)
+    if (shape->height == 1 && weft_loads_row(to, from, bytes)) {
+        weft_load_row(to, from, bytes);
         return;
+    }
     weft_fence_acquire(); /* what the L1 cache has may be old */
     weft_copy_direct(self, to, from, shape);
 #else
+    const bool word = shape->height == 1 && (bytes == 4 || bytes == 8) &&
+                      (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
     if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */
         for (size_t row = 0; row < shape->height; row++)
             self->state->copy(self->state->copy_context, to + row * shape->pitch,
@@ -118,108 +178,26 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
 
 #ifdef __CUDACC__
 
-/* A word of mapped memory, whose route is known: one load. False: nothing has been done. */
-WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
+/* A short row of mapped memory, whose route is known. False: nothing has been done. */
+WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                                 size_t bytes)
 {
-    const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
-    const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached *const found = weft_route_place(self, win, from);
     const struct weft_route *const route = &found->route;
     const unsigned char *const at = route->address + offset;
-    const bool here = route->way == WEFT_WAY_HERE;
-    const bool plain = found->handle == win && found->target == from &&
-                       (here || !weft_has_queues(self)) && route->address != NULL &&
-                       (bytes == 8 || bytes == 4) && bytes <= route->bytes &&
-                       offset <= route->bytes - bytes && to != NULL &&
-                       (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
 
-    if (!plain)
+    if (!weft_route_reaches(self, found, win, from, offset, bytes) || to == NULL ||
+        !weft_loads_row(to, at, bytes))
         return false;
-    if (here) {
+    if (route->way == WEFT_WAY_HERE) {
         weft_join(self); /* what the other threads have put there */
     } else {
         if (weft_leads(self))
             weft_channel_clear(self, route, route->home + offset, bytes);
         weft_path_meet(self, route->process);
     }
-    if (threadIdx.x == 0) {
-        if (bytes == 8)
-            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);
-        else
-            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)at);
-        weft_turn(self);
-    }
-    weft_join(self);
-    return true;
-}
-
-/* Longer gets have plain loads after a fence: of those more are under way at once. */
-enum { WEFT_GET_NEAR = 8192 };
-
-/* Loads that pass by the L1 cache, of words that others may store meanwhile. */
-WEFT_INLINE void weft_load_item(uint4 *item, const uint4 *from)
-{
-    *item = weft_load_relaxed_four(from);
-}
-WEFT_INLINE void weft_load_item(uint64_t *item, const uint64_t *from)
-{
-    *item = weft_load_relaxed_u64(from);
-}
-WEFT_INLINE void weft_load_item(uint32_t *item, const uint32_t *from)
-{
-    *item = weft_load_relaxed_u32(from);
-}
-
-template <class T>
-static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
-{
-    enum { DEEP = 4 };
-
-    for (size_t i = threadIdx.x; i < count; i += DEEP * (size_t)blockDim.x) {
-        T item[DEEP];
-        WEFT_UNROLL
-        for (int k = 0; k < DEEP;
-             k++) /* beyond the end the first one again, as in weft_copy_last */
-            weft_load_item(&item[k],
-                           (const T *)from + (i + k * blockDim.x < count ? i + k * blockDim.x : i));
-        WEFT_UNROLL
-        for (int k = 0; k < DEEP; k++)
-            if (i + k * blockDim.x < count)
-                ((T *)to)[i + k * blockDim.x] = item[k];
-    }
-}
-
-/* A row of whole words of 4 bytes, which are aligned at both ends; by all threads. */
-WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
-{
-    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
-
-    if ((all & 15) == 0)
-        weft_load_items<uint4>(to, from, bytes / 16);
-    else if ((all & 7) == 0)
-        weft_load_items<uint64_t>(to, from, bytes / 8);
-    else
-        weft_load_items<uint32_t>(to, from, bytes / 4);
-}
-
-/* A row of whole words of mapped memory, whose route is known; each load passes by the L1 cache.
- * False: nothing has been done. */
-WEFT_INLINE bool weft_get_near(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
-{
-    const struct weft_cached *const kept = weft_route_place(self, win, from);
-    const struct weft_route *const route = &kept->route;
-    const unsigned char *const at = route->address + offset;
-    const uintptr_t all = (uintptr_t)to | (uintptr_t)at | bytes;
-
-    if (kept->handle != win || kept->target != from || offset > route->bytes ||
-        bytes > route->bytes - offset || route->address == NULL || to == NULL || (all & 3) != 0 ||
-        bytes <= 8 || bytes > WEFT_GET_NEAR ||
-        !(route->way == WEFT_WAY_HERE || (route->way == WEFT_WAY_PEER && !weft_has_queues(self))))
-        return false;
-    weft_path_meet(self, route->process); /* what the other threads have put there */
     weft_load_row(to, at, bytes);
-    if (weft_leads(self))
+    if (threadIdx.x == 0)
         weft_turn(self);
     weft_join(self);
     return true;
@@ -238,8 +216,7 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
 {
     WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
 #ifdef __CUDACC__
-    if (weft_get_word(self, win, from, offset, to, bytes) ||
-        weft_get_near(self, win, from, offset, to, bytes))
+    if (weft_get_cached(self, win, from, offset, to, bytes))
         return;
 #endif
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
@@ -250,18 +227,12 @@ WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t o
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
                       offset, to, bytes)
-#ifdef __CUDACC__
-    if (weft_get_near(self, win, from, offset, to, bytes))
-        return weft_op_done();
-#endif
     return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
                         "weft_get_begin");
 }
 
-WEFT_FAR_FN(void, weft_get_notify,
-            (weft_self * self, weft_win win, int from, size_t offset, void *to, size_t bytes,
-             int tag),
-            (self, win, from, offset, to, bytes, tag))
+WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                             size_t bytes, int tag)
 {
     WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
                   to, bytes, tag)
@@ -269,10 +240,9 @@ WEFT_FAR_FN(void, weft_get_notify,
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
 
-WEFT_FAR_FN(weft_op, weft_get_2d_begin,
-            (weft_self * self, weft_win win, int from, size_t offset, size_t pitch, void *to,
-             size_t to_pitch, size_t width, size_t height),
-            (self, win, from, offset, pitch, to, to_pitch, width, height))
+WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
+                                  size_t pitch, void *to, size_t to_pitch, size_t width,
+                                  size_t height)
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

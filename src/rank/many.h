@@ -253,9 +253,8 @@ WEFT_INLINE void weft_check_many(weft_self *self, const void *list, int count, c
         weft_fail4(self, WEFT_ERR_ARGUMENT, text, count, (int64_t)(uintptr_t)list, 0, 0);
 }
 
-WEFT_FAR_FN(void, weft_notify_many,
-            (weft_self * self, weft_comm comm, const int *targets, int count, int tag),
-            (self, comm, targets, count, tag))
+WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
+                              int tag)
 {
     WEFT_TOGETHER_LIST(self, weft_notify_many(self, comm, targets, count, tag), targets, targets,
                        count, comm, count, tag)
@@ -281,9 +280,8 @@ WEFT_FAR_FN(void, weft_notify_many,
         weft_notify_recorded(self, comm, targets[i], tag, false, "weft_notify_many");
 }
 
-WEFT_FAR_FN(void, weft_put_notify_many,
-            (weft_self * self, weft_win win, const weft_put_item *items, int count),
-            (self, win, items, count))
+WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
+                                  int count)
 {
     WEFT_TOGETHER_LIST(self, weft_put_notify_many(self, win, items, count), items, items, count,
                        win, count)

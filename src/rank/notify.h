@@ -93,26 +93,13 @@ WEFT_HOT void weft_notify_any(weft_self *self, weft_comm comm, int target, int t
     weft_check_stop(self);
     weft_check_tag(self, tag, call);
 #ifdef __CUDACC__
-    const struct weft_cached kept = *weft_route_place(self, comm, target);
     if (weft_notify_cached(self, comm, target, tag, relaxed, false))
         return;
-    if (kept.handle == comm && kept.target == ~target && target >= 0 &&
-        (kept.route.way & 0xff) == WEFT_WAY_CHANNEL) {
-        if (!relaxed)
-            weft_join(self); /* the release covers what every thread did */
-        if (weft_leads(self) && WEFT_UNLIKELY(self->unsettled != 0))
-            weft_settle(self, kept.route.process);
-        if (weft_leads(self)) {
-            weft_channel_notify(self, &kept.route, (uint32_t)tag, relaxed);
-            weft_turn(self);
-        }
-        return;
-    }
-    weft_far(self, weft_notify_recorded)(self, comm, target, tag, relaxed, call);
 #else
-    if (!weft_notify_mapped(self, comm, target, tag, relaxed, call))
-        weft_notify_recorded(self, comm, target, tag, relaxed, call);
+    if (weft_notify_mapped(self, comm, target, tag, relaxed, call))
+        return;
 #endif
+    weft_notify_recorded(self, comm, target, tag, relaxed, call);
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)

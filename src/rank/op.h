@@ -102,7 +102,7 @@ WEFT_INLINE void weft_op_reuse(void)
 #endif
 }
 
-WEFT_FAR_FN(int, weft_op_test, (weft_self * self, weft_op op, weft_progress how), (self, op, how))
+WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
 {
     WEFT_TOGETHER_FOR(int, self, weft_op_test(self, op, how), op.sequence, op.process, op.kind, how)
     weft_check_op(self, op, how,
@@ -128,7 +128,7 @@ WEFT_FAR_FN(int, weft_op_test, (weft_self * self, weft_op op, weft_progress how)
     return result;
 }
 
-WEFT_FAR_FN(void, weft_op_wait, (weft_self * self, weft_op op, weft_progress how), (self, op, how))
+WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
 {
     WEFT_TOGETHER(self, weft_op_wait(self, op, how), op.sequence, op.process, op.kind, how)
     const uint32_t kind = op.kind & 15;
@@ -160,7 +160,7 @@ WEFT_FAR_FN(void, weft_op_wait, (weft_self * self, weft_op op, weft_progress how
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-WEFT_FAR_FN(void, weft_batch_begin, (weft_self * self), (self))
+WEFT_FN void weft_batch_begin(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_batch_begin(self), 0)
     weft_check_stop(self);
@@ -168,7 +168,7 @@ WEFT_FAR_FN(void, weft_batch_begin, (weft_self * self), (self))
         self->batches++;
 }
 
-WEFT_FAR_FN(void, weft_batch_end, (weft_self * self), (self))
+WEFT_FN void weft_batch_end(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_batch_end(self), 0)
     weft_check_stop(self);

@@ -31,9 +31,7 @@
 #include "rank/path/peer.h"
 #include "rank/path/proxy.h"
 #include "rank/path/ask.h"
-#ifndef weft_queue_put          /* (bell.h) */
 #include "rank/path/queue.h"
-#endif
 #ifdef __CUDACC__
 #include "rank/path/channel_cuda.h"
 #endif

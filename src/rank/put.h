@@ -102,68 +102,27 @@ WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size
 {
     WEFT_IN_SHARED(self);
     if (weft_traced(self))
-        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width, call);
+        weft_far(self, weft_trace_enter_put)(self, tag, win, target, shape.height * shape.width,
+                                             call);
     weft_put_checked(self, win, target, offset, source, shape, tag, call);
     weft_trace_leave(self);
 }
 
-WEFT_INLINE struct weft_shape weft_put_shape(size_t bytes)
-{
-    const struct weft_shape shape = {bytes, 1, bytes, bytes};
-    return shape;
-}
-
-/* One row, from within the library. */
 WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
                            const void *source, size_t bytes, int tag, const char *call)
 {
-    const struct weft_shape shape = weft_put_shape(bytes);
+    struct weft_shape shape;
 
-#ifndef __CUDACC__
+    shape.width = shape.pitch = shape.source_pitch = bytes;
+    shape.height = 1;
+#ifdef __CUDACC__
+    if (weft_put_cached(self, win, target, offset, source, &shape, tag))
+        return;
+#else
     if (weft_put_mapped(self, win, target, offset, source, &shape, tag, call))
         return;
 #endif
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
-}
-
-#ifdef __CUDACC__
-
-/* To a kept route with a channel, which it does not fit into. */
-WEFT_COLD void weft_put_beside(weft_self *self, const struct weft_route *to, size_t offset,
-                               const void *source, size_t bytes, int tag)
-{
-    WEFT_IN_SHARED(self);
-    const struct weft_route there = *to;
-    const struct weft_shape shape = weft_put_shape(bytes);
-
-    if (weft_leads(self))
-        weft_channel_clear(self, &there, there.home + offset, bytes);
-    weft_path_meet(self, there.process);
-    weft_path_put_mapped(self, &there, &there, offset, source, &shape, tag, true);
-}
-
-#endif
-
-/* One row, by a kernel. */
-WEFT_HOT void weft_put_call(weft_self *self, weft_win win, int target, size_t offset,
-                            const void *source, size_t bytes, int tag, const char *call)
-{
-#ifdef __CUDACC__
-    const struct weft_shape shape = weft_put_shape(bytes);
-
-    if (weft_put_cached(self, win, target, offset, source, &shape, tag))
-        return;
-    const struct weft_cached *const kept = weft_route_place(self, win, target);
-    const struct weft_route *const to = &kept->route;
-    if (kept->handle == win && kept->target == target && (to->way & 0xff) == WEFT_WAY_CHANNEL &&
-        to->address != NULL && offset <= to->bytes && bytes <= to->bytes - offset &&
-        source != NULL && !(tag >= 0 && bytes < to->eager))
-        weft_put_beside(self, to, offset, source, bytes, tag);
-    else
-        weft_far(self, weft_put_recorded)(self, win, target, offset, source, shape, tag, call);
-#else
-    weft_put_row(self, win, target, offset, source, bytes, tag, call);
-#endif
 }
 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
@@ -171,7 +130,7 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
 {
     WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
                   source, bytes)
-    weft_put_call(self, win, target, offset, source, bytes, -1, "weft_put");
+    weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put");
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
@@ -180,7 +139,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
     WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
                   offset, source, bytes, tag)
     weft_check_tag(self, tag, "weft_put_notify");
-    weft_put_call(self, win, target, offset, source, bytes, tag, "weft_put_notify");
+    weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
@@ -201,10 +160,8 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
-WEFT_FAR_FN(void, weft_put_2d,
-            (weft_self * self, weft_win win, int target, size_t offset, size_t pitch,
-             const void *source, size_t source_pitch, size_t width, size_t height),
-            (self, win, target, offset, pitch, source, source_pitch, width, height))
+WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
+                         const void *source, size_t source_pitch, size_t width, size_t height)
 {
     WEFT_TOGETHER(
         self, weft_put_2d(self, win, target, offset, pitch, source, source_pitch, width, height),
@@ -213,10 +170,9 @@ WEFT_FAR_FN(void, weft_put_2d,
                   "weft_put_2d");
 }
 
-WEFT_FAR_FN(void, weft_put_2d_notify,
-            (weft_self * self, weft_win win, int target, size_t offset, size_t pitch,
-             const void *source, size_t source_pitch, size_t width, size_t height, int tag),
-            (self, win, target, offset, pitch, source, source_pitch, width, height, tag))
+WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
+                                size_t pitch, const void *source, size_t source_pitch, size_t width,
+                                size_t height, int tag)
 {
     WEFT_TOGETHER(self,
                   weft_put_2d_notify(self, win, target, offset, pitch, source, source_pitch, width,
@@ -227,10 +183,8 @@ WEFT_FAR_FN(void, weft_put_2d_notify,
                   "weft_put_2d_notify");
 }
 
-WEFT_FAR_FN(weft_op, weft_put_begin,
-            (weft_self * self, weft_win win, int target, size_t offset, const void *source,
-             size_t bytes),
-            (self, win, target, offset, source, bytes))
+WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, size_t bytes)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_put_begin(self, win, target, offset, source, bytes), win,
                       target, offset, source, bytes)
@@ -244,7 +198,7 @@ WEFT_FAR_FN(weft_op, weft_put_begin,
     return weft_op_of(self, to.process, weft_op_put_kind(self, to.process));
 }
 
-WEFT_FAR_FN(void, weft_fence, (weft_self * self), (self))
+WEFT_FN void weft_fence(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_fence(self), 0)
     weft_check_stop(self);
@@ -281,7 +235,7 @@ WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 #endif
 }
 
-WEFT_FAR_FN(void, weft_flush_local, (weft_self * self, weft_win win), (self, win))
+WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
     WEFT_TOGETHER(self, weft_flush_local(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
@@ -293,7 +247,7 @@ WEFT_FAR_FN(void, weft_flush_local, (weft_self * self, weft_win win), (self, win
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_flush, (weft_self * self, weft_win win), (self, win))
+WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
     WEFT_TOGETHER(self, weft_flush(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush");
@@ -304,7 +258,7 @@ WEFT_FAR_FN(void, weft_flush, (weft_self * self, weft_win win), (self, win))
     weft_join(self);
 }
 
-WEFT_FAR_FN(void *, weft_ptr, (weft_self * self, weft_win win, int target), (self, win, target))
+WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)
 {
     const struct weft_window *window = weft_check_window(self, win, "weft_ptr");
     weft_check_rank(self, target, window->members, "weft_ptr");

@@ -213,6 +213,17 @@ WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handl
     return &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
 }
 
+/* Whether it is the route to a window's rank, and this rank loads so many bytes there itself. */
+WEFT_INLINE bool weft_route_reaches(const weft_self *self, const struct weft_cached *cached,
+                                    weft_win win, int target, size_t offset, size_t bytes)
+{
+    const struct weft_route *const to = &cached->route;
+
+    return cached->handle == win && cached->target == target && offset <= to->bytes &&
+           bytes <= to->bytes - offset && to->address != NULL &&
+           (to->way == WEFT_WAY_HERE || !weft_has_queues(self));
+}
+
 WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, int target,
                                  const struct weft_route *route)
 {

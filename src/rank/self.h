@@ -4,16 +4,31 @@
 #ifndef WEFT_RANK_SELF_H
 #define WEFT_RANK_SELF_H
 
-#include "rank/barrier.h"
+#include "rank/parts.h"
 
-WEFT_FAR_HALF int weft_size_far(weft_self *self, weft_comm comm)
+WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
     return weft_check_comm(self, comm, "weft_size")->members;
 }
 
-WEFT_FAR_HALF int weft_rank_far(weft_self *self, weft_comm comm)
+/* The built-in ones without a look at the tables: kernels ask for them everywhere. */
+WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
 {
+    if (comm == WEFT_COMM_WORLD)
+        return self->rank;
+    if (comm == WEFT_COMM_DEVICE)
+        return (int)self->slot - 1;
     return weft_check_comm(self, comm, "weft_rank")->rank_of_slot[self->slot];
+}
+
+WEFT_FN int weft_processes(weft_self *self)
+{
+    return self->state->processes;
+}
+
+WEFT_FN int weft_process(weft_self *self)
+{
+    return self->process;
 }
 
 WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self, int process,
@@ -26,57 +41,56 @@ WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self,
     return &self->state->process_table[process];
 }
 
-WEFT_FAR_FN(int, weft_process_first, (weft_self * self, int process), (self, process))
+WEFT_FN int weft_process_first(weft_self *self, int process)
 {
     return weft_check_process(self, process, "weft_process_first")->first_rank;
 }
 
-WEFT_FAR_FN(int, weft_process_ranks, (weft_self * self, int process), (self, process))
+WEFT_FN int weft_process_ranks(weft_self *self, int process)
 {
     return weft_check_process(self, process, "weft_process_ranks")->ranks;
 }
 
-WEFT_FAR_FN(void, weft_region_begin, (weft_self * self, const char *name), (self, name))
+WEFT_FN void weft_region_begin(weft_self *self, const char *name)
 {
     if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_region(self, WEFT_TRACE_REGION, name);
 }
 
-WEFT_FAR_FN(void, weft_region_end, (weft_self * self), (self))
+WEFT_FN void weft_region_end(weft_self *self)
 {
     if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_region(self, WEFT_TRACE_REGION_END, "");
 }
 
-WEFT_FAR_FN(void, weft_log_values,
-            (weft_self * self, const char *format, int count, const weft_log_arg *args),
-            (self, format, count, args))
+WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
+                             const weft_log_arg *args)
 {
     weft_check_stop(self);
     if (count < 0 || count > WEFT_LOG_ARGS)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
                    WEFT_LOG_ARGS, 0, 0);
     if (weft_thread(self) == 0) /* its threads need not meet */
-        weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
+        weft_far(self, weft_post_text)(self, WEFT_COMMAND_LOG, 0, format, count, args);
 }
 
 /*
  * All ranks of the device meet before the clock is read, and its first rank reads it. The stop's
  * meeting is the end of what is measured.
  */
-WEFT_FAR_FN(void, weft_timer_start, (weft_self * self), (self))
+WEFT_FN void weft_timer_start(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_timer_start(self), 0)
-    weft_barrier_far(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
-    if (self->slot == 1 && weft_leads(self))
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_leads(self))
         self->timer_started = weft_port_clock();
 }
 
-WEFT_FAR_FN(void, weft_timer_stop, (weft_self * self), (self))
+WEFT_FN void weft_timer_stop(weft_self *self)
 {
     WEFT_TOGETHER(self, weft_timer_stop(self), 0)
-    weft_barrier_far(self, WEFT_COMM_DEVICE, WEFT_WAIT_BARRIER);
-    if (self->slot != 1 || !weft_leads(self))
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) != 0 || !weft_leads(self))
         return;
     const uint64_t now = weft_port_clock();
     if (self->timer_started == 0)

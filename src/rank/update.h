@@ -139,33 +139,76 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
     return change;
 }
 
-/* The name of the call. */
-WEFT_COLD const char *weft_update_name(const struct weft_change *change)
-{
-    const bool wide = weft_type_bytes(change->type) == 8;
+#ifdef __CUDACC__
 
-    if (change->how == WEFT_SUM)
-        return wide ? "weft_fetch_add" : "weft_fetch_add_u32";
-    if (change->how == WEFT_REPLACE)
-        return wide ? "weft_swap" : "weft_swap_u32";
-    return wide ? "weft_compare_swap" : "weft_compare_swap_u32";
+/* A word of mapped memory whose route is known; *old: what it was. False: nothing has been done. */
+WEFT_INLINE bool weft_update_cached(weft_self *self, weft_win win, int target, size_t offset,
+                                    struct weft_change change, bool relaxed, uint64_t *old)
+{
+    const struct weft_cached *const kept = weft_route_place(self, win, target);
+    const struct weft_route *const to = &kept->route;
+    const uint32_t size = weft_type_bytes(change.type);
+
+    if (!weft_route_reaches(self, kept, win, target, offset, size) || !weft_way_is_mapped(to) ||
+        ((to->home + offset) & (size - 1)) != 0)
+        return false;
+    if (relaxed)
+        __syncthreads(); /* all have what the update before brought */
+    else
+        weft_path_meet(self, to->process);
+    if (threadIdx.x == 0) {
+        void *const word = to->address + offset;
+        self->fetched = relaxed ? weft_update_relaxed(word, &change) : weft_update(word, &change);
+        weft_turn(self);
+    }
+    weft_join(self);
+    *old = self->fetched; /* the next update begins with a barrier, before it changes that */
+    return true;
 }
+
+#endif
 
 /* The old value of a word, which is there on return. */
-WEFT_FAR_HALF uint64_t weft_update_far(weft_self *self, weft_win win, int target, size_t offset,
-                                       uint32_t how, uint32_t type, uint64_t value,
-                                       uint64_t expected, bool relaxed)
+WEFT_INLINE uint64_t weft_update_now(weft_self *self, weft_win win, int target, size_t offset,
+                                     struct weft_change change, bool relaxed, const char *call)
 {
-    const struct weft_change change = weft_change(how, type, value, expected);
+#ifdef __CUDACC__
+    uint64_t old;
 
-    return weft_update_any(self, win, target, offset, change, relaxed ? WEFT_RELAXED : WEFT_NOW,
-                           NULL, NULL, weft_update_name(&change));
+    if (weft_update_cached(self, win, target, offset, change, relaxed, &old))
+        return old;
+#endif
+    return weft_far(self, weft_update_any)(self, win, target, offset, change,
+                                           relaxed ? WEFT_RELAXED : WEFT_NOW, NULL, NULL, call);
 }
 
-WEFT_FAR_FN(weft_op, weft_fetch_add_begin,
-            (weft_self * self, weft_win win, int target, size_t offset, uint64_t value,
-             uint64_t *old),
-            (self, win, target, offset, value, old))
+#define WEFT_UPDATE_CALL(name, word, type, relaxed, how, value, expected, parameters, ...)         \
+    WEFT_FN word name parameters                                                                   \
+    {                                                                                              \
+        WEFT_TOGETHER_FOR(word, self, name(self, __VA_ARGS__), __VA_ARGS__)                        \
+        return (word)weft_update_now(self, win, target, offset,                                    \
+                                     weft_change(how, type, value, expected), relaxed, #name);     \
+    }
+#define WEFT_UPDATE_CALLS(word, suffix, type, relaxed)                                             \
+    WEFT_UPDATE_CALL(weft_fetch_add##suffix, word, type, relaxed, WEFT_SUM, value, 0,              \
+                     (weft_self * self, weft_win win, int target, size_t offset, word value), win, \
+                     target, offset, value)                                                        \
+    WEFT_UPDATE_CALL(weft_swap##suffix, word, type, relaxed, WEFT_REPLACE, value, 0,               \
+                     (weft_self * self, weft_win win, int target, size_t offset, word value), win, \
+                     target, offset, value)                                                        \
+    WEFT_UPDATE_CALL(                                                                              \
+        weft_compare_swap##suffix, word, type, relaxed, WEFT_COMPARE, desired, expected,           \
+        (weft_self * self, weft_win win, int target, size_t offset, word expected, word desired),  \
+        win, target, offset, expected, desired)
+WEFT_UPDATE_CALLS(uint64_t, , WEFT_U64, false)
+WEFT_UPDATE_CALLS(uint32_t, _u32, WEFT_U32, false)
+WEFT_UPDATE_CALLS(uint64_t, _relaxed, WEFT_U64, true)
+WEFT_UPDATE_CALLS(uint32_t, _u32_relaxed, WEFT_U32, true)
+#undef WEFT_UPDATE_CALLS
+#undef WEFT_UPDATE_CALL
+
+WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                     uint64_t value, uint64_t *old)
 {
     WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
                       win, target, offset, value, old)
@@ -175,9 +218,7 @@ WEFT_FAR_FN(weft_op, weft_fetch_add_begin,
     return op;
 }
 
-WEFT_FAR_FN(void, weft_add,
-            (weft_self * self, weft_win win, int target, size_t offset, uint64_t value),
-            (self, win, target, offset, value))
+WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
     WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
@@ -223,10 +264,9 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-WEFT_FAR_FN(weft_op, weft_accumulate_begin,
-            (weft_self * self, weft_win win, int target, size_t offset, const void *source,
-             size_t count, weft_type type, weft_operation operation),
-            (self, win, target, offset, source, count, type, operation))
+WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                      const void *source, size_t count, weft_type type,
+                                      weft_operation operation)
 {
     WEFT_TOGETHER_FOR(
         weft_op, self,

@@ -8,24 +8,7 @@
 
 #include "rank/state.h"
 
-/* Whether the rank drives queues. In a kernel without weft/queue.h none does, and nothing of
- * rank/path/queue.h is there. */
-#if defined(__CUDACC__) && !WEFT_QUEUES
-#define weft_has_queues(self)        ((void)(self), false)
-#define weft_queue_ring_all(self)    (void)0
-#define weft_queue_settle(...)       (void)0
-#define weft_queue_await(...)        (void)0
-#define weft_queue_notify(...)       (void)0
-#define weft_queue_is_done(...)      true
-#define weft_queue_reaches(self, to) false
-#define weft_queue_put(...)          false
-#define weft_queue_get(...)          false
-#define weft_queue_update(...)       false
-#else
-#define weft_has_queues(self) ((self)->queues != NULL)
 WEFT_COLD void weft_queue_ring_all(weft_self *self); /* queue.h */
-WEFT_COLD void weft_queue_settle(weft_self *self, int process);
-#endif
 
 /* The host has something to do, and finds all that the rank has posted. */
 WEFT_INLINE void weft_posted(weft_self *self)

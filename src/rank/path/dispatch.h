@@ -173,7 +173,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
     if (to->exposed == NULL && to->process == self->process) {
-        weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
+        weft_far(self, weft_path_put_apart)(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
@@ -184,10 +184,10 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;
         if (weft_path_stores(self, to, shape))
-            weft_proxy_store(self, win, to->process, target, to->address + offset, source, *shape,
-                             tag);
+            weft_far(self, weft_proxy_store)(self, win, to->process, target, to->address + offset,
+                                             source, *shape, tag);
         else
-            weft_proxy_put(self, win, *to, target, offset, source, *shape, tag);
+            weft_far(self, weft_proxy_put)(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (!eager && weft_leads(self))

@@ -8,6 +8,7 @@
 #include "rank/state.h"
 
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number); /* ask.h */
+WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /* queue.h */
 
 /* ---- notices -------------------------------------------------------------------------------- */
 

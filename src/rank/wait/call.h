@@ -54,7 +54,7 @@ WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, u
     if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
         weft_wait_warped(self, tag, count);
     else
-        weft_wait_by_letter(self, tag, count);
+        weft_far(self, weft_wait_by_letter)(self, tag, count);
     if (weft_leads(self))
         weft_trace_close_single(self);
 }
@@ -77,13 +77,13 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     else if (waits == WEFT_WAITS_BY_LETTER)
         weft_far(self, weft_wait_by_letter)(self, (uint32_t)tag, count);
     else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
-        weft_far(self, weft_wait_led_traced)(self, (uint32_t)tag, count, false);
+        weft_wait_led_traced(self, (uint32_t)tag, count, false);
     else if (WEFT_QUEUES && waits == WEFT_WAITS_BY_NIC)
-        weft_far(self, weft_wait_nic)(self, (uint32_t)tag, count);
+        weft_wait_nic(self, (uint32_t)tag, count);
     else if (WEFT_QUEUES && waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
-        weft_far(self, weft_wait_led_traced)(self, (uint32_t)tag, count, true);
+        weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
-        weft_far(self, weft_wait_traced)(self, (uint32_t)tag, count, waits);
+        weft_wait_traced(self, (uint32_t)tag, count, waits);
 }
 
 #else
@@ -105,7 +105,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
 
 #ifdef __CUDACC__
 
-WEFT_FAR_FN(int, weft_test, (weft_self * self, int tag, uint32_t count), (self, tag, count))
+WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
     WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
     bool there = false;
@@ -115,8 +115,8 @@ WEFT_FAR_FN(int, weft_test, (weft_self * self, int tag, uint32_t count), (self, 
         weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-        const bool nic = WEFT_QUEUES && (self->waits | WEFT_WAITS_TRACED) ==
-                                            (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
+        const bool nic =
+            (self->waits | WEFT_WAITS_TRACED) == (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
         there = weft_count_read_with(self, index, nic) - self->consumed[tag] >= count;
         weft_polled();
         if (there)
@@ -224,17 +224,15 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     weft_join(self);
 }
 
-WEFT_FAR_FN(void, weft_wait_until,
-            (weft_self * self, const uint64_t *address, weft_compare how, uint64_t value),
-            (self, address, how, value))
+WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
+                             uint64_t value)
 {
     WEFT_TOGETHER(self, weft_wait_until(self, address, how, value), address, how, value)
     weft_wait_value(self, address, true, how, value);
 }
 
-WEFT_FAR_FN(void, weft_wait_until_u32,
-            (weft_self * self, const uint32_t *address, weft_compare how, uint32_t value),
-            (self, address, how, value))
+WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
+                                 uint32_t value)
 {
     WEFT_TOGETHER(self, weft_wait_until_u32(self, address, how, value), address, how, value)
     weft_wait_value(self, address, false, how, value);

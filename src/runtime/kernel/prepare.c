@@ -69,18 +69,12 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     job->ranks.queues = job->queues != NULL;
     for (int p = 0; status == WEFT_OK && p < n; p++)
         job->ranks.queues &= all[p].queues != 0;
-    if (status == WEFT_OK && job->queues != NULL && !job->ranks.queues) {
-        if (job->config.path == WEFT_PATH_QUEUE)
-            status = weft_err(WEFT_ERR_STATE,
-                              "WEFT_PATH=queue, but the file of kernel %s does not include "
-                              "weft/queue.h",
-                              kernel);
-        else
-            weft_say(WEFT_SAY_INFO,
-                     "kernel %s drives no queues: its file does not include "
-                     "weft/queue.h",
-                     kernel);
-    }
+    if (status == WEFT_OK && job->queues != NULL && !job->ranks.queues &&
+        job->config.path == WEFT_PATH_QUEUE)
+        status = weft_err(WEFT_ERR_STATE,
+                          "WEFT_PATH=queue, but the file of kernel %s does not include "
+                          "weft/queue.h",
+                          kernel);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         job->space.state.process_table[p].first_rank = first;
         job->space.state.process_table[p].ranks = all[p].ranks;
