@@ -70,7 +70,8 @@ static bool once(weft_job *job, int form, size_t bytes)
 static weft_status run_kernel(weft_job *job, size_t bytes, uint64_t repeats, uint64_t *words,
                               double *seconds, uint64_t *refused)
 {
-    struct alloc_data data = {weft_pgas_space(job), bytes, repeats, words};
+    struct alloc_data data = {
+        .space = weft_pgas_space(job), .bytes = bytes, .repeats = repeats, .refused = words};
     const double *intervals;
     size_t count;
     weft_status status = weft_run(job, &data, sizeof(data), NULL);

@@ -93,8 +93,14 @@ static weft_status time_of(const struct bench *b, size_t bytes, uint64_t repeats
     weft_status status = WEFT_OK;
 
     if (b->form <= RANK_PUT) {
-        struct get_data data = {
-            weft_pgas_space(b->job), b->there, b->device, bytes, warm_up, repeats, b->put, b->acts};
+        struct get_data data = {.space = weft_pgas_space(b->job),
+                                .there = b->there,
+                                .here = b->device,
+                                .bytes = bytes,
+                                .warm_up = warm_up,
+                                .repeats = repeats,
+                                .put = b->put,
+                                .acts = b->acts};
         const double *intervals;
         size_t count;
         status = weft_run(b->job, &data, sizeof(data), NULL);

@@ -1,13 +1,13 @@
 /*
- * bench/latency.cu - ping-pong of weft_put_notify and weft_wait between two processes, one rank
- * each. One-way time: half a round trip.
+ * bench/latency.cu - ping-pong of weft_put_notify and weft_wait between the first ranks of two
+ * processes; their other ranks wait meanwhile. One-way time: half a round trip.
  */
 #include "support/pair.h"
 #include "support/pattern.h"
 
 #include <weft/device.h>
 
-enum { TAG = 0 };
+enum { TAG, TAG_END };
 
 /*
  * The answer says that the message has landed, so its source may be changed again without a flush.
@@ -17,8 +17,8 @@ WEFT_DEVICE_FN void send(weft_self *self, struct pair_data *user, weft_win win, 
     pattern_stamp(user->source, 1, user->bytes, number, (size_t)weft_thread(self),
                   (size_t)weft_threads(self));
     weft_sync(self);
-    weft_put_notify(self, win, 1 - weft_rank(self, WEFT_COMM_WORLD), 0, user->source, user->bytes,
-                    TAG);
+    weft_put_notify(self, win, weft_process_first(self, 1 - weft_process(self)), 0, user->source,
+                    user->bytes, TAG);
 }
 
 WEFT_DEVICE_FN uint64_t receive(weft_self *self, struct pair_data *user, uint64_t number)
@@ -28,15 +28,14 @@ WEFT_DEVICE_FN uint64_t receive(weft_self *self, struct pair_data *user, uint64_
                         (size_t)weft_threads(self));
 }
 
-WEFT_KERNEL(latency, struct pair_data, user)
+/* All round trips; how many words came wrong. */
+WEFT_DEVICE_FN uint64_t play(weft_self *self, struct pair_data *user, weft_win win)
 {
-    const int first = weft_rank(self, WEFT_COMM_WORLD) == 0;
+    const int first = weft_process(self) == 0;
     const size_t thread = (size_t)weft_thread(self), threads = (size_t)weft_threads(self);
     const uint64_t end = user->warm_up + user->repeats;
     uint64_t wrong = 0;
 
-    weft_enter(self);
-    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, user->target, user->bytes);
     pattern_fill(user->source, 1, user->bytes, thread, threads);
     for (uint64_t i = 0; i < end; i++) {
         if (i == user->warm_up)
@@ -47,12 +46,31 @@ WEFT_KERNEL(latency, struct pair_data, user)
         if (!first)
             send(self, user, win, i);
     }
+    for (int r = 1; r < weft_size(self, WEFT_COMM_DEVICE); r++)
+        weft_notify(self, WEFT_COMM_DEVICE, r, TAG_END);
     weft_timer_stop(self);
-    wrong += pattern_wrong(user->target, 1, user->bytes, end - 1, thread, threads);
+    return wrong + pattern_wrong(user->target, 1, user->bytes, end - 1, thread, threads);
+}
+
+WEFT_KERNEL(latency, struct pair_data, user)
+{
+    const int here = weft_rank(self, WEFT_COMM_DEVICE);
+    uint64_t wrong = 0;
+
+    weft_enter(self);
+    weft_win win =
+        weft_win_create(self, WEFT_COMM_WORLD, user->target, here == 0 ? user->bytes : 0);
+    if (here == 0) {
+        wrong = play(self, user, win);
+    } else { /* ranks start and stop their timers together */
+        weft_timer_start(self);
+        weft_wait(self, TAG_END, 1);
+        weft_timer_stop(self);
+    }
     weft_win_free(self, &win);
     weft_leave(self);
     const double sum = weft_block_sum(self, (double)wrong);
-    if (thread == 0)
+    if (here == 0 && weft_thread(self) == 0)
         user->wrong = (uint64_t)sum;
 }
 

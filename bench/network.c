@@ -1,5 +1,5 @@
 /*
- * network.c - a network alone: host memory over a table of src/net, without ranks and command
+ * network.c - a network alone: host memory over one of src/net, without ranks and command
  * rings. What is above it in a put is not in the figure.
  *
  * Latency, by one thread: one message, data and notice in one put, as weft sends them; or two: the
@@ -7,8 +7,8 @@
  * notified put; dCUDA did over MPI.
  *
  * Bandwidth: as many puts under way as the network takes, from process 0 to process 1 (stream), or
- * both ways at once (exchange), until all have landed; 128 MiB of each size, four puts at least. As
- * in a job, a thread drives the side that sends and another the one that receives.
+ * both ways at once (exchange), until all are delivered; 128 MiB of each size, four puts at least.
+ * As in a job, a thread drives the side that sends and another the one that receives.
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
  */
@@ -16,7 +16,7 @@
 #include "base/task.h"
 #include "boot/control.h"
 #include "boot/mpi.h"
-#include "net/arrive.h"
+#include "net/transport.h"
 #include "support/bench.h"
 #include "support/pattern.h"
 
@@ -31,23 +31,23 @@ enum { PAGE = 4096, FRAME = 1, PATIENCE_S = 30 };
 /* What the two tell each other at the start. */
 struct card {
     uint32_t status; /* of opening */
-    uint64_t key;
+    uint64_t key, place[2];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
 struct side {
     struct weft_config config;
     struct weft_control *control;
-    const struct weft_net_ops *ops;
     struct weft_net *net;
     struct weft_notice_kinds kinds;
     int me;
-    uint64_t keys[2];         /* by process */
+    uint64_t keys[2]; /* by process */
+    uint64_t places[2][2];
     uint64_t *source;         /* of the largest size */
     uint64_t *window;         /* as large; the other one puts here */
     uint32_t arrived, caught; /* notices; of them, looked at */
     uint32_t puts, sent;      /* so far; of them, whose source is free */
-    uint32_t landed;
+    uint32_t delivered;
     pthread_t receiver; /* of streams: drives the receive side, until stop is set */
     bool receives;
     uint32_t stop;
@@ -71,12 +71,12 @@ static void must(weft_status status)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct side *side = context;
 
     __atomic_fetch_add(&side->arrived, 1, __ATOMIC_RELEASE); /* the data is read after it */
-    return arrival->process == 1 - side->me ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return delivery->process == 1 - side->me ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 static void sent(void *context, void *cookie)
@@ -87,12 +87,12 @@ static void sent(void *context, void *cookie)
     side->sent++;
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     struct side *side = context;
 
     (void)cookie;
-    side->landed++;
+    side->delivered++;
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -102,8 +102,8 @@ static void turn(struct side *side)
     bool did = false;
 
     if (!side->receives)
-        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
-    must(side->ops->progress(side->net, WEFT_NET_SEND, &did));
+        must(weft_net_progress(side->net, WEFT_NET_RECEIVE, &did));
+    must(weft_net_progress(side->net, WEFT_NET_SEND, &did));
     if (side->receives && !did)
         sched_yield();
 }
@@ -137,15 +137,16 @@ static void open_table(struct side *side, size_t most)
                                         "verbs", "mpi", "null"}; /* net/settings.def */
     struct card mine = {0}, all[2];
 
-    side->ops = weft_net_find(names[side->config.net]);
-    if (side->ops == NULL)
+    const struct weft_transport_ops *const transport = weft_transport_find(names[side->config.net]);
+    if (transport == NULL)
         die("this weft was built without that network");
-    const struct weft_net_open open = {.config = &side->config,
-                                       .process = side->me,
-                                       .processes = 2,
-                                       .polls = true, /* a processor for each of the two */
-                                       .events = {.context = side, .sent = sent, .landed = landed},
-                                       .kinds = &side->kinds};
+    const struct weft_net_open open = {
+        .config = &side->config,
+        .process = side->me,
+        .processes = 2,
+        .polls = true, /* a processor for each of the two */
+        .events = {.context = side, .sent = sent, .delivered = delivered},
+        .kinds = &side->kinds};
     uint64_t source_key;
     weft_notice_add(&side->kinds, WEFT_NOTICE_COUNT, arrived, side);
     side->source = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
@@ -153,19 +154,22 @@ static void open_table(struct side *side, size_t most)
     if (side->source == NULL || side->window == NULL)
         die("no memory");
     memset(side->window, 0, most);
-    weft_status status = side->ops->open(&side->net, &open);
+    weft_status status = weft_net_open(&side->net, transport, &open);
     if (status == WEFT_OK)
-        status = side->ops->reg(side->net, side->source, most, false, &source_key);
+        status = weft_net_reg(side->net, side->source, most, false, &source_key);
     if (status == WEFT_OK)
-        status = side->ops->reg(side->net, side->window, most, false, &mine.key);
-    if (status == WEFT_OK)
-        status = side->ops->address(side->net, mine.address);
+        status = weft_net_reg(side->net, side->window, most, false, &mine.key);
+    if (status == WEFT_OK) {
+        weft_net_place(side->net, mine.key, mine.place);
+        status = weft_net_address(side->net, mine.address);
+    }
     mine.status = (uint32_t)status;
     exchange(side, &mine, all, false);
     for (int p = 0; p < 2; p++) {
         must((weft_status)all[p].status);
-        must(side->ops->connect(side->net, p, all[p].address));
+        must(weft_net_connect(side->net, p, all[p].address));
         side->keys[p] = all[p].key;
+        memcpy(side->places[p], all[p].place, sizeof(all[p].place));
     }
     exchange(side, &mine, all, false); /* nobody puts before both are connected */
 }
@@ -187,7 +191,7 @@ static void close_side(struct side *side)
 
     exchange(side, &card, all, true); /* both have received all, and said so */
     weft_control_close(side->control, true);
-    side->ops->close(side->net);
+    weft_net_close(side->net);
     free(side->source);
     free(side->window);
 }
@@ -196,14 +200,16 @@ static void close_side(struct side *side)
 
 static void put(struct side *side, const void *source, size_t bytes, uint32_t notice)
 {
-    const struct weft_net_put put = {.process = 1 - side->me,
-                                     .key = side->keys[1 - side->me],
+    const int other = 1 - side->me;
+    const struct weft_net_put put = {.process = other,
+                                     .key = side->keys[other],
+                                     .place = {side->places[other][0], side->places[other][1]},
                                      .source = source,
                                      .bytes = bytes,
                                      .notice = notice};
     weft_status status;
 
-    while ((status = side->ops->put(side->net, &put)) == WEFT_NET_FULL)
+    while ((status = weft_net_put(side->net, &put)) == WEFT_NET_FULL)
         turn(side);
     must(status);
 }
@@ -259,11 +265,11 @@ static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t c
     return wrong;
 }
 
-/* Everything that this process put has landed. */
+/* Everything that this process put is delivered. */
 static void drain(struct side *side)
 {
-    must(side->ops->flush(side->net, 1 - side->me));
-    while (side->landed < side->puts)
+    must(weft_net_flush(side->net, 1 - side->me));
+    while (side->delivered < side->puts)
         turn(side);
 }
 
@@ -297,7 +303,7 @@ static void *receive(void *argument)
 
     while (__atomic_load_n(&side->stop, __ATOMIC_ACQUIRE) == 0) {
         bool did = false;
-        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
+        must(weft_net_progress(side->net, WEFT_NET_RECEIVE, &did));
         if (!did)
             sched_yield();
     }
@@ -318,7 +324,7 @@ static void stop_receiver(struct side *side)
     side->receives = false;
 }
 
-/* `count` puts that carry this number, from process 0 or from both; until all have landed. */
+/* `count` puts that carry this number, from process 0 or from both; until all are delivered. */
 static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t count, bool both)
 {
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);

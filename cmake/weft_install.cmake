@@ -1,5 +1,13 @@
 # `cmake --install`: headers, library, tools, a CMake package and a pkg-config file. What is
 # installed may be moved: both find their prefix from where they lie.
+#
+# weft_installed(<glob>): what a command has made below the prefix, for the list by which ./run uninstall
+# removes it.
+function(weft_installed glob)
+  install(CODE "file(GLOB_RECURSE made \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${glob}\")
+string(REPLACE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/\" \"\${CMAKE_INSTALL_PREFIX}/\" made \"\${made}\")
+list(APPEND CMAKE_INSTALL_MANIFEST_FILES \${made})")
+endfunction()
 include(CMakePackageConfigHelpers)
 
 install(TARGETS weft EXPORT weft-targets)
@@ -8,6 +16,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL
 install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSOURCE=${PROJECT_SOURCE_DIR}\"
   \"-DINCLUDE=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\"
   -P \"${PROJECT_SOURCE_DIR}/cmake/weft_kernel_headers.cmake\" COMMAND_ERROR_IS_FATAL ANY)")
+weft_installed(${CMAKE_INSTALL_INCLUDEDIR}/weft/internal/*)
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 # WEFT_NET_PACKAGES: the pkg-config packages of networks, each as "CMAKE_PREFIX name". A static library
 # needs them where it is linked.
@@ -46,6 +55,16 @@ file(RELATIVE_PATH WEFT_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /
 string(REGEX REPLACE "/$" "" WEFT_PC_TO_PREFIX ${WEFT_PC_TO_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
 install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man-pages\" \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}\"
-  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\" COMMAND_ERROR_IS_FATAL ANY)")
+  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man-functions\" \"${PROJECT_SOURCE_DIR}/include\"
+  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man3\" COMMAND_ERROR_IS_FATAL ANY)")
+foreach(page man1/weft* man1/gaspi_run.1 man1/dartrun.1 man3/weft_*)
+  weft_installed(${CMAKE_INSTALL_MANDIR}/${page})
+endforeach()
+# Documents and examples; the raw figures stay behind.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/tools/weft-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

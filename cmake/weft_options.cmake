@@ -8,6 +8,7 @@ set(WEFT_MPI AUTO CACHE STRING "modules for the MPIs that are here, and the MPI 
 set(WEFT_PMIX AUTO CACHE STRING "jobs under mpirun, srun and prterun, through PMIx: AUTO, ON or OFF")
 set(WEFT_OFI AUTO CACHE STRING "the network ofi, over libfabric 1.17 or later: AUTO, ON or OFF")
 set(WEFT_VERBS AUTO CACHE STRING "the network verbs, over libibverbs: AUTO, ON or OFF")
+set(WEFT_PYTHON AUTO CACHE STRING "the wheel for Python, which Python makes: AUTO, ON or OFF")
 set(WEFT_SANITIZE "" CACHE STRING "address,undefined or thread: build with these sanitizers")
 option(BUILD_SHARED_LIBS "build a shared library" OFF)
 option(WEFT_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
@@ -63,6 +64,14 @@ if(WEFT_CUDA_IN AND NOT WEFT_CUDA_TESTS)
     set(WEFT_CUDA_EFFORT --Ofast-compile=max)
   endif()
 endif()
+
+if(WEFT_SANITIZE AND NOT WEFT_PYTHON STREQUAL "ON")
+  set(WEFT_PYTHON OFF) # python would have to be sanitized, too
+endif()
+if(NOT WEFT_PYTHON STREQUAL "OFF")
+  find_package(Python3 3.8 QUIET COMPONENTS Interpreter)
+endif()
+weft_want(WEFT_PYTHON "${Python3_Interpreter_FOUND}" "no python3 of 3.8 or later was found")
 
 if(NOT WEFT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)

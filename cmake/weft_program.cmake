@@ -49,21 +49,28 @@ function(weft_nvcc target object source architectures)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 endfunction()
 
-# weft_add_program(<name> <sources>): an executable that links weft. Its kernels (.cu) are compiled as
-# C for the CPU device and, where weft has GPUs and nvcc is here, by nvcc for CMAKE_CUDA_ARCHITECTURES
-# (default: native, the GPU of this machine). No CUDA language has to be enabled. nvcc sees the
-# target's include folders and definitions.
-function(weft_add_program name)
-  set(kernels ${ARGN})
-  list(FILTER kernels INCLUDE REGEX "\\.cu$")
-  if(NOT CMAKE_C_COMPILER_LOADED)
-    message(FATAL_ERROR "weft_add_program(${name}): kernels are C on the CPU device, and project() has no language C")
+# weft_add_kernels(<target> [CXX] [NVCC_FLAGS <flags>] <sources>): adds kernels (.cu) to a program or
+# library, which links weft then. They are compiled as C, or with CXX as C++, for the CPU device and,
+# where weft has GPUs and nvcc is here, by nvcc for CMAKE_CUDA_ARCHITECTURES (default: native, the GPU
+# of this machine). No CUDA language has to be enabled. nvcc sees the target's include folders and
+# definitions, and -O3 before NVCC_FLAGS.
+function(weft_add_kernels name)
+  cmake_parse_arguments(weft "CXX" "" "NVCC_FLAGS" ${ARGN})
+  set(kernels ${weft_UNPARSED_ARGUMENTS})
+  set(language C)
+  set(option -xc)
+  if(weft_CXX)
+    set(language CXX)
+    set(option -xc++)
   endif()
-  add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE weft::weft)
-  set_source_files_properties(${kernels} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-xc")
+  if(NOT CMAKE_${language}_COMPILER_LOADED)
+    message(FATAL_ERROR "${name}: its kernels are ${language} on the CPU device, and project() has no language ${language}")
+  endif()
+  target_sources(${name} PRIVATE ${kernels})
+  target_link_libraries(${name} PUBLIC weft::weft)
+  set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${language} COMPILE_OPTIONS ${option})
   get_target_property(cuda weft::weft WEFT_CUDA)
-  if(NOT kernels OR NOT cuda)
+  if(NOT cuda)
     return()
   endif()
   weft_find_cuda()
@@ -78,12 +85,35 @@ function(weft_add_program name)
   message(STATUS "${name}: kernels for the CPU device and, by ${WEFT_NVCC}, for GPUs (${architectures})")
   set(folders $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
   set(definitions $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
+  get_target_property(type ${name} TYPE)
   foreach(source IN LISTS kernels)
     get_filename_component(path ${source} ABSOLUTE)
     string(MAKE_C_IDENTIFIER ${source} object)
-    weft_nvcc(${name} ${CMAKE_CURRENT_BINARY_DIR}/${name}_cuda/${object}.o ${path} "${architectures}" -O3
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}_cuda/${object}.o)
+    weft_nvcc(${name} ${object} ${path} "${architectures}" -O3
               "$<$<BOOL:${folders}>:-I$<JOIN:${folders},$<SEMICOLON>-I>>"
-              "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>")
+              "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>" ${weft_NVCC_FLAGS})
+    if(type STREQUAL "STATIC_LIBRARY") # kernels name it weakly, which takes nothing out of a library
+      target_link_libraries(${name} INTERFACE ${object})
+    endif()
   endforeach()
-  target_link_libraries(${name} PRIVATE ${WEFT_CUDART} rt ${CMAKE_DL_LIBS})
+  target_link_libraries(${name} PUBLIC ${WEFT_CUDART} rt ${CMAKE_DL_LIBS})
+endfunction()
+
+# weft_add_program(<name> [CXX] [NVCC_FLAGS <flags>] <sources>): an executable that links weft, of
+# kernels (as weft_add_kernels) and other sources.
+function(weft_add_program name)
+  cmake_parse_arguments(weft "CXX" "" "NVCC_FLAGS" ${ARGN})
+  set(kernels ${weft_UNPARSED_ARGUMENTS})
+  set(others ${weft_UNPARSED_ARGUMENTS})
+  list(FILTER kernels INCLUDE REGEX "\\.cu$")
+  list(FILTER others EXCLUDE REGEX "\\.cu$")
+  add_executable(${name} ${others})
+  target_link_libraries(${name} PRIVATE weft::weft)
+  if(kernels)
+    if(weft_CXX)
+      list(PREPEND kernels CXX)
+    endif()
+    weft_add_kernels(${name} ${kernels} NVCC_FLAGS ${weft_NVCC_FLAGS})
+  endif()
 endfunction()

@@ -1,4 +1,4 @@
-# CUDA programs on GPUs of other hosts (src/remote): a library, a runtime that takes the place of
+# CUDA programs on GPUs of other hosts (remote): a library, a runtime that takes the place of
 # NVIDIA's libcudart.so.13, and what puts it into programs that hold NVIDIA's static one.
 set(WEFT_REMOTE AUTO CACHE STRING "weft-cuda and weft-gpud: CUDA programs on GPUs of other hosts: AUTO, ON or OFF")
 find_path(WEFT_REMOTE_INCLUDE cuda_runtime_api.h HINTS ${WEFT_CUDA_INCLUDE} ENV CUDA_HOME /usr/local/cuda/include)
@@ -13,7 +13,8 @@ weft_want(WEFT_REMOTE ${remote_found} "cuda.h and cuda_runtime_api.h of CUDA 13 
 
 # weft_remote_target(<target>): may include src/ and CUDA's headers; nothing of it is visible outside.
 function(weft_remote_target target)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+                             ${PROJECT_SOURCE_DIR}/include)
   target_include_directories(${target} SYSTEM PRIVATE ${WEFT_REMOTE_INCLUDE})
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
 endfunction()
@@ -21,13 +22,13 @@ endfunction()
 # weft_remote(): the libraries. weft_remote: all but the runtime; weft_cudart: the runtime, for tests;
 # cudart: the same as libcudart.so.13; weft_redirect: what is preloaded.
 function(weft_remote)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/remote/*.c)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/remote/*.c)
   set(runtime ${sources})
-  list(FILTER runtime INCLUDE REGEX "/src/remote/cudart/")
+  list(FILTER runtime INCLUDE REGEX "/remote/cudart/")
   set(redirect ${sources})
-  list(FILTER redirect INCLUDE REGEX "/src/remote/redirect/")
-  list(FILTER sources EXCLUDE REGEX "/src/remote/(cudart|redirect)/")
-  set(map ${PROJECT_SOURCE_DIR}/src/remote/cudart/exports.map)
+  list(FILTER redirect INCLUDE REGEX "/remote/redirect/")
+  list(FILTER sources EXCLUDE REGEX "/remote/(cudart|redirect)/")
+  set(map ${PROJECT_SOURCE_DIR}/remote/cudart/exports.map)
 
   add_library(weft_remote STATIC ${sources})
   weft_remote_target(weft_remote)
@@ -60,6 +61,6 @@ function(weft_remote)
     target_link_libraries(weft-${tool} PRIVATE weft_remote)
     install(TARGETS weft-${tool})
   endforeach()
-  target_sources(weft-cuda PRIVATE ${PROJECT_SOURCE_DIR}/src/remote/redirect/elf.c)
+  target_sources(weft-cuda PRIVATE ${PROJECT_SOURCE_DIR}/remote/redirect/elf.c)
   target_compile_definitions(weft-cuda PRIVATE WEFT_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
 endfunction()

@@ -153,7 +153,7 @@ def fibers(port):
         return [("", port["fiber"])]
     # Host programs' teams have the same name for their type: the one of src/device/cpu/team.c.
     file = gdb.block_for_pc(int(gdb.parse_and_eval("(unsigned long)&weft_team_rest")))
-    team = port["team"].cast(gdb.lookup_type("struct weft_team", file).pointer()).dereference()
+    team = port["team"].cast(gdb.lookup_type("struct weft_thread_team", file).pointer()).dereference()
     return [("thread %d" % t, team["thread"][t]["fiber"])
             for t in range(int(team["threads"])) if not team["thread"][t]["ended"]]
 

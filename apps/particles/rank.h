@@ -324,6 +324,8 @@ WEFT_DEVICE_FN void all_steps(weft_self *self, struct particles_data *data)
         step(here);
     }
     weft_timer_stop(self);
+    if (data->iterations > 0) /* what the last step sent: nobody needs it */
+        wait_for_both(here, TAG_SEGMENT);
     if (STEP_HELD && here->held)
         held_store(self, &here->store, here->segment, &here->arrays);
     weft_win_free(self, &win);

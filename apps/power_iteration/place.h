@@ -186,7 +186,8 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
         shared->data = *data;
     weft_sync(self);
     weft_for (i, 2)
-        shared->verdict[i] = (struct power_verdict){data->start_factor, 0, 0, POWER_LIMIT};
+        shared->verdict[i] =
+            (struct power_verdict){.factor = data->start_factor, .outcome = POWER_LIMIT};
     me.witness =
         (uint32_t)slice_with(data->b_cut + data->column * shape->ranks, shape->ranks, me.b_first) %
         (uint32_t)shape->ranks;

@@ -69,7 +69,7 @@ WEFT_DEVICE_FN struct power_sums load_sums(const struct place *me, uint64_t k)
 WEFT_DEVICE_FN struct power_verdict judge(const struct power_data *data, struct power_sums sums,
                                           double before)
 {
-    struct power_verdict verdict = {0, 0, 0, POWER_LIMIT};
+    struct power_verdict verdict = {.outcome = POWER_LIMIT};
     if (data->pagerank) {
         verdict.factor = (1 - sums.size) / (double)data->shape.n;
         verdict.change = sums.change;

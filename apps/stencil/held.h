@@ -43,8 +43,11 @@ WEFT_DEVICE_FN struct held held_points(const struct slab *slab)
     const uint32_t nx = slab->part.nx, thread = (uint32_t)weft_thread(slab->self);
     const uint32_t planes = (uint32_t)weft_threads(slab->self) / nx;
     const uint32_t x = thread % nx, z = thread / nx, apart = (uint32_t)stencil_plane(&slab->part);
-    const struct held held = {z + (HELD_POINTS - 1) * planes<slab->part.nz, x> 0 ? -1 : 0,
-                              x + 1 < nx ? 1 : 0, z * apart + x, planes * apart};
+    const struct held held = {.all = slab->part.nz > z + (HELD_POINTS - 1) * planes,
+                              .left = x > 0 ? -1 : 0,
+                              .right = x + 1 < nx ? 1 : 0,
+                              .offset = z * apart + x,
+                              .planes = planes * apart};
     return held;
 }
 

@@ -243,6 +243,8 @@ WEFT_KERNEL(stencil, struct stencil_data, data)
     if (held)
         held_end(&slab);
     weft_timer_stop(self);
+    if (data->iterations > 0) /* what the last iteration sent: nobody needs it */
+        wait_both(&slab, TAG_IN);
     weft_win_free(self, &slab.win);
     weft_leave(self);
 }

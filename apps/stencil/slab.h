@@ -42,7 +42,8 @@ WEFT_DEVICE_FN struct stencil_sweep make_sweep(weft_self *self, const struct ste
 {
     const uint32_t threads = (uint32_t)weft_threads(self), thread = (uint32_t)weft_thread(self);
     const uint32_t width = threads < part->nx ? threads : part->nx;
-    struct stencil_sweep sweep = {thread % width, width, thread / width, threads / width};
+    struct stencil_sweep sweep = {
+        .x = thread % width, .x_step = width, .z = thread / width, .z_step = threads / width};
     if (sweep.z >= sweep.z_step) /* threads that do not fill a row of the plane */
         sweep.z = part->nz;
     return sweep;

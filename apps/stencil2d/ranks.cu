@@ -75,7 +75,7 @@ WEFT_KERNEL(stencil2d_ranks, struct rows, user)
     const uint64_t first = user->here * me / mine, end = user->here * (me + 1) / mine;
     const int rank = weft_rank(self, WEFT_COMM_WORLD);
     const uint32_t times = process == user->slow ? user->times : 1;
-    struct neighbour above = {rank - 1, false, 0, 0}, below = {rank + 1, false, 0, 0};
+    struct neighbour above = {.rank = rank - 1}, below = {.rank = rank + 1};
 
     if (me == 0) {
         above.apart = true;

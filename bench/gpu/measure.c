@@ -39,47 +39,48 @@ enum {
 };
 
 static const struct argp_option threads_option = {
-    "threads", KEY_THREADS, "N", 0, "threads of a block (default 128)", 0};
+    .name = "threads", .key = KEY_THREADS, .arg = "N", .doc = "threads of a block (default 128)"};
 static const struct argp_option repeats_option = {
-    "repeats",
-    KEY_REPEATS,
-    "N",
-    0,
-    "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, or messages "
-    "of a rank (default 20000)",
-    0};
+    .name = "repeats",
+    .key = KEY_REPEATS,
+    .arg = "N",
+    .doc = "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, or "
+           "messages of a rank (default 20000)"};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
+    .name = "to", .key = KEY_TO, .arg = "BYTES", .doc = "largest message (default 1048576)"};
 static const struct argp_option put_option = {
-    "to", KEY_TO, "BYTES", 0, "bytes of a put of a stream; largest message (default 1048576)", 0};
+    .name = "to",
+    .key = KEY_TO,
+    .arg = "BYTES",
+    .doc = "bytes of a put of a stream; largest message (default 1048576)"};
 static const struct argp_option same_option = {
-    "same", KEY_SAME, NULL, 0, "both ranks on the device of one process", 0};
+    .name = "same", .key = KEY_SAME, .doc = "both ranks on the device of one process"};
 static const struct argp_option ranks_option = {
-    "ranks",
-    KEY_RANKS,
-    "N",
-    0,
-    "blocks of a device (default: as many as it holds, unless said above)",
-    0};
+    .name = "ranks",
+    .key = KEY_RANKS,
+    .arg = "N",
+    .doc = "blocks of a device (default: as many as it holds, unless said above)"};
 static const struct argp_option puts_option = {
-    "puts", KEY_PUTS, "N", 0, "puts of a rank in the timed part of a stream (default 64)", 0};
+    .name = "puts",
+    .key = KEY_PUTS,
+    .arg = "N",
+    .doc = "puts of a rank in the timed part of a stream (default 64)"};
 static const struct argp_option from_option = {
-    "from",
-    KEY_FROM,
-    "BYTES",
-    0,
-    "also streams of puts of so many bytes, 4 times, 16 times, ... up to --to",
-    0};
+    .name = "from",
+    .key = KEY_FROM,
+    .arg = "BYTES",
+    .doc = "also streams of puts of so many bytes, 4 times, 16 times, ... up to --to"};
 static const struct argp_option volume_option = {
-    "volume",
-    KEY_VOLUME,
-    "BYTES",
-    0,
-    "instead of --puts: about what all ranks of a device put together in the timed part",
-    0};
+    .name = "volume",
+    .key = KEY_VOLUME,
+    .arg = "BYTES",
+    .doc = "instead of --puts: about what all ranks of a device put together in the timed part"};
 
 static const struct argp_option bytes_option = {
-    "bytes", KEY_BYTES, "BYTES", 0, "of a message, a multiple of 8 up to 1024 (default 8)", 0};
+    .name = "bytes",
+    .key = KEY_BYTES,
+    .arg = "BYTES",
+    .doc = "of a message, a multiple of 8 up to 1024 (default 8)"};
 
 struct input {
     struct measure_options *options;

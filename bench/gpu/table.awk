@@ -26,7 +26,7 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("weft_allreduce of all ranks, us each; on 1 and 2 GPUs; floor: one barrier of them; NCCL: one contribution a GPU, launch included",
         "coll coll2", "weft floor nccl", "weft floor NCCL", "floor nccl")
-    table("calls of weft/ccl.h, us each, in CUDA graphs of equal calls; on 2, 4 and 8 GPUs; floor: empty kernels; windows: NCCL's registered buffers; torch: one and two shots; in_kernel: each of 32 blocks, of so many threads, its own vector",
+    table("calls of weft/ccl.h, us each, in CUDA graphs of equal calls; on 2, 4 and 8 GPUs; floor: empty kernels; windows: NCCL's registered buffers; torch: one and two shots; in_kernel: each of 32 blocks, of so many threads, its own vector; dispatch, combine: of tokens of 14336 bytes, top 8 of 256 experts",
         "ccl2 ccl4 ccl8", "weft floor nccl nccl_window torch_one torch_two", "weft floor NCCL windows torch_one torch_two",
         "nccl nccl_window torch_one torch_two")
     table("messages of host programs, us one way, and us a step of lbm and md; MPI: staged by the program",

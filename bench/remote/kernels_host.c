@@ -1,8 +1,8 @@
 /* triangles_host.c - the kernels of triangles.cu for the driver in host memory
- * (src/remote/table/fake). */
+ * (tests/remote/fake). */
 #include "triangles.h"
 
-#include "remote/table/fake/fake.h"
+#include "fake/fake.h"
 
 #include <time.h>
 
@@ -11,15 +11,19 @@
 static void starts(const struct weft_fake_launch *launch)
 {
     for (int i = 0; i <= ARGUMENT(int, 1); i++)
-        starts_step(i, ARGUMENT(const struct edge *, 0), ARGUMENT(int, 1), ARGUMENT(int *, 2),
+        starts_step(i, i, ARGUMENT(const struct edge *, 0), ARGUMENT(int, 1), ARGUMENT(int *, 2),
                     ARGUMENT(int, 3));
 }
 
+/* All in the first chunk, as far as the scan sees. */
 static void kept(const struct weft_fake_launch *launch)
 {
-    for (int node = 0; node < ARGUMENT(int, 3); node++)
-        kept_step(node, ARGUMENT(const struct edge *, 0), ARGUMENT(const int *, 1),
-                  ARGUMENT(int *, 2));
+    const struct edge *edge = ARGUMENT(const struct edge *, 0);
+
+    for (unsigned chunk = 0; chunk < launch->grid[0]; chunk++)
+        ARGUMENT(int *, 3)[chunk] = 0;
+    for (int i = 0; i < ARGUMENT(int, 1); i++)
+        ARGUMENT(int *, 3)[0] += is_kept(edge[i].from, edge[i].to, ARGUMENT(const int *, 2));
 }
 
 static void scan(const struct weft_fake_launch *launch)
@@ -36,16 +40,26 @@ static void scan(const struct weft_fake_launch *launch)
 
 static void keep(const struct weft_fake_launch *launch)
 {
-    for (int node = 0; node < ARGUMENT(int, 5); node++)
-        keep_step(node, ARGUMENT(const struct edge *, 0), ARGUMENT(const int *, 1),
-                  ARGUMENT(const int *, 2), ARGUMENT(int *, 3), ARGUMENT(int *, 4));
+    const struct edge *edge = ARGUMENT(const struct edge *, 0);
+    const int edges = ARGUMENT(int, 1), *starts_of = ARGUMENT(const int *, 2);
+
+    for (int i = 0, at = 0; i <= edges; i++) {
+        keep_step(i, at, edge, edges, starts_of, ARGUMENT(int, 4), ARGUMENT(int *, 5),
+                  ARGUMENT(int *, 6), ARGUMENT(int *, 7));
+        at += i < edges && is_kept(edge[i].from, edge[i].to, starts_of);
+    }
 }
 
 static void count(const struct weft_fake_launch *launch)
 {
-    for (int i = ARGUMENT(int, 3); i < ARGUMENT(int, 4); i++)
-        *ARGUMENT(unsigned long long *, 5) += (unsigned long long)count_step(
-            i, ARGUMENT(const int *, 0), ARGUMENT(const int *, 1), ARGUMENT(const int *, 2));
+    const int threads = (int)(launch->grid[0] * launch->block[0]);
+
+    for (int t = 0; t < threads; t++) {
+        const int i = striped(t, ARGUMENT(int, 4), ARGUMENT(int, 5));
+        if (i < ARGUMENT(int, 3))
+            *ARGUMENT(unsigned long long *, 6) += (unsigned long long)count_step(
+                i, ARGUMENT(const int *, 0), ARGUMENT(const int *, 1), ARGUMENT(const int *, 2));
+    }
 }
 
 /* copy.cu: so many nanoseconds. */
@@ -79,16 +93,16 @@ void weft_fake_kernels(const struct weft_fake_registry *registry);
 __attribute__((visibility("default"))) void
 weft_fake_kernels(const struct weft_fake_registry *registry)
 {
-    static const size_t starts_sizes[] = {8, 4, 8, 4}, kept_sizes[] = {8, 8, 8, 4},
-                        scan_sizes[] = {8, 4}, keep_sizes[] = {8, 8, 8, 8, 8, 4},
-                        count_sizes[] = {8, 8, 8, 4, 4, 8}, spin_sizes[] = {8},
+    static const size_t starts_sizes[] = {8, 4, 8, 4}, kept_sizes[] = {8, 4, 8, 8},
+                        scan_sizes[] = {8, 4}, keep_sizes[] = {8, 4, 8, 8, 4, 8, 8, 8},
+                        count_sizes[] = {8, 8, 8, 4, 4, 4, 8}, spin_sizes[] = {8},
                         scale_sizes[] = {8, 4, 4, 4}, cooperate_sizes[] = {8, 4, 8};
 
     registry->kernel("triangles_starts", starts, 4, starts_sizes);
     registry->kernel("triangles_kept", kept, 4, kept_sizes);
     registry->kernel("triangles_scan", scan, 2, scan_sizes);
-    registry->kernel("triangles_keep", keep, 6, keep_sizes);
-    registry->kernel("triangles_count", count, 6, count_sizes);
+    registry->kernel("triangles_keep", keep, 8, keep_sizes);
+    registry->kernel("triangles_count", count, 7, count_sizes);
     registry->kernel("copy_spin", spin, 1, spin_sizes);
     registry->kernel("samples_scale", scale, 4, scale_sizes);
     registry->kernel("samples_cooperate", cooperate, 3, cooperate_sizes);

@@ -41,9 +41,10 @@ done
 gpu=cuda
 if [ "$driver" = fake ]; then
     gpus=1
-    cc -O2 -shared -fPIC -D_GNU_SOURCE -I"$here/../../src" -I"$here/../../include" \
+    cc -O2 -shared -fPIC -D_GNU_SOURCE -I"$here/../.." -I"$here/../../tests/remote" -I"$here/../../include" \
         -I"$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include" -o "$work/kernels.so" "$here/kernels_host.c"
-    gpu=fake:devices=1,memory=4G,kernels=$work/kernels.so
+    gpu=$build/bin/tests/fake_driver.so
+    export FAKE_DRIVER=devices=1,memory=4G,kernels=$work/kernels.so
 fi
 
 if [ "$driver" = fake ]; then

@@ -19,7 +19,7 @@
 #include <cstring>
 #include <vector>
 
-enum { BLOCK = 256, SCAN = 1024, MOST = 64 };
+enum { BLOCK = 256, SCAN = 1024, MOST = 64, CHUNK = 4096 /* edges of a block */ };
 
 extern "C" __global__ void triangles_starts(const struct edge *edge, int edges, int *starts,
                                             int nodes)
@@ -27,16 +27,22 @@ extern "C" __global__ void triangles_starts(const struct edge *edge, int edges, 
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
 
     if (i <= edges)
-        starts_step(i, edge, edges, starts, nodes);
+        starts_step(i, i, edge, edges, starts, nodes);
 }
 
-extern "C" __global__ void triangles_kept(const struct edge *edge, const int *starts, int *kept,
-                                          int nodes)
+/* How many edges of each chunk are kept. */
+extern "C" __global__ void triangles_kept(const struct edge *edge, int edges, const int *starts,
+                                          int *kept)
 {
-    const int node = blockIdx.x * blockDim.x + threadIdx.x;
+    const int begin = blockIdx.x * CHUNK, end = min(begin + CHUNK, edges);
+    int count = 0;
 
-    if (node < nodes)
-        kept_step(node, edge, starts, kept);
+    if (threadIdx.x == 0)
+        kept[blockIdx.x] = 0;
+    __syncthreads();
+    for (int i = begin + threadIdx.x; i < end; i += BLOCK)
+        count += is_kept(edge[i].from, edge[i].to, starts);
+    atomicAdd(&kept[blockIdx.x], count);
 }
 
 /* Sums of what comes before, in place; one block, a stretch a thread. */
@@ -67,20 +73,38 @@ extern "C" __global__ void triangles_scan(int *value, int count)
         value[count] = sums[t];
 }
 
-extern "C" __global__ void triangles_keep(const struct edge *edge, const int *starts,
-                                          const int *places, int *from, int *to, int nodes)
+/* kept: of all chunks before each. */
+extern "C" __global__ void triangles_keep(const struct edge *edge, int edges, const int *starts,
+                                          const int *kept, int nodes, int *from, int *to,
+                                          int *places)
 {
-    const int node = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ int of_warp[BLOCK / 32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, begin = blockIdx.x * CHUNK;
+    int at = kept[blockIdx.x];
 
-    if (node < nodes)
-        keep_step(node, edge, starts, places, from, to);
+    for (int round = begin; round < begin + CHUNK && round <= edges; round += BLOCK) {
+        const int i = round + threadIdx.x;
+        const unsigned lanes =
+            __ballot_sync(~0u, i < edges && is_kept(edge[i].from, edge[i].to, starts));
+        if (lane == 0)
+            of_warp[warp] = __popc(lanes);
+        __syncthreads();
+        int before = at + __popc(lanes & ((1u << lane) - 1));
+        for (int w = 0; w < BLOCK / 32; w++) {
+            before += w < warp ? of_warp[w] : 0;
+            at += of_warp[w];
+        }
+        if (i <= edges)
+            keep_step(i, before, edge, edges, starts, nodes, from, to, places);
+        __syncthreads();
+    }
 }
 
 extern "C" __global__ void triangles_count(const int *from, const int *to, const int *places,
-                                           int begin, int end, unsigned long long *total)
+                                           int kept, int part, int parts, unsigned long long *total)
 {
-    const int i = begin + blockIdx.x * blockDim.x + threadIdx.x;
-    int count = i < end ? count_step(i, from, to, places) : 0;
+    const int i = striped(blockIdx.x * blockDim.x + threadIdx.x, part, parts);
+    int count = i < kept ? count_step(i, from, to, places) : 0;
 
     for (int lane = 16; lane > 0; lane /= 2)
         count += __shfl_down_sync(0xffffffff, count, lane);
@@ -232,13 +256,14 @@ static unsigned blocks(int count)
 /* On the first device: the kept edges. Returns how many. */
 static int prepare(const graph &g, share &s)
 {
-    const int edges = (int)g.edges.size();
+    const int edges = (int)g.edges.size(), chunks = edges / CHUNK + 1; /* with what is behind */
     edge *edge_there;
-    int *starts, kept = 0;
+    int *starts, *before, kept = 0;
 
     must(cudaSetDevice(0), "device");
     allocate(edge_there, edges);
     allocate(starts, g.nodes + 1);
+    allocate(before, chunks + 1);
     allocate(s.places, g.nodes + 1);
     must(cudaMemcpy(edge_there, g.edges.data(), edges * sizeof(edge), cudaMemcpyHostToDevice),
          "edges");
@@ -246,16 +271,18 @@ static int prepare(const graph &g, share &s)
     triangles_starts<<<blocks(edges + 1), BLOCK>>>(edge_there, edges, starts, g.nodes);
     must(cudaDeviceSynchronize(), "starts");
     stage("node array, two-way");
-    triangles_kept<<<blocks(g.nodes), BLOCK>>>(edge_there, starts, s.places, g.nodes);
-    triangles_scan<<<1, SCAN>>>(s.places, g.nodes);
-    must(cudaMemcpy(&kept, s.places + g.nodes, sizeof(kept), cudaMemcpyDeviceToHost), "scan");
+    triangles_kept<<<chunks, BLOCK>>>(edge_there, edges, starts, before);
+    triangles_scan<<<1, SCAN>>>(before, chunks);
+    must(cudaMemcpy(&kept, before + chunks, sizeof(kept), cudaMemcpyDeviceToHost), "scan");
     stage("node array, one-way");
     allocate(s.from, kept);
     allocate(s.to, kept);
-    triangles_keep<<<blocks(g.nodes), BLOCK>>>(edge_there, starts, s.places, s.from, s.to, g.nodes);
+    triangles_keep<<<chunks, BLOCK>>>(edge_there, edges, starts, before, g.nodes, s.from, s.to,
+                                      s.places);
     must(cudaDeviceSynchronize(), "keep");
     must(cudaFree(edge_there), "free");
     must(cudaFree(starts), "free");
+    must(cudaFree(before), "free");
     stage("backward edges removed");
     return kept;
 }
@@ -276,15 +303,14 @@ static unsigned long long count_there(share *s, int devices, int kept)
     unsigned long long count = 0;
 
     for (int d = 0; d < devices; d++) {
-        const int begin = (int)((int64_t)kept * d / devices),
-                  end = (int)((int64_t)kept * (d + 1) / devices);
+        const int all = (kept + STRIPE - 1) / STRIPE, stripes = (all - d + devices - 1) / devices;
         must(cudaSetDevice(d), "device");
         allocate(s[d].total, 1);
         must(cudaMemsetAsync(s[d].total, 0, sizeof(*s[d].total), nullptr), "total");
-        if (begin == end)
+        if (stripes == 0)
             continue;
-        triangles_count<<<blocks(end - begin), BLOCK>>>(s[d].from, s[d].to, s[d].places, begin, end,
-                                                        s[d].total);
+        triangles_count<<<blocks(stripes * STRIPE), BLOCK>>>(s[d].from, s[d].to, s[d].places, kept,
+                                                             d, devices, s[d].total);
         must(cudaGetLastError(), "count");
     }
     for (int d = 0; d < devices; d++) {

@@ -20,13 +20,16 @@ struct edge {
     int from, to;
 };
 
-/* Where the edges of each node begin, among `edges` sorted ones; nodes without edges, too. */
-STEP void starts_step(int i, const struct edge *edge, int edges, int *starts, int nodes)
+enum { STRIPE = 16384 };
+
+/* Nodes whose edges begin with edge i, among `edges` sorted ones, and those without edges before
+ * them, begin at `at`. */
+STEP void starts_step(int i, int at, const struct edge *edge, int edges, int *starts, int nodes)
 {
     const int before = i == 0 ? -1 : edge[i - 1].from, here = i == edges ? nodes : edge[i].from;
 
     for (int node = before + 1; node <= here; node++)
-        starts[node] = i;
+        starts[node] = at;
 }
 
 STEP int is_kept(int from, int to, const int *starts)
@@ -36,27 +39,24 @@ STEP int is_kept(int from, int to, const int *starts)
     return a < b || (a == b && from < to);
 }
 
-/* How many edges of a node are kept. */
-STEP void kept_step(int node, const struct edge *edge, const int *starts, int *kept)
+/*
+ * Edge i, before which `at` are kept: if it is kept, its ends go to their places, apart. And where
+ * the kept edges of each node begin. i == edges: of the nodes behind the last one.
+ */
+STEP void keep_step(int i, int at, const struct edge *edge, int edges, const int *starts, int nodes,
+                    int *from, int *to, int *places)
 {
-    int count = 0;
-
-    for (int i = starts[node]; i < starts[node + 1]; i++)
-        count += is_kept(node, edge[i].to, starts);
-    kept[node] = count;
+    starts_step(i, at, edge, edges, places, nodes);
+    if (i < edges && is_kept(edge[i].from, edge[i].to, starts)) {
+        from[at] = edge[i].from;
+        to[at] = edge[i].to;
+    }
 }
 
-/* They, to their places: both ends apart. */
-STEP void keep_step(int node, const struct edge *edge, const int *starts, const int *places,
-                    int *from, int *to)
+/* The i-th edge of part `part` of `parts`, which take stripes in turn: so all have hubs. */
+STEP int striped(int i, int part, int parts)
 {
-    int at = places[node];
-
-    for (int i = starts[node]; i < starts[node + 1]; i++)
-        if (is_kept(node, edge[i].to, starts)) {
-            from[at] = node;
-            to[at++] = edge[i].to;
-        }
+    return (i / STRIPE * parts + part) * STRIPE + i % STRIPE;
 }
 
 /* Triangles of a kept edge: nodes that both its ends lead to. */

@@ -13,16 +13,30 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_FORM };
+enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_MORE, KEY_FORM };
 
 static const struct argp_option repeats_option = {
-    "repeats", KEY_REPEATS, "N", 0, "repetitions timed, of small messages (default 20000)", 0};
-static const struct argp_option from_option = {
-    "from", KEY_FROM, "BYTES", 0, "smallest message, a power of two (default 8)", 0};
+    .name = "repeats",
+    .key = KEY_REPEATS,
+    .arg = "N",
+    .doc = "repetitions timed, of small messages (default 20000)"};
+static const struct argp_option from_option = {.name = "from",
+                                               .key = KEY_FROM,
+                                               .arg = "BYTES",
+                                               .doc =
+                                                   "smallest message, a power of two (default 8)"};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message, a power of two (default 1048576)", 0};
+    .name = "to",
+    .key = KEY_TO,
+    .arg = "BYTES",
+    .doc = "largest message, a power of two (default 1048576)"};
 static const struct argp_option ranks_option = {
-    "ranks", KEY_RANKS, "N", 0, "ranks of the whole job (default 208)", 0};
+    .name = "ranks", .key = KEY_RANKS, .arg = "N", .doc = "ranks of the whole job (default 208)"};
+static const struct argp_option more_option = {
+    .name = "more",
+    .key = KEY_MORE,
+    .arg = "N",
+    .doc = "ranks of each process beside its first (default 0)"};
 
 static double one_way_us(size_t bytes, uint64_t repeats, double seconds)
 {
@@ -42,6 +56,20 @@ static double gigabytes_per_s(size_t bytes, uint64_t repeats, double seconds)
 {
     return (double)bytes * BENCH_WINDOW * (double)repeats / seconds * 1e-9;
 }
+
+static double one_us(size_t bytes, uint64_t repeats, double seconds)
+{
+    (void)bytes;
+    return seconds / (double)repeats * 1e6;
+}
+
+const struct bench_pair bench_flush = {
+    .slots = 1,
+    .answered = true,
+    .repeats_title = "puts",
+    .value_title = "us",
+    .value = one_us,
+};
 
 const struct bench_pair bench_bandwidth = {
     .slots = BENCH_WINDOW,
@@ -106,6 +134,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_RANKS:
         options->ranks = (int)number(state, "ranks", text, 1, INT_MAX);
         return 0;
+    case KEY_MORE:
+        options->more = (int)number(state, "more", text, 0, 4095);
+        return 0;
     case KEY_FORM:
         options->form = form(state, input->forms, text);
         return 0;
@@ -135,7 +166,7 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
                  const char *const *forms)
 {
     char listed[192];
-    struct argp_option table[6] = {repeats_option};
+    struct argp_option table[7] = {repeats_option};
     int used = 1;
     if (has & (BENCH_HAS_SIZES | BENCH_HAS_WORDS)) {
         table[used++] = from_option;
@@ -143,9 +174,12 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
     }
     if (has & BENCH_HAS_RANKS)
         table[used++] = ranks_option;
+    if (has & BENCH_HAS_MORE)
+        table[used++] = more_option;
     if (forms) {
         list_forms(listed, sizeof(listed), forms);
-        table[used] = (struct argp_option){"form", KEY_FORM, "WORD", 0, listed, 0};
+        table[used] =
+            (struct argp_option){.name = "form", .key = KEY_FORM, .arg = "WORD", .doc = listed};
     }
     const struct argp argp = {.options = table, .parser = parse, .doc = about};
     struct input input = {.options = options, .has = has, .forms = forms};

@@ -23,17 +23,19 @@ struct bench_pair {
 extern const struct bench_pair bench_latency; /* ping-pong: half a round trip in microseconds */
 extern const struct bench_pair
     bench_bandwidth; /* windows of BENCH_WINDOW messages: 10^9 bytes a second */
+extern const struct bench_pair bench_flush; /* put and flush: microseconds */
 
 struct bench_options {
     size_t from,
         to; /* message sizes: from, 2 from, 4 from, ... to; powers of two from 8 on, or 4 */
     uint64_t repeats; /* see bench_repeats */
     int ranks;        /* of the whole job, in weft's barrier bench */
+    int more;         /* ranks of each process beside its first */
     int form;         /* index into the forms that the program offers */
 };
 
 /* Which options a program has besides --repeats; or them together. WORDS: sizes, 4 bytes too. */
-enum { BENCH_HAS_SIZES = 1, BENCH_HAS_RANKS = 2, BENCH_HAS_WORDS = 4 };
+enum { BENCH_HAS_SIZES = 1, BENCH_HAS_RANKS = 2, BENCH_HAS_WORDS = 4, BENCH_HAS_MORE = 8 };
 
 /*
  * Reads the command line; a bad one ends the program with a message. about: a line for --help.

@@ -89,7 +89,8 @@ static void take(int device, int hosts, int64_t delay)
         if (to < 0 || to >= hosts)
             continue;
         struct packet *p = &waiting[came++ % WAITING];
-        *p = (struct packet){now() + delay, to, bytes, malloc((size_t)bytes)};
+        *p = (struct packet){
+            .due = now() + delay, .to = to, .bytes = bytes, .data = malloc((size_t)bytes)};
         must(p->data != NULL, "memory");
         memcpy(p->data, buffer, (size_t)bytes);
     }

@@ -50,21 +50,23 @@ int pair_main(int argc, char **argv, const char *about, const struct bench_pair 
     uint64_t wrong = 0;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    bench_parse(&options, argc, argv, BENCH_HAS_SIZES, about, NULL);
+    bench_parse(&options, argc, argv, BENCH_HAS_SIZES | (pair->answered ? BENCH_HAS_MORE : 0),
+                about, NULL);
     const int processes = weft_numbers_of(job)->processes;
     if (processes != 2) {
         fprintf(stderr, "bench: runs as 2 processes, not %d\n", processes);
         weft_close(job);
         return EXIT_FAILURE;
     }
+    const size_t bytes = (size_t)(1 + options.more) * pair->slots * options.to;
     struct pair_data data = {
-        .source = weft_malloc(job, pair->slots * options.to),
-        .target = weft_malloc(job, pair->slots * options.to),
+        .source = weft_malloc(job, bytes),
+        .target = weft_malloc(job, bytes),
         .slots = pair->slots,
     };
     weft_status status = data.source && data.target ? WEFT_OK : WEFT_ERR_MEMORY;
     if (status == WEFT_OK)
-        status = weft_prepare(job, kernel, THREADS, 1);
+        status = weft_prepare(job, kernel, THREADS, 1 + options.more);
     if (status == WEFT_OK)
         status = measure_all(job, &options, pair, &data, &wrong);
     weft_free(job, data.source);

@@ -45,12 +45,12 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
     return DART_OK;
 }
 
-static dart_domain_locality_t *find(dart_domain_locality_t *domain, const char *tag)
+static dart_domain_locality_t *find_tagged(dart_domain_locality_t *domain, const char *tag)
 {
     dart_domain_locality_t *found = strcmp(domain->domain_tag, tag) == 0 ? domain : NULL;
 
     for (int i = 0; i < domain->num_domains && found == NULL; i++)
-        found = find(domain->children[i], tag);
+        found = find_tagged(domain->children[i], tag);
     return found;
 }
 
@@ -60,7 +60,7 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *ta
     TRY_PLACE(domain);
     TRY_PLACE(tag);
     TRY_PLACE(found);
-    *found = find((dart_domain_locality_t *)(uintptr_t)domain, tag);
+    *found = find_tagged((dart_domain_locality_t *)(uintptr_t)domain, tag);
     return *found != NULL ? DART_OK
                           : weftdart_refuse(DART_ERR_NOTFOUND, __func__, "no domain %s in %s", tag,
                                             domain->domain_tag);

@@ -182,8 +182,8 @@ dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes)
 }
 
 /* Collective. adopt: memory of the program. */
-static dart_ret_t make(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
-                       bool adopt, void *memory, dart_gptr_t *gptr)
+static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
+                               dart_datatype_t type, bool adopt, void *memory, dart_gptr_t *gptr)
 {
     struct weftdart_team *t;
     weft_gspan span;
@@ -230,7 +230,7 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
 dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                       dart_gptr_t *gptr)
 {
-    return make(__func__, team, nelem, type, false, NULL, gptr);
+    return make_segment(__func__, team, nelem, type, false, NULL, gptr);
 }
 
 dart_ret_t dart_team_memfree(dart_gptr_t gptr)
@@ -241,13 +241,13 @@ dart_ret_t dart_team_memfree(dart_gptr_t gptr)
 dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                          void *addr, dart_gptr_t *gptr)
 {
-    return make(__func__, team, nelem, type, true, addr, gptr);
+    return make_segment(__func__, team, nelem, type, true, addr, gptr);
 }
 
 dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t type, void *addr,
                                  dart_gptr_t *gptr)
 {
-    return make(__func__, team, nelem, type, true, addr, gptr);
+    return make_segment(__func__, team, nelem, type, true, addr, gptr);
 }
 
 dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
@@ -284,7 +284,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     TRY_MEMORY(pool);
     pool->bytes = round_up(pool_size, POOL_ALIGN);
     const dart_ret_t code =
-        make(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
+        make_segment(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
     if (code != DART_OK) {
         free(pool);
         return code;

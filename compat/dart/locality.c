@@ -45,9 +45,9 @@ void weftdart_locality_close(void)
 /* ---- a team's tree --------------------------------------------------------------------------- */
 
 /* A domain of what is `from` there, with room for so many units and children. */
-static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality_scope_t scope,
-                                   int global_index, const struct origin *from, int domains,
-                                   int units)
+static dart_domain_locality_t *add_domain(dart_domain_locality_t *parent,
+                                          dart_locality_scope_t scope, int global_index,
+                                          const struct origin *from, int domains, int units)
 {
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
 
@@ -87,7 +87,7 @@ static dart_domain_locality_t *host_of(dart_domain_locality_t *team, const struc
         if (team->children[i]->node_id == from->node)
             return team->children[i];
     team->num_cores += from->cores;
-    return add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room, room);
+    return add_domain(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, from, room, room);
 }
 
 static void describe(dart_unit_locality_t *place, const struct weftdart_team *t, int member,
@@ -112,13 +112,13 @@ static void describe(dart_unit_locality_t *place, const struct weftdart_team *t,
     memcpy(place->domain_tag, domain->domain_tag, sizeof(place->domain_tag));
 }
 
-static dart_ret_t make(const char *call, struct weftdart_team *t)
+static dart_ret_t make_tree(const char *call, struct weftdart_team *t)
 {
     static const struct origin nowhere = {.node = -1};
 
     if (t->domain != NULL)
         return DART_OK;
-    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members, t->members);
+    t->domain = add_domain(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members, t->members);
     t->places = calloc((size_t)t->members, sizeof(*t->places));
     if (t->domain == NULL || t->places == NULL)
         return weftdart_no_memory(call);
@@ -127,9 +127,9 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
         const struct origin *const from = &origins[t->unit[m]];
         dart_domain_locality_t *const host = host_of(t->domain, from, t->members);
         dart_domain_locality_t *const unit =
-            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1, 1) : NULL;
+            host != NULL ? add_domain(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1, 1) : NULL;
         dart_domain_locality_t *const core =
-            unit != NULL ? add(unit, DART_LOCALITY_SCOPE_CORE, m, from, 0, 1) : NULL;
+            unit != NULL ? add_domain(unit, DART_LOCALITY_SCOPE_CORE, m, from, 0, 1) : NULL;
         if (core == NULL)
             return weftdart_no_memory(call);
         for (dart_domain_locality_t *d = core; d != NULL; d = d->parent)
@@ -161,7 +161,7 @@ static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team
 {
     TRY(weftdart_team_of(call, team, t));
     pthread_mutex_lock(&tree);
-    const dart_ret_t code = make(call, *t);
+    const dart_ret_t code = make_tree(call, *t);
     if (code != DART_OK)
         weftdart_locality_drop(*t);
     pthread_mutex_unlock(&tree);

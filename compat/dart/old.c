@@ -70,7 +70,8 @@ static dart_ret_t to_old(dart_gptr_t gptr, struct old_gptr *old)
     dart_global_unit_t unit;
 
     TRY(dart_team_unit_l2g(gptr.teamid, DART_TEAM_UNIT_ID(gptr.unitid), &unit));
-    *old = (struct old_gptr){unit.id, gptr.segid, 0, gptr.addr_or_offs.offset};
+    *old = (struct old_gptr){
+        .unitid = unit.id, .segid = gptr.segid, .offset = gptr.addr_or_offs.offset};
     return DART_OK;
 }
 

@@ -117,7 +117,7 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
     return status;
 }
 
-static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_level level)
+static dart_ret_t begin_job(const char *call, int *argc, char ***argv, weft_thread_level level)
 {
     if (weftdart.job != NULL)
         return INVALID(call, "it was called before");
@@ -135,13 +135,13 @@ static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_l
 
 dart_ret_t dart_init(int *argc, char ***argv)
 {
-    return begin("dart_init", argc, argv, WEFT_THREAD_SINGLE);
+    return begin_job("dart_init", argc, argv, WEFT_THREAD_SINGLE);
 }
 
 dart_ret_t dart_init_thread(int *argc, char ***argv, dart_thread_support_level_t *provided)
 {
     TRY_PLACE(provided);
-    TRY(begin("dart_init_thread", argc, argv, WEFT_THREAD_MULTIPLE));
+    TRY(begin_job("dart_init_thread", argc, argv, WEFT_THREAD_MULTIPLE));
     *provided = DART_THREAD_MULTIPLE;
     return DART_OK;
 }

@@ -37,8 +37,8 @@ static void drop(struct weftdart_team *t)
 }
 
 /* The team of the units in the group. talk: of these alone. */
-static dart_ret_t make(const char *call, dart_team_t id, const struct dart_group_struct *in,
-                       weft_comm group, weft_comm talk)
+static dart_ret_t make_team(const char *call, dart_team_t id, const struct dart_group_struct *in,
+                            weft_comm group, weft_comm talk)
 {
     struct weftdart_team *const t = &teams[id];
 
@@ -71,7 +71,7 @@ dart_ret_t weftdart_teams_open(void)
     for (int u = 0; u < weftdart.units; u++)
         weftdart_add(&all, u);
     TRY_WEFT(weft_host_split(weftdart.job, 0, 0, &talk));
-    return make("dart_init", DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
+    return make_team("dart_init", DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
 }
 
 void weftdart_teams_close(void)
@@ -159,7 +159,7 @@ static dart_ret_t create(const char *call, dart_team_t team, const struct dart_g
         weft_host_group_free(weftdart.job, &comm);
     TRY(code);
     if (mine.first >= 0)
-        TRY(make(call, (dart_team_t)number, &members, comm, comm));
+        TRY(make_team(call, (dart_team_t)number, &members, comm, comm));
     *newteam = mine.first >= 0 ? (dart_team_t)number : DART_TEAM_NULL;
     return DART_OK;
 }

@@ -47,8 +47,8 @@ dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, 
 }
 
 /* A type with room for `count` blocks of elements of a plain type behind it. */
-static dart_ret_t make(const char *call, dart_datatype_t base, size_t count,
-                       struct weftdart_type **made, struct weftdart_block **block)
+static dart_ret_t make_type(const char *call, dart_datatype_t base, size_t count,
+                            struct weftdart_type **made, struct weftdart_block **block)
 {
     size_t size;
 
@@ -59,7 +59,7 @@ static dart_ret_t make(const char *call, dart_datatype_t base, size_t count,
     if (*made == NULL)
         return weftdart_no_memory(call);
     *block = (struct weftdart_block *)(*made + 1);
-    **made = (struct weftdart_type){base, size, count, 0, 0, *block, 0};
+    **made = (struct weftdart_type){.base = base, .size = size, .count = count, .block = *block};
     return DART_OK;
 }
 
@@ -72,7 +72,7 @@ dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t 
     TRY_PLACE(newtype);
     if (blocklen == 0 || stride < blocklen)
         return INVALID(__func__, "blocks of %zu elements, %zu apart", blocklen, stride);
-    TRY(make(__func__, base, 1, &type, &block));
+    TRY(make_type(__func__, base, 1, &type, &block));
     *block = (struct weftdart_block){0, blocklen};
     type->extent = stride;
     type->elements = blocklen;
@@ -95,7 +95,7 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
             __builtin_add_overflow(elements, blocklen[i], &elements))
             return INVALID(__func__, "block %zu has %zu elements at %zu", i, blocklen[i],
                            offset[i]);
-    TRY(make(__func__, base, count, &type, &block));
+    TRY(make_type(__func__, base, count, &type, &block));
     for (size_t i = 0; i < count; i++) {
         block[i] = (struct weftdart_block){offset[i], blocklen[i]};
         first = offset[i] < first ? offset[i] : first;
@@ -115,9 +115,14 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
     TRY_PLACE(newtype);
     if (num_bytes == 0)
         return INVALID(__func__, "a type of 0 bytes");
-    TRY(make(__func__, DART_TYPE_BYTE, 1, &type, &block));
+    TRY(make_type(__func__, DART_TYPE_BYTE, 1, &type, &block));
     *block = one;
-    *type = (struct weftdart_type){(dart_datatype_t)type, num_bytes, 1, 1, 1, block, 0};
+    *type = (struct weftdart_type){.base = (dart_datatype_t)type,
+                                   .size = num_bytes,
+                                   .count = 1,
+                                   .extent = 1,
+                                   .elements = 1,
+                                   .block = block};
     *newtype = (dart_datatype_t)type;
     return DART_OK;
 }
@@ -243,7 +248,8 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     TRY(weftdart_bytes(__func__, 1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
     TRY_MEMORY(own);
-    *own = (struct own_operation){op, user_data, type, commute};
+    *own = (struct own_operation){
+        .function = op, .user_data = user_data, .type = type, .commutes = commute};
     *new_op = (dart_operation_t)own;
     return DART_OK;
 }

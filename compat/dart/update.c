@@ -15,8 +15,8 @@ struct element {
     size_t at;         /* of the element in the word */
 };
 
-static dart_ret_t find(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
-                       struct element *e)
+static dart_ret_t find_target(const char *call, dart_gptr_t gptr, size_t nelem,
+                              dart_datatype_t type, struct element *e)
 {
     size_t bytes;
     weft_gwhere where;
@@ -89,7 +89,7 @@ static dart_ret_t prepare(const char *call, dart_gptr_t gptr, size_t nelem, dart
     if (op <= DART_OP_UNDEFINED || op >= DART_OP_LAST || op == DART_OP_MINMAX)
         return INVALID(call, "not by operation %ld%s", op < DART_OP_LAST ? (long)op : -1,
                        op >= DART_OP_LAST ? ", which the program has made" : "");
-    TRY(find(call, gptr, nelem, type, e));
+    TRY(find_target(call, gptr, nelem, type, e));
     return weftdart_combine(call, type, op, &number, combine);
 }
 
@@ -187,7 +187,7 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     TRY_PLACE(result);
     if (!is_integer(type))
         return INVALID(__func__, "not of integers");
-    TRY(find(__func__, gptr, 1, type, &e));
+    TRY(find_target(__func__, gptr, 1, type, &e));
     unsigned char *const there = (unsigned char *)&seen + e.at;
     if (e.type->size == e.size)
         memcpy(&word, compare, e.size);

@@ -193,6 +193,7 @@ struct dcuda_rank_info {
     int ranks_here;         /* of this process's device */
     int first_rank;         /* of those */
     int processes, process; /* how many, and which one this is */
+    int rank_responsible;   /* the thesis's name of ranks_here */
 };
 
 /* The program's one job, for weft's own calls (weft_malloc, weft_copy, ...); NULL: there is none.
@@ -215,7 +216,7 @@ inline weft_status dcuda_host_init(int *argc, char **argv, const weft_kernel *ke
 inline void dcuda_host_get_rank_info(dcuda_rank_info *info)
 {
     const weft_numbers *n = weft_numbers_of(dcuda_host_job());
-    *info = {n->ranks, n->ranks_here, n->first_rank, n->processes, n->process};
+    *info = {n->ranks, n->ranks_here, n->first_rank, n->processes, n->process, n->ranks_here};
 }
 
 /* weft_run: the data goes to the device and comes back. Collective, blocking. */
@@ -239,4 +240,6 @@ inline weft_status dcuda_host_finish()
 }
 
 #endif
+
+#include "dcuda_thesis.h"
 #endif

@@ -71,7 +71,7 @@ struct call {
     struct weftgaspi_user user;
 };
 
-static gaspi_return_t begin(struct weftgaspi_group *g, const struct call *call)
+static gaspi_return_t begin_collective(struct weftgaspi_group *g, const struct call *call)
 {
     void *result = NULL;
     weft_status status;
@@ -128,7 +128,7 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
     if (!g->committed)
         code = GASPI_ERR_INV_GROUP;
     else if (g->kind == WEFTGASPI_NONE)
-        code = begin(g, call);
+        code = begin_collective(g, call);
     else if (g->kind != call->kind || g->receive != call->receive)
         code = GASPI_ERR_ACTIVE_COLL;
     if (code == GASPI_SUCCESS)
@@ -160,16 +160,16 @@ API(allreduce,
     TRY(check_buffers(send, receive, number));
     if ((unsigned)operation > GASPI_OP_SUM || (unsigned)type > GASPI_TYPE_ULONG)
         return GASPI_ERR_INV_NUM;
-    return collective(group, timeout_ms,
-                      &(struct call){WEFTGASPI_ALLREDUCE,
-                                     send,
-                                     receive,
-                                     number,
-                                     {.combine = types[type].combine[operation],
-                                      .bytes = types[type].bytes,
-                                      .commutes = 1,
-                                      .check = (uint32_t)type << 8 | (uint32_t)operation},
-                                     {0}});
+    return collective(
+        group, timeout_ms,
+        &(struct call){.kind = WEFTGASPI_ALLREDUCE,
+                       .send = send,
+                       .receive = receive,
+                       .number = number,
+                       .combine = {.combine = types[type].combine[operation],
+                                   .bytes = types[type].bytes,
+                                   .commutes = 1,
+                                   .check = (uint32_t)type << 8 | (uint32_t)operation}});
 }
 
 API(allreduce_user,
@@ -181,15 +181,16 @@ API(allreduce_user,
     TRY_PLACE(operation);
     if (element_size == 0 || element_size > weftgaspi.config.allreduce_buf_size / number)
         return GASPI_ERR_INV_SIZE;
-    return collective(group, timeout_ms,
-                      &(struct call){WEFTGASPI_ALLREDUCE_USER,
-                                     send,
-                                     receive,
-                                     number,
-                                     {.combine = combine_user,
-                                      .bytes = element_size,
-                                      .commutes = 1,
-                                      .in_calls = 1,
-                                      .check = UINT32_MAX},
-                                     {operation, state, timeout_ms, GASPI_SUCCESS, NULL}});
+    return collective(
+        group, timeout_ms,
+        &(struct call){.kind = WEFTGASPI_ALLREDUCE_USER,
+                       .send = send,
+                       .receive = receive,
+                       .number = number,
+                       .combine = {.combine = combine_user,
+                                   .bytes = element_size,
+                                   .commutes = 1,
+                                   .in_calls = 1,
+                                   .check = UINT32_MAX},
+                       .user = {.operation = operation, .state = state, .timeout = timeout_ms}});
 }

@@ -56,12 +56,15 @@ static void fill(unsigned char *host, const unsigned char *device, const struct 
         for (int rank = 0; rank < t->ranks; rank++)
             if (weftgaspi_place_of((gaspi_rank_t)rank, (gaspi_segment_id_t)segment, &place) ==
                 GASPI_SUCCESS)
-                places[rank * t->segments + segment] = (struct gpu_gaspi_place){
-                    place.bytes, place.data_offset, place.head, place.data};
+                places[rank * t->segments + segment] =
+                    (struct gpu_gaspi_place){.bytes = place.bytes,
+                                             .offset = place.data_offset,
+                                             .head = place.head,
+                                             .data = place.data};
     }
 }
 
-static gaspi_return_t make(gaspi_pointer_t *table)
+static gaspi_return_t make_table(gaspi_pointer_t *table)
 {
     struct gpu_gaspi_table t = {.rank = weftgaspi.rank,
                                 .ranks = weftgaspi.ranks,
@@ -94,7 +97,7 @@ gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
     TRY_OPEN();
     TRY_PLACE(table);
     weftgaspi_lock();
-    return weftgaspi_unlock(make(table));
+    return weftgaspi_unlock(make_table(table));
 }
 
 void weftgaspi_gpu_close(void)

@@ -42,8 +42,8 @@ static int64_t scan_gpu(gaspi_segment_id_t segment, uint32_t first, uint32_t num
 }
 
 /* One look. TIMEOUT: none is set. Lock held. */
-static gaspi_return_t look(gaspi_segment_id_t segment, uint32_t first, uint32_t number,
-                           gaspi_notification_id_t *found)
+static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t first,
+                                            uint32_t number, gaspi_notification_id_t *found)
 {
     const struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
 
@@ -100,7 +100,8 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
         const double left = weftgaspi_left(until); /* then it looks */
         weftgaspi_lock();
         const bool reading = weftgaspi_reads_done();
-        const gaspi_return_t code = weftgaspi_unlock(look(local, first, number, found));
+        const gaspi_return_t code =
+            weftgaspi_unlock(look_for_notification(local, first, number, found));
         if (code != GASPI_TIMEOUT || left <= 0)
             return code;
         say_stall(local, first, number, began, &next);

@@ -68,8 +68,8 @@ static gaspi_return_t check(const struct request *r, struct weftgaspi_queue **qu
 }
 
 /* *op stays as it is where there are no bytes. */
-static gaspi_return_t begin(const struct request *r, gaspi_number_t i, struct weftgaspi_queue *q,
-                            weft_op *op)
+static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
+                                     struct weftgaspi_queue *q, weft_op *op)
 {
     struct weftgaspi_place place;
     void *address;
@@ -117,7 +117,7 @@ static gaspi_return_t post_checked(const struct request *r, struct weftgaspi_que
     weft_op op = {0, 0, 0};
 
     for (gaspi_number_t i = 0; i < r->number; i++)
-        TRY(begin(r, i, q, &op));
+        TRY(begin_transfer(r, i, q, &op));
     if (!r->notifies)
         return GASPI_SUCCESS;
     if (!r->read)

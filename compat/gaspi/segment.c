@@ -150,7 +150,7 @@ gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t 
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t find(int rank, int segment, uint64_t entry, int part, weft_win *win)
+static gaspi_return_t find_part(int rank, int segment, uint64_t entry, int part, weft_win *win)
 {
     const double long_enough = 10; /* it is announced, and its frame on the way */
 
@@ -171,11 +171,11 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
         return GASPI_ERR_INV_SEG;
     if (known->entry != entry) {
         struct weftgaspi_place found = {.entry = entry, .bytes = ENTRY_BYTES(entry)};
-        TRY(find(rank, segment, entry, 0, &found.head));
+        TRY(find_part(rank, segment, entry, 0, &found.head));
         found.data = found.head;
         found.data_offset = weftgaspi_head_bytes();
         if (ENTRY_BOUND(entry)) {
-            TRY(find(rank, segment, entry, 1, &found.data));
+            TRY(find_part(rank, segment, entry, 1, &found.data));
             found.data_offset = 0;
         }
         *known = found;
@@ -208,7 +208,7 @@ static void unexpose(int segment, uint64_t entry, int part)
 }
 
 /* memory: NULL: the library's own. */
-static gaspi_return_t make(int segment, size_t bytes, void *memory)
+static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
 {
     struct weftgaspi_segment *const s = &segments[segment];
     const bool bound = memory != NULL;
@@ -256,7 +256,7 @@ static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, 
     weftgaspi_lock();
     gaspi_return_t code = check_new(segment, size);
     if (code == GASPI_SUCCESS)
-        code = make(segment, size, memory);
+        code = make_segment(segment, size, memory);
     return weftgaspi_unlock(code);
 }
 
@@ -331,7 +331,7 @@ static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, vo
         segments[segment].bytes == size)
         return GASPI_SUCCESS;
     TRY(check_new(segment, size));
-    TRY(make(segment, size, memory));
+    TRY(make_segment(segment, size, memory));
     segments[segment].creating = true;
     for (int i = 0; i < members->size; i++)
         TRY(tell(segment, members->ranks[i]));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 enum {
+    LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
     BLOCK = 2048, /* numbers that one message tells of */
     WORDS = BLOCK / 64
@@ -22,8 +23,9 @@ struct weftmpi_agreement {
     struct weftmpi_agreement *behind;   /* the next on this communicator */
     struct weftmpi_agreement *next;     /* of all */
     struct weftmpi_comm *parent, *comm; /* comm: once it is over; may be NULL */
-    struct weftmpi_group *group;        /* NULL: this process gets no communicator */
-    struct weftmpi_topology *topology;
+    struct weftmpi_making making;       /* its group NULL: this process gets no communicator */
+    struct weftmpi_group *apart;        /* who agree, in messages with that tag; NULL: all */
+    int tag, context;
     struct weftmpi_errhandler *errhandler;
     struct weftmpi_attribute *attributes;
     MPI_Comm *made;
@@ -32,7 +34,7 @@ struct weftmpi_agreement {
     bool voting, over;
     weft_status status; /* once it is over, */
     int error;          /* and of the attributes' callbacks */
-    unsigned attempt, block;
+    unsigned attempt, block, looks;
     int number; /* that is tried; -1: this process has not taken it */
     uint64_t words[WORDS];
 };
@@ -65,17 +67,66 @@ static void both(const weft_combine *combine, const void *from, void *into, size
 }
 static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t), .commutes = 1};
 
+/* ---- apart: those of a group alone, in messages over the whole job --------------------------- */
+
+static weft_comm channel; /* messages of WORLD's fourth group */
+
+int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
+                    bool receives, void *data, size_t bytes)
+{
+    struct weftmpi_request request = {0};
+
+    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
+    const weft_status status =
+        receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
+                 : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
+    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
+                                MPI_STATUS_IGNORE);
+}
+
+static int message_apart(const struct weftmpi_agreement *agreement, int process, bool receives,
+                         uint64_t words[], size_t count)
+{
+    return weftmpi_message(agreement->call, agreement->parent, channel, process, agreement->tag,
+                           receives, words, count * sizeof(words[0]));
+}
+
+/* All get what is in all their words: the first collects, and tells. */
+static int and_apart(struct weftmpi_agreement *agreement, size_t count)
+{
+    const struct weftmpi_group *all = agreement->apart;
+    const int own = weftmpi_group_rank(all, weft_numbers_of(weftmpi.job)->process);
+    uint64_t *const words = agreement->words, theirs[WORDS];
+
+    for (int i = 1; own == 0 && i < all->size; i++) {
+        TRY(message_apart(agreement, all->processes[i], true, theirs, count));
+        both(&and_words, theirs, words, count);
+    }
+    for (int i = 1; own == 0 && i < all->size; i++)
+        TRY(message_apart(agreement, all->processes[i], false, words, count));
+    if (own == 0)
+        return MPI_SUCCESS;
+    TRY(message_apart(agreement, all->processes[0], false, words, count));
+    return message_apart(agreement, all->processes[0], true, words, count);
+}
+
+/* ---- one agreement --------------------------------------------------------------------------- */
+
 static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
 {
     struct weftmpi_comm *parent = agreement->parent;
     weft_status status = WEFT_OK;
 
+    if (agreement->apart != NULL) {
+        agreement->error = and_apart(agreement, words);
+        return WEFT_OK;
+    }
     if (parent->agree_team == NULL) {
         status =
             weft_message_group_take(weftmpi.job, (uint32_t)parent->number * WEFTMPI_GROUPS + 2,
-                                    parent->group->processes, parent->size, &parent->agreements);
+                                    parent->all->processes, parent->all->size, &parent->agreements);
         if (status == WEFT_OK)
-            status = weft_team_open(weftmpi.job, parent->agreements, parent->size, parent->rank,
+            status = weft_team_open(weftmpi.job, parent->agreements, parent->all->size, parent->own,
                                     parent->name, NULL, &parent->agree_team);
     }
     if (status == WEFT_OK)
@@ -84,53 +135,76 @@ static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
     return status;
 }
 
-/* Says which numbers of the block are free here. Who gets no communicator has no say. Locked. */
+/* Says which numbers of the block are free here. Who gets no communicator has no say. */
 static weft_status begin_offer(struct weftmpi_agreement *agreement)
 {
+    const bool silent = agreement->making.group == NULL;
+
     agreement->voting = false;
+    weftmpi_lock();
     for (int i = 0; i < WORDS; i++)
-        agreement->words[i] =
-            agreement->group == NULL ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+        agreement->words[i] = silent ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+    weftmpi_unlock();
     return begin(agreement, WORDS);
 }
 
-/* Tries one of the numbers that are free everywhere; others at every attempt. */
-static weft_status begin_vote(struct weftmpi_agreement *agreement)
+/* One of the numbers of a block that are free everywhere, another at every attempt; -1: none. */
+static int pick(const uint64_t words[], unsigned context, unsigned attempt, unsigned block)
 {
-    const unsigned start = agreement->attempt == 0 ? 0
-                                                   : (unsigned)agreement->parent->number * 37 +
-                                                         agreement->attempt * 101;
+    const unsigned start = attempt == 0 ? 0 : context * 37 + attempt * 101;
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const unsigned bit = (start + i) % BLOCK;
-        if ((agreement->words[bit / 64] >> bit % 64 & 1) == 0)
-            continue;
-        agreement->number = (int)(agreement->block * BLOCK + bit);
-        agreement->words[0] = agreement->group == NULL || take(agreement->number);
-        if (agreement->words[0] == 0)
-            agreement->number = -1;
-        agreement->voting = true;
-        return begin(agreement, 1);
+        if ((words[bit / 64] >> bit % 64 & 1) != 0)
+            return (int)(block * BLOCK + bit);
     }
-    agreement->block++;
-    return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+    return -1;
 }
 
-/* The number is everybody's: the communicator. */
+static weft_status begin_vote(struct weftmpi_agreement *agreement)
+{
+    const int number =
+        pick(agreement->words, (unsigned)agreement->context, agreement->attempt, agreement->block);
+
+    if (number < 0) {
+        agreement->block++;
+        return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+    }
+    agreement->number = number;
+    agreement->words[0] = agreement->making.group == NULL || take(number);
+    if (agreement->words[0] == 0)
+        agreement->number = -1;
+    agreement->voting = true;
+    return begin(agreement, 1);
+}
+
+/* The references of what the communicator was to be made of. */
+static void drop_making(struct weftmpi_making *making)
+{
+    weftmpi_leave(making->group);
+    weftmpi_leave(making->remote);
+    weftmpi_leave(making->topology);
+    weftmpi_leave(making->info);
+    *making = (struct weftmpi_making){.group = NULL};
+}
+
+/* The number is everybody's: the communicator, which takes the references. */
 static weft_status make(struct weftmpi_agreement *agreement)
 {
-    if (agreement->group == NULL)
+    struct weftmpi_making *making = &agreement->making;
+
+    if (making->group == NULL)
         return WEFT_OK;
-    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number);
+    struct weftmpi_comm *comm = weftmpi_comm_make(making->group, making->remote, agreement->number);
     if (comm == NULL)
         return WEFT_ERR_MEMORY;
-    agreement->comm = comm;
-    agreement->group = NULL;
-    comm->errhandler = agreement->errhandler;
+    comm->topology = making->topology;
+    comm->object.info = making->info;
+    comm->object.errhandler = agreement->errhandler;
+    comm->object.attributes = agreement->attributes;
+    *making = (struct weftmpi_making){.group = NULL};
     agreement->errhandler = NULL;
-    comm->topology = agreement->topology;
-    agreement->topology = NULL;
-    comm->attributes = agreement->attributes;
+    agreement->comm = comm;
     return WEFT_OK;
 }
 
@@ -140,7 +214,7 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
         agreement->over = true;
         return make(agreement);
     }
-    if (agreement->group != NULL && agreement->number >= 0)
+    if (agreement->making.group != NULL && agreement->number >= 0)
         weftmpi_number_give(agreement->number);
     agreement->attempt++;
     return begin_offer(agreement);
@@ -152,14 +226,20 @@ static void start(struct weftmpi_agreement *agreement)
     agreement->over = agreement->status != WEFT_OK;
 }
 
+/* What it holds is let go. */
+static void let_go(struct weftmpi_agreement *agreement)
+{
+    drop_making(&agreement->making);
+    weftmpi_leave(agreement->errhandler);
+    weftmpi_leave(agreement->apart);
+}
+
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_agreement **at = &agreements;
 
-    weftmpi_leave(agreement->group);
-    weftmpi_leave(agreement->topology);
-    weftmpi_leave(agreement->errhandler);
+    let_go(agreement);
     while (*at != agreement)
         at = &(*at)->next;
     __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
@@ -203,7 +283,7 @@ static int tell(struct weftmpi_agreement *agreement)
 {
     TRY(weftmpi_failed(agreement->parent, agreement->call, agreement->status));
     if (agreement->error != MPI_SUCCESS) { /* of copies, which only those with a group make */
-        weftmpi_attributes_delete(agreement->comm);
+        weftmpi_attributes_delete(agreement->call, &agreement->comm->object);
         weftmpi_leave(agreement->comm);
     } else if (agreement->comm != NULL) {
         *agreement->made = agreement->comm->object.handle;
@@ -223,34 +303,32 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
         *error = tell(agreement);
         free(agreement);
         request->state = NULL;
-    } else if (seconds > 0) { /* another's turn, or messages of others */
+    } else if (seconds > 0 && ++agreement->looks > LOOKS) { /* another's turn, or messages */
         weftmpi_pause();
     }
     return over;
 }
 
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
-                  MPI_Comm *made)
+                  struct weftmpi_making making, MPI_Comm *made)
 {
     struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     if (agreement == NULL) {
-        weftmpi_leave(group);
-        weftmpi_leave(topology);
+        drop_making(&making);
         return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
     }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
-                                            .group = group,
-                                            .topology = topology,
-                                            .errhandler = weftmpi_errhandler_of(parent),
+                                            .context = parent->number,
+                                            .making = making,
+                                            .errhandler = weftmpi_errhandler_of(&parent->object),
                                             .made = made,
                                             .call = call,
                                             .number = -1};
-    if (copies)
-        agreement->error = weftmpi_attributes_copy(call, parent, &agreement->attributes);
+    if (making.copies)
+        agreement->error = weftmpi_attributes_copy(call, &parent->object, &agreement->attributes);
     request->state = agreement;
     LOCKED;
     struct weftmpi_agreement **last = &parent->agreeing;
@@ -264,11 +342,39 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     return MPI_SUCCESS;
 }
 
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
-                      struct weftmpi_topology *topology, MPI_Comm *made)
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                      MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, group, false, topology, made);
+    const int error = weftmpi_agree(&request, call, parent, making, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+}
+
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                        int context, int tag, MPI_Comm *made)
+{
+    /* Of several at once, those on one communicator are told apart by the program's tags. */
+    struct weftmpi_agreement agreement = {.parent = parent,
+                                          .making = making,
+                                          .errhandler = weftmpi_errhandler_of(&parent->object),
+                                          .made = made,
+                                          .call = call,
+                                          .number = -1,
+                                          .apart = weftmpi_group_both(making.group, making.remote),
+                                          .tag = context << 17 | (tag & 0x1ffff),
+                                          .context = context};
+
+    agreement.error = weftmpi_memory_in(parent, call, agreement.apart);
+    if (agreement.error == MPI_SUCCESS)
+        agreement.status = begin_offer(&agreement);
+    while (!agreement.over && agreement.status == WEFT_OK && agreement.error == MPI_SUCCESS)
+        agreement.status = agreement.voting ? end_vote(&agreement) : begin_vote(&agreement);
+    let_go(&agreement);
+    return agreement.error != MPI_SUCCESS ? agreement.error : tell(&agreement);
+}
+
+weft_status weftmpi_channel_open(const struct weftmpi_group *world)
+{
+    return weft_message_group_take(weftmpi.job, 3, world->processes, world->size, &channel);
 }

@@ -2,92 +2,104 @@
  * compat/mpi/attribute.c - attributes of communicators: values under keys, with callbacks. The lock
  * guards keys and lists of values; it is free while a callback of the program runs.
  */
-#include "internal.h"
+#include "win.h"
 
 #include <stdlib.h>
 
-enum { FIRST_KEY = 1024 }; /* above the standard's */
+enum { FIRST_KEY = 0x400 }; /* above the standard's: the numbers of handles */
 
+/* Callbacks of all kinds are called alike: every handle is a pointer. */
 struct key {
+    struct weftmpi_object object;
     MPI_Comm_copy_attr_function *copy;
     MPI_Comm_delete_attr_function *erase;
     void *extra;
-    int keyval;
-    int references; /* one a value, and one until it is freed; 0: it is no key */
-    bool freed;
+    enum weftmpi_kind kind; /* of the objects that it is for */
+    bool freed;             /* by the program; values keep it */
 };
 
 struct weftmpi_attribute {
     struct weftmpi_attribute *next;
-    struct key key; /* a copy: the table may move */
+    struct key *key;
     void *value;
 };
 
-static struct key *keys;
-static int keys_count;
-
-/* Locked. NULL: it is no key. */
+/* NULL: it is no key. */
 static struct key *find(int keyval)
 {
-    const int i = keyval - FIRST_KEY;
-
-    return i >= 0 && i < keys_count && keys[i].references > 0 ? &keys[i] : NULL;
+    return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
 }
 
-static int no_key(struct weftmpi_comm *comm, const char *call, int keyval)
+static enum weftmpi_kind kind_of(const struct weftmpi_object *object)
 {
-    return weftmpi_fail(comm, call, MPI_ERR_KEYVAL, "keyval %d is none, or was freed", keyval);
+    const uintptr_t number = (uintptr_t)object->handle;
+
+    if (number >> 32 != 0)
+        return number & 15;
+    return number < 0x200 ? WEFTMPI_COMM : WEFTMPI_TYPE; /* of the standard */
 }
 
-API(Comm_create_keyval, (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_attr_function *erase,
-                         int *keyval, void *extra))
+/* A datatype has no handler of errors. */
+static void *raises(struct weftmpi_object *object)
 {
-    TRY(weftmpi_is_open(__func__));
-    OUT(keyval);
-    LOCKED;
-    struct key *more = realloc(keys, ((size_t)keys_count + 1) * sizeof(*keys));
-    if (more == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    keys = more;
-    *keyval = FIRST_KEY + keys_count;
-    keys[keys_count++] = (struct key){
-        .copy = copy, .erase = erase, .extra = extra, .keyval = *keyval, .references = 1};
+    return object == NULL || object->errhandler == NULL ? NULL : object;
+}
+
+static int no_key(struct weftmpi_object *object, const char *call, int keyval)
+{
+    return weftmpi_fail(raises(object), call, MPI_ERR_KEYVAL,
+                        "keyval %d is none, or was freed, or is for other objects", keyval);
+}
+
+static int keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
+                       void (*erase)(void), int *keyval, void *extra)
+{
+    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_place_in(call, keyval));
+    struct key *key = weftmpi_make(WEFTMPI_KEYVAL, sizeof(*key));
+    TRY(weftmpi_memory_in(NULL, call, key));
+    key->copy = (MPI_Comm_copy_attr_function *)copy;
+    key->erase = (MPI_Comm_delete_attr_function *)erase;
+    key->extra = extra;
+    key->kind = kind;
+    *keyval = weftmpi_to_fortran(key->object.handle);
     return MPI_SUCCESS;
 }
 
 /* It may be freed again while there are values. */
-API(Comm_free_keyval, (int *keyval))
+static int keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
 {
-    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_is_open(call));
     LOCKED;
     struct key *key = find(*keyval);
-    if (key == NULL)
-        return no_key(NULL, __func__, *keyval);
-    key->references -= !key->freed;
-    key->freed = true;
+    if (key == NULL || key->kind != kind)
+        return no_key(NULL, call, *keyval);
+    if (!key->freed) {
+        key->freed = true;
+        weftmpi_leave(key);
+    }
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
 
 /* Locked. */
-static struct weftmpi_attribute **look(struct weftmpi_comm *comm, int keyval)
+static struct weftmpi_attribute **look(struct weftmpi_object *object, const struct key *key)
 {
-    struct weftmpi_attribute **at = &comm->attributes;
+    struct weftmpi_attribute **at = &object->attributes;
 
-    while (*at != NULL && (*at)->key.keyval != keyval)
+    while (*at != NULL && (*at)->key != key)
         at = &(*at)->next;
     return at;
 }
 
 /* Puts a value there. False: no memory. Locked. */
-static bool put(struct weftmpi_attribute **at, int keyval, void *value)
+static bool put(struct weftmpi_attribute **at, struct key *key, void *value)
 {
     struct weftmpi_attribute *attribute = malloc(sizeof(*attribute));
 
     if (attribute == NULL)
         return false;
-    find(keyval)->references++;
-    *attribute = (struct weftmpi_attribute){*at, *find(keyval), value};
+    *attribute = (struct weftmpi_attribute){*at, weftmpi_hold(key), value};
     *at = attribute;
     return true;
 }
@@ -98,52 +110,56 @@ static void take(struct weftmpi_attribute **at)
     struct weftmpi_attribute *attribute = *at;
 
     *at = attribute->next;
-    find(attribute->key.keyval)->references--;
+    weftmpi_leave(attribute->key);
     free(attribute);
 }
 
 /* Calls the delete function of a value that is there. */
-static int call_erase(struct weftmpi_comm *comm, const char *call, int keyval)
+static int call_erase(struct weftmpi_object *object, const char *call, int keyval)
 {
-    struct weftmpi_attribute a = {.key.erase = MPI_COMM_NULL_DELETE_FN};
+    struct key key = {.erase = MPI_COMM_NULL_DELETE_FN};
+    void *value = NULL;
 
     weftmpi_lock();
-    if (*look(comm, keyval) != NULL)
-        a = **look(comm, keyval);
+    const struct weftmpi_attribute *attribute = *look(object, find(keyval));
+    if (attribute != NULL) {
+        key = *attribute->key;
+        value = attribute->value;
+    }
     weftmpi_unlock();
-    if (a.key.erase == MPI_COMM_NULL_DELETE_FN)
+    if (key.erase == MPI_COMM_NULL_DELETE_FN)
         return MPI_SUCCESS;
-    const int error = a.key.erase(comm->object.handle, keyval, a.value, a.key.extra);
-    return error == MPI_SUCCESS ? MPI_SUCCESS
-                                : weftmpi_fail(comm, call, error, "keyval %d: delete", keyval);
+    const int error = key.erase(object->handle, keyval, value, key.extra);
+    return error == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : weftmpi_fail(raises(object), call, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */
-static int erase(struct weftmpi_comm *comm, const char *call, int keyval)
+static int erase_one(const char *call, struct weftmpi_object *object, int keyval)
 {
-    TRY(call_erase(comm, call, keyval));
+    TRY(call_erase(object, call, keyval));
     LOCKED;
-    struct weftmpi_attribute **at = look(comm, keyval);
+    struct weftmpi_attribute **at = look(object, find(keyval));
     if (*at == NULL)
-        return no_key(comm, call, keyval);
+        return no_key(object, call, keyval);
     take(at);
     return MPI_SUCCESS;
 }
 
 /* A new one before the others, so that the last one is deleted first. */
-API(Comm_set_attr, (MPI_Comm handle, int keyval, void *value))
+static int set(const char *call, struct weftmpi_object *object, int keyval, void *value)
 {
-    COMM_IN(comm, handle);
-    TRY(call_erase(comm, __func__, keyval));
+    TRY(call_erase(object, call, keyval));
     LOCKED;
-    const struct key *key = find(keyval);
-    struct weftmpi_attribute *before = *look(comm, keyval);
-    if (key == NULL || key->freed)
-        return no_key(comm, __func__, keyval);
+    struct key *const key = find(keyval);
+    struct weftmpi_attribute *before = *look(object, key);
+    if (key == NULL || key->freed || key->kind != kind_of(object))
+        return no_key(object, call, keyval);
     if (before != NULL)
         before->value = value;
-    else if (!put(&comm->attributes, keyval, value))
-        return weftmpi_no_memory(comm, __func__);
+    else if (!put(&object->attributes, key, value))
+        return weftmpi_no_memory(raises(object), call);
     return MPI_SUCCESS;
 }
 
@@ -151,7 +167,6 @@ API(Comm_set_attr, (MPI_Comm handle, int keyval, void *value))
 static const int *standard(int keyval)
 {
     static int tag_most = WEFT_TAG_MOST, no_host = MPI_PROC_NULL, any = MPI_ANY_SOURCE, yes = 1;
-    static int last_code = MPI_ERR_LASTCODE;
 
     switch (keyval) {
     case MPI_TAG_UB:
@@ -165,42 +180,40 @@ static const int *standard(int keyval)
     case MPI_UNIVERSE_SIZE:
         return &weft_numbers_of(weftmpi.job)->processes;
     case MPI_LASTUSEDCODE:
-        return &last_code;
+        return &weftmpi_last_code;
     default:
         return NULL;
     }
 }
 
-API(Comm_get_attr, (MPI_Comm handle, int keyval, void *value, int *flag))
+static int get(const char *call, struct weftmpi_object *object, int keyval, void *value, int *flag)
 {
-    OUT(value);
-    OUT(flag);
-    COMM_IN(comm, handle);
+    TRY(weftmpi_place_in(call, value));
+    TRY(weftmpi_place_in(call, flag));
     if (keyval > 0 && keyval < FIRST_KEY) {
-        const int *there = standard(keyval);
-        *flag = there != NULL;
-        if (there != NULL)
-            *(const int **)value = there;
+        const void *there = NULL;
+        if (kind_of(object) == WEFTMPI_WIN)
+            there = weftmpi_win_attribute(object, keyval);
+        else if (kind_of(object) == WEFTMPI_COMM)
+            there = standard(keyval);
+        *flag = there != NULL || keyval == MPI_WIN_BASE; /* which may be NULL */
+        if (*flag)
+            *(const void **)value = there;
         return MPI_SUCCESS;
     }
     LOCKED;
-    const struct weftmpi_attribute *attribute = *look(comm, keyval);
-    if (find(keyval) == NULL)
-        return no_key(comm, __func__, keyval);
+    const struct key *const key = find(keyval);
+    const struct weftmpi_attribute *attribute = *look(object, key);
+    if (key == NULL || key->kind != kind_of(object))
+        return no_key(object, call, keyval);
     *flag = attribute != NULL;
     if (attribute != NULL)
         *(void **)value = attribute->value;
     return MPI_SUCCESS;
 }
 
-API(Comm_delete_attr, (MPI_Comm handle, int keyval))
-{
-    COMM_IN(comm, handle);
-    return erase(comm, __func__, keyval);
-}
-
 /* First all, so that they are those of this moment; then each is asked for its value over there. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
+int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
                             struct weftmpi_attribute **to)
 {
     struct weftmpi_attribute **at = to;
@@ -208,7 +221,7 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
 
     weftmpi_lock();
     for (const struct weftmpi_attribute *a = from->attributes; a != NULL; a = a->next) {
-        if (!put(at, a->key.keyval, a->value))
+        if (!put(at, a->key, a->value))
             error = MPI_ERR_NO_MEM;
         else
             at = &(*at)->next;
@@ -216,23 +229,48 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
     weftmpi_unlock();
     for (at = to; *at != NULL;) {
         struct weftmpi_attribute *a = *at;
-        const struct key *const key = &a->key;
+        const struct key *const key = a->key;
         int flag = key->copy == MPI_COMM_DUP_FN;
         if (error == MPI_SUCCESS && !flag && key->copy != MPI_COMM_NULL_COPY_FN)
-            error =
-                key->copy(from->object.handle, key->keyval, key->extra, a->value, &a->value, &flag);
+            error = key->copy(from->handle, weftmpi_to_fortran(key->object.handle), key->extra,
+                              a->value, &a->value, &flag);
         LOCKED;
         if (flag && error == MPI_SUCCESS)
             at = &a->next;
         else
             take(at);
     }
-    return error == MPI_SUCCESS ? error : weftmpi_fail(from, call, error, "an attribute's copy");
+    return error == MPI_SUCCESS ? error
+                                : weftmpi_fail(raises(from), call, error, "an attribute's copy");
 }
 
-int weftmpi_attributes_delete(struct weftmpi_comm *comm)
+int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
 {
-    while (comm->attributes != NULL)
-        TRY(erase(comm, "MPI_Comm_free", comm->attributes->key.keyval));
+    while (object->attributes != NULL)
+        TRY(erase_one(call, object, weftmpi_to_fortran(object->attributes->key->object.handle)));
     return MPI_SUCCESS;
 }
+
+#define ATTRIBUTES(name, KIND, IN, type)                                                           \
+    CALL(name##_create_keyval,                                                                     \
+         (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
+          int *keyval, void *extra),                                                               \
+         keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))  \
+    CALL(name##_free_keyval, (int *keyval), keyval_free(__func__, KIND, keyval))                   \
+    ON(name##_set_attr, IN, (type handle, int keyval, void *value),                                \
+       set(__func__, &of->object, keyval, value))                                                  \
+    ON(name##_get_attr, IN, (type handle, int keyval, void *value, int *flag),                     \
+       get(__func__, &of->object, keyval, value, flag))                                            \
+    ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(__func__, &of->object, keyval))
+ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
+ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
+ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
+
+CALL(Keyval_create,
+     (MPI_Copy_function * copy, MPI_Delete_function *erase, int *keyval, void *extra),
+     PMPI_Comm_create_keyval(copy, erase, keyval, extra))
+CALL(Keyval_free, (int *keyval), PMPI_Comm_free_keyval(keyval))
+CALL(Attr_put, (MPI_Comm comm, int keyval, void *value), PMPI_Comm_set_attr(comm, keyval, value))
+CALL(Attr_get, (MPI_Comm comm, int keyval, void *value, int *flag),
+     PMPI_Comm_get_attr(comm, keyval, value, flag))
+CALL(Attr_delete, (MPI_Comm comm, int keyval), PMPI_Comm_delete_attr(comm, keyval))

@@ -1,98 +1,85 @@
-/* compat/mpi/buffered.c - buffered sends, and the program's buffer, against which they count. */
+/*
+ * compat/mpi/buffered.c - buffered sends, and the program's buffer, against which they count. Each
+ * is a send of a copy, which nobody waits for.
+ */
 #include "request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* A message that the program has left to the library, in memory that counts against its buffer. */
-struct buffered {
-    struct buffered *next;
-    weft_message_op op;
-    size_t bytes;
-    char data[];
-};
-
-static struct buffered *buffered;
 static void *attached;
 static size_t attached_bytes, attached_used;
 
-/* Frees those that are sent; `all`: waits for them. Locked, but while it waits. */
-static void sweep(bool all)
+static size_t used(void)
 {
-    struct buffered **at = &buffered;
+    LOCKED;
+    return attached_used;
+}
 
-    while (*at != NULL) {
-        struct buffered *one = *at;
-        int done = 1;
-        if (!all && weft_host_message_test(weftmpi.job, &one->op, &done, NULL) == WEFT_OK &&
-            !done) {
-            at = &one->next;
-            continue;
-        }
-        *at = one->next;
-        if (all) {
-            weftmpi_unlock();
-            weft_host_message_wait(weftmpi.job, &one->op, NULL);
-            weftmpi_lock();
-            at = &buffered;
-        }
-        attached_used -= one->bytes;
-        free(one);
-    }
+/* It is sent. */
+static void give_room(struct weftmpi_request *request)
+{
+    LOCKED;
+    attached_used -= request->elements.bytes + MPI_BSEND_OVERHEAD;
 }
 
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
 {
     const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    int error;
+    MPI_Request handle;
     LOCKED;
 
-    sweep(false);
-    struct buffered *one =
-        whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
-    if (one == NULL) {
-        error = weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                             "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
-                             attached_used, attached_bytes);
-    } else {
-        if (bytes != 0)
-            memcpy(one->data, row, bytes);
-        *one = (struct buffered){buffered, WEFT_MESSAGE_NONE, whole};
-        error = weftmpi_request_failed(
-            request, weft_host_send_begin(weftmpi.job, request->comm->messages, request->peer,
-                                          request->tag, one->data, bytes, &one->op));
-        buffered = one;
-        attached_used += whole;
+    weftmpi_orphans_sweep();
+    if (whole > attached_bytes - attached_used)
+        return FAIL(request, MPI_ERR_BUFFER,
+                    "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
+                    attached_used, attached_bytes);
+    struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
+    TRY(weftmpi_memory_in(request->comm, request->call, send));
+    weftmpi_request_open(send, WEFTMPI_SEND, request->call, request->comm);
+    send->elements.bytes = bytes;
+    void *copy = weftmpi_request_memory(send, bytes);
+    if (copy == NULL) {
+        weftmpi_unmake(send);
+        return weftmpi_no_memory(request->comm, request->call);
     }
-    return error;
+    if (bytes != 0)
+        memcpy(copy, row, bytes);
+    const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
+                                                    request->comm->base + request->peer,
+                                                    request->tag, copy, bytes, &send->op);
+    TRY(weftmpi_request_keep(send, weftmpi_request_failed(request, status), &handle));
+    if (handle == WEFTMPI_REQUEST_DONE)
+        return MPI_SUCCESS;
+    attached_used += whole;
+    send->finish = give_room;
+    return PMPI_Request_free(&handle);
 }
 
-void weftmpi_buffered_end(void)
+static int attach(const char *call, void *buffer, MPI_Count bytes)
 {
-    LOCKED;
-    sweep(true);
-}
-
-API(Buffer_attach, (void *buffer, int bytes))
-{
-    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_is_open(call));
     LOCKED;
     if (attached_bytes != 0 || bytes < 0)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_BUFFER, "%d bytes; %zu are attached", bytes,
-                            attached_bytes);
+        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "%lld bytes; %zu are attached",
+                            (long long)bytes, attached_bytes);
     attached = buffer;
     attached_bytes = (size_t)bytes;
     return MPI_SUCCESS;
 }
 
-API(Buffer_detach, (void *buffer, int *bytes))
-{
-    TRY(weftmpi_is_open(__func__));
-    LOCKED;
-    sweep(true);
-    *(void **)buffer = attached;
-    *bytes = (int)attached_bytes;
-    attached = NULL;
-    attached_bytes = 0;
-    return MPI_SUCCESS;
-}
+#define BUFFER(c, N)                                                                               \
+    CALL(Buffer_attach##c, (void *buffer, N bytes), attach(__func__, buffer, bytes))               \
+    API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
+    {                                                                                              \
+        TRY(weftmpi_is_open(__func__));                                                            \
+        for (weftmpi_orphans_sweep(); used() != 0; weftmpi_orphans_sweep())                        \
+            weftmpi_pause();                                                                       \
+        LOCKED;                                                                                    \
+        *(void **)buffer = attached;                                                               \
+        *bytes = (N)attached_bytes;                                                                \
+        attached = NULL;                                                                           \
+        attached_bytes = 0;                                                                        \
+        return MPI_SUCCESS;                                                                        \
+    }
+BUFFER(, int)
+BUFFER(_c, MPI_Count)

@@ -10,58 +10,50 @@
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_ROOT, "root %d of %d in %s", root,
-                            request->comm->size, request->comm->name);
+        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, request->comm->size,
+                    request->comm->name);
     return MPI_SUCCESS;
 }
 
 /* ---- barrier, broadcast ---------------------------------------------------------------------- */
 
-static int barrier(struct weftmpi_request *request, const char *call, MPI_Comm comm)
+static int barrier(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    TRY(weftmpi_open(request, call, comm));
+    (void)given;
     return weftmpi_request_failed(request,
-                                  weft_team_barrier(request->comm->team, &request->collective));
+                                  weft_team_barrier(request->comm->team, COLLECTIVE_OF(request)));
 }
 
-static int broadcast(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                     MPI_Datatype handle, int root, MPI_Comm comm)
+static int broadcast(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
+    const struct weftmpi_side *side = &given->receive;
     struct weftmpi_elements elements;
     void *row;
 
-    TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_elements_in(request->comm, call, buffer, count, handle, &elements));
-    TRY(weftmpi_check_root(request, root));
-    TRY(weftmpi_row(request, &elements, request->comm->rank == root ? WEFTMPI_TAKE : WEFTMPI_FILL,
-                    &row));
-    return TEAM(broadcast, root, row, elements.bytes);
+    TRY(weftmpi_elements_in(request->comm, request->call, side->base, side->count, side->handle,
+                            &elements));
+    TRY(weftmpi_check_root(request, given->root));
+    TRY(weftmpi_row(request, &elements,
+                    request->comm->rank == given->root ? WEFTMPI_TAKE : WEFTMPI_FILL, &row));
+    return TEAM(broadcast, given->root, row, elements.bytes);
 }
-
-BOTH(Barrier, Ibarrier, barrier(&begun, __func__, comm), MPI_Comm comm)
-BOTH(Bcast, Ibcast, broadcast(&begun, __func__, buffer, count, type, root, comm), void *buffer,
-     int count, MPI_Datatype type, int root, MPI_Comm comm)
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
                   struct weftmpi_elements *piece)
 {
-    const int count = side->counts != NULL ? side->counts[i] : side->count;
+    const MPI_Count count = weftmpi_count_of(side, i);
     MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
 
     if (count < 0)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %d of piece %d",
-                            count, i);
+        return FAIL(request, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i);
     TRY(weftmpi_elements_in(request->comm, request->call, side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
-    if (side->displs != NULL)
-        at = side->displs[i];
-    at *= weftmpi_extent(piece->type);
-    if (side->bytes != NULL)
-        at = side->bytes[i];
-    else if (side->addresses != NULL)
-        at = side->addresses[i];
+    if (side->displs.at != NULL)
+        at = weftmpi_number(side->displs, i);
+    if (!side->in_bytes)
+        at *= weftmpi_extent(piece->type);
     piece->user = (char *)side->base + at;
     return MPI_SUCCESS;
 }
@@ -90,8 +82,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     if (type->dense && !side->unlike)
         return MPI_SUCCESS;
     row->sizes = weftmpi_request_memory(request, 2 * (size_t)n * sizeof(size_t));
-    if (row->sizes == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
+    TRY(weftmpi_memory_in(request->comm, request->call, row->sizes));
     row->offsets = row->sizes + n;
     for (int i = 0; i < n; i++) {
         TRY(weftmpi_piece(request, side, i, &piece));
@@ -128,8 +119,7 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
     } else if (here) {
         piece = place;
     } else {
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                            "MPI_IN_PLACE is for the root");
+        return FAIL(request, MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     }
     *bytes = piece.bytes;
     return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
@@ -137,75 +127,69 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
 
-static int gather(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
-                  struct weftmpi_side receive, int root, MPI_Comm comm)
+static int gather(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
+    const bool here = request->comm->rank == given->root;
     struct row row = {.at = NULL};
     void *from;
     size_t bytes;
 
-    TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_check_root(request, root));
-    const bool here = request->comm->rank == root;
+    TRY(weftmpi_check_root(request, given->root));
     if (here)
-        TRY(row_of(request, &receive, true, &row));
-    TRY(own_in(request, &send, &receive, here, &from, &bytes));
-    return receive.unlike ? TEAM(gather_sizes, root, from, bytes, row.at, row.sizes, row.offsets)
-                          : TEAM(gather, root, from, bytes, row.at);
+        TRY(row_of(request, &given->receive, true, &row));
+    TRY(own_in(request, &given->send, &given->receive, here, &from, &bytes));
+    return given->receive.unlike
+               ? TEAM(gather_sizes, given->root, from, bytes, row.at, row.sizes, row.offsets)
+               : TEAM(gather, given->root, from, bytes, row.at);
 }
 
-static int scatter(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
-                   struct weftmpi_side receive, int root, MPI_Comm comm)
+static int scatter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
+    const int root = given->root;
+    const bool here = request->comm->rank == root;
     struct weftmpi_elements piece, own;
     struct row row = {.at = NULL};
     void *into = NULL;
 
-    TRY(weftmpi_open(request, call, comm));
     TRY(weftmpi_check_root(request, root));
-    const bool here = request->comm->rank == root;
     if (here) {
-        TRY(row_of(request, &send, false, &row));
-        TRY(weftmpi_piece(request, &send, root, &own));
+        TRY(row_of(request, &given->send, false, &row));
+        TRY(weftmpi_piece(request, &given->send, root, &own));
         piece = own;
     }
-    if (!here || receive.base != MPI_IN_PLACE) {
-        TRY(weftmpi_piece(request, &receive, 0, &piece));
+    if (!here || given->receive.base != MPI_IN_PLACE) {
+        TRY(weftmpi_piece(request, &given->receive, 0, &piece));
         if (here)
             TRY(weftmpi_check_apart(request, weftmpi_begin_of(&own), weftmpi_begin_of(&piece),
                                     piece.bytes));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
-    return send.unlike
+    return given->send.unlike
                ? TEAM(scatter_sizes, root, row.at, row.sizes, row.offsets, into, piece.bytes)
                : TEAM(scatter, root, row.at, into, piece.bytes);
 }
 
-static int allgather(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
-                     struct weftmpi_side receive, MPI_Comm comm)
+static int allgather(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     struct row row;
     void *from;
     size_t bytes;
 
-    TRY(weftmpi_open(request, call, comm));
-    TRY(row_of(request, &receive, true, &row));
-    TRY(own_in(request, &send, &receive, true, &from, &bytes));
-    return receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
-                          : TEAM(allgather, from, bytes, row.at);
+    TRY(row_of(request, &given->receive, true, &row));
+    TRY(own_in(request, &given->send, &given->receive, true, &from, &bytes));
+    return given->receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
+                                 : TEAM(allgather, from, bytes, row.at);
 }
 
-static int alltoall(struct weftmpi_request *request, const char *call, struct weftmpi_side send,
-                    struct weftmpi_side receive, MPI_Comm comm)
+static int alltoall(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    const bool in_place = send.base == MPI_IN_PLACE;
+    const bool in_place = given->send.base == MPI_IN_PLACE;
+    const size_t n = (size_t)request->comm->size;
     struct weftmpi_elements out, in;
     void *from, *row;
 
-    TRY(weftmpi_open(request, call, comm));
-    const size_t n = (size_t)request->comm->size;
-    TRY(weftmpi_piece(request, &receive, 0, &in));
-    TRY(weftmpi_piece(request, in_place ? &receive : &send, 0, &out));
+    TRY(weftmpi_piece(request, &given->receive, 0, &in));
+    TRY(weftmpi_piece(request, in_place ? &given->receive : &given->send, 0, &out));
     TRY(weftmpi_check_apart(request, weftmpi_begin_of(&out), weftmpi_begin_of(&in),
                             in_place ? 0 : in.bytes));
     const size_t bytes = in.bytes;
@@ -218,17 +202,124 @@ static int alltoall(struct weftmpi_request *request, const char *call, struct we
     return TEAM(alltoall, from, row, bytes);
 }
 
-BOTH(Gather, Igather, gather(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Gatherv, Igatherv, gather(&begun, __func__, LIKE(send), UNLIKE(receive), root, comm), SEND,
-     RECEIVES, int root, MPI_Comm comm)
-BOTH(Scatter, Iscatter, scatter(&begun, __func__, LIKE(send), LIKE(receive), root, comm), SEND,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Scatterv, Iscatterv, scatter(&begun, __func__, UNLIKE(send), LIKE(receive), root, comm), SENDS,
-     RECEIVE, int root, MPI_Comm comm)
-BOTH(Allgather, Iallgather, allgather(&begun, __func__, LIKE(send), LIKE(receive), comm), SEND,
-     RECEIVE, MPI_Comm comm)
-BOTH(Allgatherv, Iallgatherv, allgather(&begun, __func__, LIKE(send), UNLIKE(receive), comm), SEND,
-     RECEIVES, MPI_Comm comm)
-BOTH(Alltoall, Ialltoall, alltoall(&begun, __func__, LIKE(send), LIKE(receive), comm), SEND,
-     RECEIVE, MPI_Comm comm)
+/* ---- what programs call ---------------------------------------------------------------------- */
+
+int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    COMM_OF(comm, given->call, given->comm);
+
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, comm);
+    return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
+}
+
+/* How many pieces a side has whose arrays are significant here. */
+static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_comm *comm,
+                        bool sends)
+{
+    const bool root = given->root == (comm->remote != NULL ? MPI_ROOT : comm->rank);
+
+    if ((given->kind == WEFT_TEAM_GATHER_SIZES || given->kind == WEFT_TEAM_SCATTER_SIZES) && !root)
+        return 0;
+    if (given->near && comm->topology != NULL)
+        return (size_t)(sends ? comm->topology->outdegree : comm->topology->indegree);
+    return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
+}
+
+/* Copies an array of a side behind others. */
+static void *keep(char **at, const void *array, size_t bytes)
+{
+    void *const copy = *at;
+
+    if (array == NULL || bytes == 0)
+        return NULL;
+    *at += (bytes + sizeof(MPI_Count) - 1) / sizeof(MPI_Count) * sizeof(MPI_Count);
+    return memcpy(copy, array, bytes);
+}
+
+/* A side's arrays are at *at from now on. */
+static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
+{
+    const size_t displ = side->displs.wide ? sizeof(MPI_Count) : sizeof(int);
+    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
+
+    side->handles = keep(at, side->handles, n * sizeof(*side->handles));
+    side->displs.at = keep(at, side->displs.at, n * displ);
+    side->counts.at = keep(at, side->counts.at, n * count);
+}
+
+/* On a communicator of its own, since members may start several in any order. */
+int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
+{
+    MPI_Comm own;
+
+    TRY(weftmpi_place_in(given->call, handle));
+    COMM_OF(comm, given->call, given->comm);
+    TRY(weftmpi_agree_now(given->call, comm,
+                          (struct weftmpi_making){.group = weftmpi_hold(comm->group),
+                                                  .remote = weftmpi_hold(comm->remote),
+                                                  .topology = weftmpi_hold(comm->topology)},
+                          &own));
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    TRY(weftmpi_memory_in(comm, given->call, request));
+    request->persistent = true;
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, weftmpi_find(WEFTMPI_COMM, own));
+    const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
+    struct weftmpi_given *kept =
+        malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */
+    TRY(weftmpi_memory_in(comm, given->call, kept));
+    char *at = (char *)(kept + 1);
+    *kept = *given;
+    kept->comm = own;
+    kept->parent = weftmpi_hold(comm);
+    keep_arrays(&kept->send, sends, &at);
+    keep_arrays(&kept->receive, receives, &at);
+    request->given = kept;
+    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
+    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
+    weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
+    return weftmpi_request_keep(request, MPI_SUCCESS, handle);
+}
+
+void weftmpi_given_handler(const struct weftmpi_given *given)
+{
+    struct weftmpi_comm *own = weftmpi_find(WEFTMPI_COMM, given->comm);
+
+    LOCKED;
+    weftmpi_leave(own->object.errhandler);
+    own->object.errhandler = weftmpi_errhandler_of(&given->parent->object);
+}
+
+void weftmpi_given_end(struct weftmpi_given *given)
+{
+    weftmpi_leave(weftmpi_find(WEFTMPI_COMM, given->comm));
+    weftmpi_leave(given->parent);
+    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
+    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
+    weftmpi_leave(weftmpi_find(WEFTMPI_OP, given->op));
+    free(given);
+}
+
+COLLECTIVE(Barrier, Ibarrier, Barrier_init, barrier, (.kind = WEFT_TEAM_BARRIER), MPI_Comm comm)
+
+#define BUFFER(N, A)   void *buffer, N count, MPI_Datatype type, int root, MPI_Comm comm
+#define GATHER(N, A)   SEND(N), RECEIVE(N), int root, MPI_Comm comm
+#define GATHERV(N, A)  SEND(N), RECEIVES(N, A), int root, MPI_Comm comm
+#define SCATTERV(N, A) SENDS(N, A), RECEIVE(N), int root, MPI_Comm comm
+#define ROOTED(team_kind, send_side, receive_side)                                                 \
+    (.kind = WEFT_TEAM_##team_kind, .send = send_side, .receive = receive_side, .root = root)
+#define EVERYWHERE(team_kind, receive_side)                                                        \
+    (.kind = WEFT_TEAM_##team_kind, .send = LIKE(send), .receive = receive_side)
+
+COLLECTIVES(Bcast, Ibcast, broadcast,
+            (.kind = WEFT_TEAM_BROADCAST,
+             .receive = {.base = buffer, .count = count, .handle = type}, .root = root),
+            BUFFER)
+COLLECTIVES(Gather, Igather, gather, ROOTED(GATHER, LIKE(send), LIKE(receive)), GATHER)
+COLLECTIVES(Gatherv, Igatherv, gather, ROOTED(GATHER_SIZES, LIKE(send), UNLIKE(receive)), GATHERV)
+COLLECTIVES(Scatter, Iscatter, scatter, ROOTED(SCATTER, LIKE(send), LIKE(receive)), GATHER)
+COLLECTIVES(Scatterv, Iscatterv, scatter, ROOTED(SCATTER_SIZES, UNLIKE(send), LIKE(receive)),
+            SCATTERV)
+COLLECTIVES(Allgather, Iallgather, allgather, EVERYWHERE(ALLGATHER, LIKE(receive)), ALIKE)
+COLLECTIVES(Allgatherv, Iallgatherv, allgather, EVERYWHERE(ALLGATHER_SIZES, UNLIKE(receive)),
+            GATHERED)
+COLLECTIVES(Alltoall, Ialltoall, alltoall, EVERYWHERE(ALLTOALL, LIKE(receive)), ALIKE)

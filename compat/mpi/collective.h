@@ -4,70 +4,117 @@
 
 #include "request.h"
 
-/* Parameters that calls have in common; S: of each member. */
-#define SEND    const void *send, int send_count, MPI_Datatype send_type
-#define RECEIVE void *receive, int receive_count, MPI_Datatype receive_type
-#define RECEIVES                                                                                   \
-    void *receive, const int receive_counts[], const int receive_offsets[],                        \
-        MPI_Datatype receive_type
-#define SENDS                                                                                      \
-    const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
+/* Parameters that calls have in common; N: the type of counts, A: of displacements. */
+#define SEND(N)    const void *send, N send_count, MPI_Datatype send_type
+#define RECEIVE(N) void *receive, N receive_count, MPI_Datatype receive_type
+#define SENDS(N, A)                                                                                \
+    const void *send, const N send_counts[], const A send_offsets[], MPI_Datatype send_type
+#define RECEIVES(N, A)                                                                             \
+    void *receive, const N receive_counts[], const A receive_offsets[], MPI_Datatype receive_type
 
 /* The pieces of one side of a call, as its forms give them. */
 struct weftmpi_side {
     void *base;
-    int count;         /* of each piece, */
-    const int *counts; /* or by piece */
-    const int *displs; /* in extents; NULL and the next too: one after the other */
-    const int *bytes;  /* in bytes */
-    const MPI_Aint *addresses;
-    MPI_Datatype handle;         /* of each piece, */
-    const MPI_Datatype *handles; /* or by piece */
-    bool unlike;                 /* by piece, also where the call ignores the arrays */
-    bool same;                   /* all pieces are the first */
+    MPI_Count count;               /* of each piece */
+    struct weftmpi_numbers counts; /* by piece; none: all have `count` */
+    struct weftmpi_numbers displs; /* none: one after the other */
+    bool in_bytes;                 /* displs; else in extents */
+    MPI_Datatype handle;           /* of each piece */
+    const MPI_Datatype *handles;   /* by piece; NULL: all have `handle` */
+    bool unlike;                   /* by piece, also where the call ignores the arrays */
+    bool same;                     /* all pieces are the first */
 };
 
 /* Those of the parameters above: `side` is send or receive. */
 #define LIKE(side)                                                                                 \
     ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
-#define UNLIKE(side)                                                                               \
-    ((struct weftmpi_side){.base = (void *)side,                                                   \
-                           .counts = side##_counts,                                                \
-                           .displs = side##_offsets,                                               \
-                           .handle = side##_type,                                                  \
-                           .unlike = true})
+#define ARRAYS(side)                                                                               \
+    .base = (void *)side, .counts = NUMBERS(side##_counts), .displs = NUMBERS(side##_offsets)
+#define UNLIKE(side) ((struct weftmpi_side){ARRAYS(side), .handle = side##_type, .unlike = true})
+
+static inline MPI_Count weftmpi_count_of(const struct weftmpi_side *side, int i)
+{
+    return side->counts.at != NULL ? weftmpi_number(side->counts, i) : side->count;
+}
+
+/* The arguments of a collective. */
+struct weftmpi_given {
+    int (*begin)(struct weftmpi_request *request, const struct weftmpi_given *given);
+    const char *call;
+    MPI_Comm comm;
+    struct weftmpi_comm *parent; /* of a persistent one: the program's, whose errors they are */
+    enum weft_team_kind kind;
+    struct weftmpi_side send, receive; /* of a broadcast and a reduction: receive has the type */
+    int root;
+    MPI_Op op;
+    bool near; /* between neighbours */
+};
+/* Opens the request and begins it, by its function or, on an intercommunicator, by inter.c's. */
+int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given);
+int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given);
+/* The persistent form; and what it holds is let go. */
+int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle);
+void weftmpi_given_end(struct weftmpi_given *given);
+/* Errors from now on are raised as the program's communicator says now. */
+void weftmpi_given_handler(const struct weftmpi_given *given);
+
+/*
+ * Defines the three forms of a collective that `function` begins: blocking, non-blocking and
+ * persistent. fields: of struct weftmpi_given, in parentheses.
+ */
+#define GIVEN_FIELDS(...) __VA_ARGS__
+#define GIVEN_OF(function, fields)                                                                 \
+    (&(struct weftmpi_given){                                                                      \
+        .begin = (function), .call = __func__, .comm = comm, GIVEN_FIELDS fields})
+#define COLLECTIVE(name, iname, init, function, fields, ...)                                       \
+    BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)               \
+    API(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request))                                 \
+    {                                                                                              \
+        (void)info;                                                                                \
+        return weftmpi_prepare(GIVEN_OF(function, fields), request);                               \
+    }
+/* The same, and those with large counts; parameters: a macro of the types N and A. */
+#define COLLECTIVES(name, iname, function, fields, parameters)                                     \
+    COLLECTIVE(name, iname, name##_init, function, fields, parameters(int, int))                   \
+    COLLECTIVE(name##_c, iname##_c, name##_init_c, function, fields,                               \
+               parameters(MPI_Count, MPI_Aint))
+#define ALIKE(N, A)      SEND(N), RECEIVE(N), MPI_Comm comm
+#define GATHERED(N, A)   SEND(N), RECEIVES(N, A), MPI_Comm comm
+#define UNLIKE_ALL(N, A) SENDS(N, A), RECEIVES(N, A), MPI_Comm comm
 
 /* Checks and finds piece i of a side. */
 int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
                   struct weftmpi_elements *piece);
 
-/* The request of a call on a communicator. */
-static inline int weftmpi_open(struct weftmpi_request *request, const char *call, MPI_Comm handle)
-{
-    struct weftmpi_comm *comm;
+/* Members that pieces are for: so many from the first on, or those of a list. */
+struct weftmpi_peers {
+    int first, count;
+    const int *members; /* NULL: no list. MPI_PROC_NULL: the piece is left out */
+    bool turned;        /* the pieces of each pair in turn */
+};
+/* An exchange of pieces; the request's memory lives until it is over. */
+int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
+                     const struct weftmpi_side *send, struct weftmpi_peers to,
+                     const struct weftmpi_side *receive, struct weftmpi_peers from);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, call, comm);
-    return MPI_SUCCESS;
-}
+/* A reduction of what the other group gives. */
+int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi_given *given,
+                           struct weftmpi_peers to, struct weftmpi_peers from);
 
-/* Begins a collective of the request's communicator: its error. */
+/* Begins a collective of the request's communicator, and waits for one of a blocking call. */
+#define COLLECTIVE_OF(request) ((request)->waits ? NULL : &(request)->collective)
 #define TEAM(name, ...)                                                                            \
     weftmpi_request_failed(                                                                        \
-        request, weft_team_##name(request->comm->team, __VA_ARGS__, &request->collective))
+        request, weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
-static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
-{
-    return (char *)elements->user + elements->type->true_lower;
-}
 /* What a member gives and what it gets are not one place. */
 static inline int weftmpi_check_apart(const struct weftmpi_request *request, const void *from,
                                       const void *into, size_t bytes)
 {
     return from != into || bytes == 0
                ? MPI_SUCCESS
-               : weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                              "one buffer to send and to receive: MPI_IN_PLACE says that");
+               : FAIL(request, MPI_ERR_BUFFER,
+                      "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);

@@ -14,27 +14,28 @@ static const char *const names[WEFT_TEAM_KINDS] = {
 };
 
 struct weftmpi_comm weftmpi_comms[] = {
-    {.object = {MPI_COMM_WORLD, 0}, .name = "MPI_COMM_WORLD"},
-    {.object = {MPI_COMM_SELF, 0}, .name = "MPI_COMM_SELF"},
+    {.object.handle = MPI_COMM_WORLD, .name = "MPI_COMM_WORLD"},
+    {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
 };
 
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
 {
-    TRY(weftmpi_is_open(call));
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
+    if ((comm->remote != NULL) == inter)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
+                        inter ? "no" : "an");
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
 {
     const uint32_t first = (uint32_t)comm->number * WEFTMPI_GROUPS;
-    const int *processes = comm->group->processes;
+    const int *processes = comm->all->processes, members = comm->all->size;
 
-    return weft_message_group_take(weftmpi.job, first, processes, comm->size, &comm->messages) ==
+    return weft_message_group_take(weftmpi.job, first, processes, members, &comm->messages) ==
                WEFT_OK &&
-           weft_message_group_take(weftmpi.job, first + 1, processes, comm->size,
+           weft_message_group_take(weftmpi.job, first + 1, processes, members,
                                    &comm->collectives) == WEFT_OK &&
-           weft_team_open(weftmpi.job, comm->collectives, comm->size, comm->rank, comm->name, names,
+           weft_team_open(weftmpi.job, comm->collectives, members, comm->own, comm->name, names,
                           &comm->team) == WEFT_OK;
 }
 
@@ -54,24 +55,53 @@ static bool give_groups(struct weftmpi_comm *comm)
     return free_again;
 }
 
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number)
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b)
 {
+    struct weftmpi_group *both = weftmpi_group_make(a->size + b->size);
+
+    if (both == NULL)
+        return NULL;
+    memcpy(both->processes, a->processes, (size_t)a->size * sizeof(int));
+    memcpy(both->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
+    return both;
+}
+
+struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b)
+{
+    if (b == NULL)
+        return weftmpi_hold(a);
+    return a->processes[0] < b->processes[0] ? weftmpi_group_join(a, b) : weftmpi_group_join(b, a);
+}
+
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
+                                       int number)
+{
+    const int process = weft_numbers_of(weftmpi.job)->process;
+    struct weftmpi_group *all = weftmpi_group_both(group, remote);
     struct weftmpi_comm *comm =
         number < 2 ? &weftmpi_comms[number] : weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
 
-    if (comm == NULL)
+    if (comm == NULL || all == NULL) {
+        weftmpi_leave(all);
         return NULL;
+    }
     comm->object.references = 1;
     comm->size = group->size;
-    comm->rank = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    comm->rank = weftmpi_group_rank(group, process);
     comm->number = number;
-    comm->errhandler = &weftmpi_errhandlers[0];
+    comm->object.errhandler = &weftmpi_errhandlers[0];
     comm->group = group;
+    comm->remote = remote;
+    comm->all = all;
+    comm->own = weftmpi_group_rank(all, process);
+    comm->peers = remote != NULL ? remote->size : group->size;
+    comm->base = remote != NULL && all->processes[0] == group->processes[0] ? group->size : 0;
     comm->unnamed = number >= 2;
     if (comm->unnamed)
         snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
     if (!take_groups(comm)) {
-        comm->group = NULL;
+        comm->group = comm->remote = NULL;
         weftmpi_leave(comm);
         return NULL;
     }
@@ -84,16 +114,17 @@ void weftmpi_comm_end(void *object)
 
     if (give_groups(comm))
         weftmpi_number_give(comm->number);
-    weftmpi_leave(comm->errhandler);
     weftmpi_leave(comm->topology);
+    weftmpi_leave(comm->all);
+    weftmpi_leave(comm->remote);
     weftmpi_leave(comm->group);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(Comm_size, COMM_IN, MPI_Comm, of->size)
-ASK(Comm_rank, COMM_IN, MPI_Comm, of->rank)
-ASK(Comm_test_inter, COMM_IN, MPI_Comm, ((void)of, 0))
+ASK(Comm_size, COMM_IN, MPI_Comm, int, of->size)
+ASK(Comm_rank, COMM_IN, MPI_Comm, int, of->rank)
+ASK(Comm_test_inter, COMM_IN, MPI_Comm, int, of->remote != NULL)
 
 NAMES(Comm, COMM_IN, MPI_Comm)
 
@@ -103,6 +134,12 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     COMM_IN(a, handle_a);
     COMM_IN(b, handle_b);
     *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
+    if ((a->remote == NULL) != (b->remote == NULL)) {
+        *result = MPI_UNEQUAL;
+    } else if (a != b && a->remote != NULL) {
+        const int remote = weftmpi_group_compare(a->remote, b->remote);
+        *result = remote > *result ? remote : *result; /* the numbers ascend so */
+    }
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
     return MPI_SUCCESS;
@@ -110,20 +147,35 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 
 /* ---- made and freed -------------------------------------------------------------------------- */
 
+/* info_handle NULL: those of the original. */
 static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
-                     MPI_Comm *copy)
+                     const MPI_Info *info_handle, MPI_Comm *copy)
 {
-    struct weftmpi_comm *comm;
+    struct weftmpi_object hints = {.handle = NULL};
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
-    return weftmpi_agree(request, call, comm, weftmpi_hold(comm->group), true,
-                         weftmpi_hold(comm->topology), copy);
+    weftmpi_lock();
+    if (info_handle == NULL)
+        hints.info = weftmpi_info_copy(comm->object.info);
+    weftmpi_unlock();
+    if (info_handle != NULL)
+        TRY(weftmpi_info_set(call, &hints, false, *info_handle));
+    return weftmpi_agree(request, call, comm,
+                         (struct weftmpi_making){.group = weftmpi_hold(comm->group),
+                                                 .remote = weftmpi_hold(comm->remote),
+                                                 .topology = weftmpi_hold(comm->topology),
+                                                 .info = hints.info,
+                                                 .copies = true},
+                         copy);
 }
 
-BOTH(Comm_dup, Comm_idup, duplicate(&begun, __func__, comm, copy), MPI_Comm comm, MPI_Comm *copy)
+BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
+     MPI_Comm *copy)
+BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(begun, __func__, comm, &info, copy),
+     MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
 
 struct claim {
-    int color, key, rank;
+    int color, key, rank; /* rank: among all */
 };
 
 static int by_key(const void *a, const void *b)
@@ -133,34 +185,65 @@ static int by_key(const void *a, const void *b)
     return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->rank - y->rank;
 }
 
-static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)
+bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member)
 {
-    const struct claim mine = {color, key, comm->rank};
-    struct claim *all = malloc((size_t)comm->size * sizeof(*all));
-    struct weftmpi_request request = {0};
-    struct weftmpi_group *group = NULL;
-    int members = 0;
+    return comm->remote != NULL && member >= comm->base && member < comm->base + comm->peers;
+}
 
-    if (all == NULL)
-        return weftmpi_no_memory(comm, call);
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, call, comm);
-    const weft_status status =
-        weft_team_allgather(comm->team, &mine, sizeof(mine), all, &request.collective);
-    int error =
-        weftmpi_request_wait(&request, weftmpi_request_failed(&request, status), MPI_STATUS_IGNORE);
-    for (int i = 0; error == MPI_SUCCESS && i < comm->size; i++)
-        if (all[i].color == color)
-            all[members++] = all[i];
+/* Those of a colour on one side, in order; NULL: no memory. Sorts the claims. */
+static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, struct claim *claims,
+                                           int color, bool remote)
+{
+    const int n = comm->all->size;
+    struct weftmpi_group *group = weftmpi_group_make(n);
+
+    qsort(claims, (size_t)n, sizeof(*claims), by_key);
+    if (group != NULL)
+        group->size = 0;
+    for (int i = 0; group != NULL && i < n; i++)
+        if (claims[i].color == color && weftmpi_is_remote(comm, claims[i].rank) == remote)
+            group->processes[group->size++] = comm->all->processes[claims[i].rank];
+    return group;
+}
+
+int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
+                      void *all)
+{
+    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, all, NULL));
+}
+
+int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
+{
+    return weftmpi_failed(comm, call, weft_team_barrier(comm->team, NULL));
+}
+
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part)
+{
+    const struct claim mine = {color, key, comm->own};
+    struct weftmpi_making making = {.topology = topology};
+    struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
+
+    int error = weftmpi_memory_in(comm, call, all);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
     if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
-        qsort(all, (size_t)members, sizeof(*all), by_key);
-        group = weftmpi_group_make(members);
-        for (int i = 0; group != NULL && i < members; i++)
-            group->processes[i] = comm->group->processes[all[i].rank];
-        if (group == NULL)
+        making.group = gather_claims(comm, all, color, false);
+        making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
+        if (making.group == NULL || (comm->remote != NULL && making.remote == NULL)) {
             error = weftmpi_no_memory(comm, call);
+        } else if (making.remote != NULL && making.remote->size == 0) { /* nobody over there */
+            weftmpi_leave(making.group);
+            making.group = NULL;
+        }
     }
     free(all);
-    return error == MPI_SUCCESS ? weftmpi_agree_now(call, comm, group, NULL, part) : error;
+    if (error == MPI_SUCCESS)
+        return weftmpi_agree_now(call, comm, making, part);
+    weftmpi_leave(making.group);
+    weftmpi_leave(making.remote);
+    weftmpi_leave(topology);
+    return error;
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
@@ -169,33 +252,75 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
     COMM_IN(comm, handle);
     if (color < 0 && color != MPI_UNDEFINED)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
-    return split(__func__, comm, color, key, part);
+    return weftmpi_split(__func__, comm, color, key, NULL, part);
 }
 
+/* What the info asserts of memory holds for the communicator from now on. Collective. */
+static int assert_memory(const char *call, MPI_Comm handle, MPI_Info info)
+{
+    char kinds[MPI_MAX_INFO_VAL] = "";
+    int found, taken;
+    COMM_OF(comm, call, handle);
+
+    if (comm->remote != NULL)
+        return MPI_SUCCESS;
+    if (info != MPI_INFO_NULL)
+        TRY(PMPI_Info_get(info, "mpi_assert_memory_alloc_kinds", sizeof(kinds) - 1, kinds, &found));
+    return weftmpi_failed(comm, call,
+                          weft_team_device(comm->team, strcmp(kinds, "cuda:device") == 0, &taken));
+}
+
+/* Of hardware below a node nothing is known. */
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
-    (void)info;
+    const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     OUT(part);
     COMM_IN(comm, handle);
-    if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
+    if (type != MPI_UNDEFINED && (type < MPI_COMM_TYPE_SHARED || type > MPI_COMM_TYPE_HW_GUIDED))
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
-    return split(__func__, comm,
-                 type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
-                 part);
+    const bool nodes =
+        type == MPI_COMM_TYPE_SHARED || (type == MPI_COMM_TYPE_HW_UNGUIDED && numbers->nodes > 1);
+    TRY(weftmpi_split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
+    return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
+}
+
+/* All members of the group are in the communicator. */
+static int check_subgroup(const char *call, struct weftmpi_comm *comm,
+                          const struct weftmpi_group *group)
+{
+    for (int i = 0; i < group->size; i++)
+        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
+            return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
+                                comm->name);
+    return MPI_SUCCESS;
 }
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
-    struct weftmpi_group *group = weftmpi_find(WEFTMPI_GROUP, group_handle);
+    OUT(part);
     COMM_IN(comm, handle);
-    if (group == NULL)
-        return weftmpi_no_object(comm, __func__, WEFTMPI_GROUP);
-    for (int i = 0; i < group->size; i++)
-        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
-            return weftmpi_fail(comm, __func__, MPI_ERR_GROUP, "rank %d of the group is not in %s",
-                                i, comm->name);
-    const bool within = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) >= 0;
-    return weftmpi_agree_now(__func__, comm, within ? weftmpi_hold(group) : NULL, NULL, part);
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
+    /* Groups of one call have no member in common; members do not know the remote one. */
+    const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
+    return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
+}
+
+API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
+{
+    OUT(part);
+    COMM_IN(comm, handle);
+    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
+    TRY(check_subgroup(__func__, comm, group));
+    if (tag < 0)
+        return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
+    *part = MPI_COMM_NULL;
+    if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
+        return MPI_SUCCESS;
+    return weftmpi_agree_apart(__func__, comm,
+                               (struct weftmpi_making){.group = weftmpi_hold(group)}, comm->number,
+                               tag, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))
@@ -203,9 +328,20 @@ API(Comm_free, (MPI_Comm * handle))
     COMM_IN(comm, *handle);
     if (comm->number < 2)
         return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s stays", comm->name);
-    TRY(weftmpi_attributes_delete(comm));
+    TRY(weftmpi_attributes_delete(__func__, &comm->object));
     weftmpi_drop(*handle);
     *handle = MPI_COMM_NULL;
     weftmpi_leave(comm);
+    return MPI_SUCCESS;
+}
+
+/* Nobody joined this job: the rest is as to free it. */
+CALL(Comm_disconnect, (MPI_Comm * handle), PMPI_Comm_free(handle))
+
+API(Comm_get_parent, (MPI_Comm * parent))
+{
+    TRY(weftmpi_is_open(__func__));
+    OUT(parent);
+    *parent = MPI_COMM_NULL; /* nobody is started by MPI */
     return MPI_SUCCESS;
 }

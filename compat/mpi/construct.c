@@ -2,7 +2,7 @@
  * compat/mpi/construct.c - datatypes that programs make: each is flattened as it is made, into runs
  * of memory in the order of its type map.
  */
-#include "internal.h"
+#include "construct.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -68,18 +68,25 @@ static void leave_pattern(struct weftmpi_pattern *pattern)
     free(pattern);
 }
 
-/* Behind what is there, those of `times` elements of old. False: no memory. */
-static bool add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
+bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
 {
     struct weftmpi_pattern *pattern = type->pattern;
-    struct weftmpi_part *parts =
-        realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
 
-    if (parts == NULL)
-        return false;
-    __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
-    pattern->parts = parts;
-    parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    if (pattern->count != 0 && pattern->parts[pattern->count - 1].of == old->pattern) {
+        pattern->parts[pattern->count - 1].times += times;
+    } else {
+        struct weftmpi_part *parts =
+            realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
+        if (parts == NULL)
+            return false;
+        __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
+        pattern->parts = parts;
+        parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
+    }
+    if (pattern->bytes == 0 || pattern->basic == old->pattern->basic)
+        pattern->basic = old->pattern->basic;
+    else if (old->pattern->bytes != 0)
+        pattern->basic = NULL;
     pattern->bytes += old->pattern->bytes * times;
     pattern->elements += old->pattern->elements * times;
     return true;
@@ -87,7 +94,7 @@ static bool add_part(struct weftmpi_type *type, const struct weftmpi_type *old, 
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static struct weftmpi_type *make(void)
+struct weftmpi_type *weftmpi_type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
     struct weftmpi_pattern *pattern = calloc(1, sizeof(*pattern));
@@ -111,6 +118,7 @@ void weftmpi_type_end(void *object)
 
     free(type->runs);
     leave_pattern(type->pattern);
+    weftmpi_forget(type->contents);
 }
 
 static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
@@ -121,9 +129,8 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
         *upper = to;
 }
 
-/* Behind what is there, `count` elements of old, `stride` apart, the first at offset. */
-static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
-                MPI_Aint offset, MPI_Aint stride)
+bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+                      MPI_Aint offset, MPI_Aint stride)
 {
     if (count == 0)
         return true;
@@ -155,12 +162,12 @@ static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_
     return true;
 }
 
-/* The type is complete (or, if not, there was no memory): *handle. Takes it. */
-static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
+int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
+                      MPI_Datatype *handle)
 {
-    if (!complete || handle == NULL) {
+    if (!complete) {
         weftmpi_leave(type);
-        return complete ? weftmpi_place_in(call, handle) : weftmpi_no_memory(NULL, call);
+        return weftmpi_no_memory(NULL, call);
     }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -172,159 +179,158 @@ static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_
     }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    *handle = type->object.handle;
-    return MPI_SUCCESS;
+    return weftmpi_give(call, type, handle);
 }
 
-static int old_in(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
+int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
+                     struct weftmpi_type **old)
 {
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
     if (*old == NULL)
         return weftmpi_no_object(NULL, call, WEFTMPI_TYPE);
-    return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
+    return count >= 0 ? MPI_SUCCESS
+                      : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
-/* `count` blocks of lengths elements (all `length` if lengths is NULL) at offsets in bytes. */
-static int blocks(const char *call, int count, const int *lengths, int length,
-                  const MPI_Aint *offsets, const int *places, MPI_Datatype handle,
-                  MPI_Datatype *made)
+/* `count` blocks of elements, of which those of a struct have a datatype each. */
+static int blocks(const char *call, bool large, int combiner, MPI_Count count,
+                  struct weftmpi_numbers lengths, struct weftmpi_numbers places,
+                  const MPI_Datatype olds[], MPI_Datatype *made)
 {
+    const bool several = combiner == MPI_COMBINER_STRUCT;
+    const bool in_bytes =
+        several || combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
     struct weftmpi_type *old;
 
-    TRY(old_in(call, handle, count, &old));
-    for (int i = 0; i < count; i++)
-        if ((lengths != NULL ? lengths[i] : length) < 0)
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "block %d has %d elements", i,
-                                lengths != NULL ? lengths[i] : length);
-    const MPI_Aint extent = weftmpi_extent(old);
-    struct weftmpi_type *type = make();
-    bool complete = type != NULL;
-    size_t all = 0;
-    for (int i = 0; i < count && complete; i++) {
-        const size_t many = (size_t)(lengths != NULL ? lengths[i] : length);
-        complete = add(type, old, many, offsets != NULL ? offsets[i] : places[i] * extent, extent);
-        all += many;
+    TRY(weftmpi_type_old(call, several ? MPI_BYTE : olds[0], count, &old));
+    for (MPI_Count i = 0; i < count; i++) {
+        const MPI_Count length = weftmpi_number(lengths, i);
+        if (several)
+            TRY(weftmpi_type_old(call, olds[i], 0, &old));
+        if (length < 0)
+            return weftmpi_fail(NULL, call, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
+                                "block %lld has %lld elements", (long long)i, (long long)length);
     }
-    return give(call, type, complete && add_part(type, old, all), made);
+    struct weftmpi_type *type = weftmpi_type_make();
+    bool complete = type != NULL;
+    for (MPI_Count i = 0; i < count && complete; i++) {
+        const size_t length = (size_t)weftmpi_number(lengths, i);
+        old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
+        const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
+        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent) &&
+                   weftmpi_type_add_part(type, old, length);
+    }
+    const struct weftmpi_list lists[] = {
+        SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
+    complete =
+        complete && weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
+    return weftmpi_type_give(call, type, complete, made);
 }
 
-static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_Datatype handle,
-                  bool in_elements, MPI_Datatype *made)
+static int vector(const char *call, bool large, int combiner, MPI_Count count, MPI_Count length,
+                  MPI_Count stride, MPI_Datatype handle, MPI_Datatype *made)
 {
     struct weftmpi_type *old;
 
-    TRY(old_in(call, handle, count, &old));
+    TRY(weftmpi_type_old(call, handle, count, &old));
     if (length < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %d elements", length);
-    const MPI_Aint extent = weftmpi_extent(old), step = in_elements ? stride * extent : stride;
-    struct weftmpi_type *type = make(), *block = make();
-    bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
-                    (length == 0 || add(type, block, (size_t)count, 0, step)) &&
-                    add_part(type, old, (size_t)count * (size_t)length);
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
+    const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
+    const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
+    struct weftmpi_type *type = weftmpi_type_make(), *block = weftmpi_type_make();
+    const struct weftmpi_list lists[] = {SCALAR(large, count), SCALAR(large, length),
+                                         SCALAR(large || in_bytes, stride)};
+    bool complete = type != NULL && block != NULL &&
+                    weftmpi_type_add(block, old, (size_t)length, 0, extent) &&
+                    (length == 0 || weftmpi_type_add(type, block, (size_t)count, 0, step)) &&
+                    weftmpi_type_add_part(type, old, (size_t)count * (size_t)length) &&
+                    weftmpi_remember(type, combiner, large, lists,
+                                     combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3, &handle, 1);
     weftmpi_leave(block);
-    return give(call, type, complete, made);
+    return weftmpi_type_give(call, type, complete, made);
 }
 
-CALL(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, count, 1, 1, old, true, made))
-CALL(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, count, length, stride, old, true, made))
-CALL(Type_create_hvector,
-     (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
-     vector(__func__, count, length, stride, old, false, made))
-CALL(Type_indexed,
-     (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
-     blocks(__func__, count, lengths, 0, NULL, offsets, handle, made))
-CALL(Type_create_hindexed,
-     (int count, const int lengths[], const MPI_Aint offsets[], MPI_Datatype handle,
-      MPI_Datatype *made),
-     blocks(__func__, count, lengths, 0, offsets, NULL, handle, made))
-CALL(Type_create_indexed_block,
-     (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made),
-     blocks(__func__, count, NULL, length, NULL, offsets, handle, made))
-
-API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
-                         const MPI_Datatype olds[], MPI_Datatype *made))
+/* The same elements between other bounds. */
+static int resize(const char *call, bool large, int combiner, MPI_Datatype handle, MPI_Count lower,
+                  MPI_Count extent, MPI_Datatype *made)
 {
-    struct weftmpi_type *old;
-
-    TRY(old_in(__func__, MPI_BYTE, count, &old));
-    for (int i = 0; i < count; i++)
-        TRY(old_in(__func__, olds[i], lengths[i], &old));
-    struct weftmpi_type *type = make();
-    bool complete = type != NULL;
-    for (int i = 0; i < count && complete; i++) {
-        old = weftmpi_find(WEFTMPI_TYPE, olds[i]);
-        complete = add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
-                   add_part(type, old, (size_t)lengths[i]);
-    }
-    return give(__func__, type, complete, made);
-}
-
-API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made))
-{
+    const struct weftmpi_list bounds[] = {SCALAR(true, lower), SCALAR(true, extent)};
     struct weftmpi_type *old, *type;
 
-    TRY(old_in(__func__, handle, 0, &old));
-    type = make();
-    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_part(type, old, 1);
+    TRY(weftmpi_type_old(call, handle, 0, &old));
+    type = weftmpi_type_make();
+    const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
+                          weftmpi_type_add_part(type, old, 1) &&
+                          weftmpi_remember(type, combiner, large, bounds,
+                                           combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
     if (complete) {
         type->bounded = true;
         type->lower = lower;
         type->upper = lower + extent;
     }
-    return give(__func__, type, complete, made);
+    return weftmpi_type_give(call, type, complete, made);
 }
+
+/* N: the type of counts, A: of addresses. */
+#define LARGE(N)       (sizeof(N) != sizeof(int))
+#define ONE(N, length) ((struct weftmpi_numbers){&(length), LARGE(N), true})
+#define CONSTRUCTORS(c, N, A)                                                                      \
+    CALL(Type_contiguous##c, (N count, MPI_Datatype old, MPI_Datatype * made),                     \
+         vector(__func__, LARGE(N), MPI_COMBINER_CONTIGUOUS, count, 1, 1, old, made))              \
+    CALL(Type_vector##c, (N count, N length, N stride, MPI_Datatype old, MPI_Datatype * made),     \
+         vector(__func__, LARGE(N), MPI_COMBINER_VECTOR, count, length, stride, old, made))        \
+    CALL(Type_create_hvector##c,                                                                   \
+         (N count, N length, A stride, MPI_Datatype old, MPI_Datatype * made),                     \
+         vector(__func__, LARGE(N), MPI_COMBINER_HVECTOR, count, length, stride, old, made))       \
+    CALL(Type_indexed##c,                                                                          \
+         (N count, const N lengths[], const N offsets[], MPI_Datatype old, MPI_Datatype *made),    \
+         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED, count, NUMBERS(lengths),                 \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_hindexed##c,                                                                  \
+         (N count, const N lengths[], const A offsets[], MPI_Datatype old, MPI_Datatype *made),    \
+         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED, count, NUMBERS(lengths),                \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_indexed_block##c,                                                             \
+         (N count, N length, const N offsets[], MPI_Datatype old, MPI_Datatype *made),             \
+         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED_BLOCK, count, ONE(N, length),             \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_hindexed_block##c,                                                            \
+         (N count, N length, const A offsets[], MPI_Datatype old, MPI_Datatype *made),             \
+         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED_BLOCK, count, ONE(N, length),            \
+                NUMBERS(offsets), &old, made))                                                     \
+    CALL(Type_create_struct##c,                                                                    \
+         (N count, const N lengths[], const A offsets[], const MPI_Datatype olds[],                \
+          MPI_Datatype *made),                                                                     \
+         blocks(__func__, LARGE(N), MPI_COMBINER_STRUCT, count, NUMBERS(lengths),                  \
+                NUMBERS(offsets), olds, made))                                                     \
+    CALL(Type_create_resized##c, (MPI_Datatype old, A lower, A extent, MPI_Datatype * made),       \
+         resize(__func__, LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
+CONSTRUCTORS(, int, MPI_Aint)
+CONSTRUCTORS(_c, MPI_Count, MPI_Count)
+
+/* Those of MPI 1. */
+CALL(Type_hvector, (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
+     PMPI_Type_create_hvector(count, length, stride, old, made))
+CALL(Type_hindexed,
+     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype old, MPI_Datatype *made),
+     PMPI_Type_create_hindexed(count, lengths, offsets, old, made))
+CALL(Type_struct,
+     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype olds[], MPI_Datatype *made),
+     PMPI_Type_create_struct(count, lengths, offsets, olds, made))
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old, *copy;
 
     OUT(made);
-    TRY(old_in(__func__, handle, 0, &old));
-    TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
-    TRY(old_in(__func__, *made, 0, &copy));
+    TRY(weftmpi_type_old(__func__, handle, 0, &old));
+    TRY(resize(__func__, false, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
+    TRY(weftmpi_type_old(__func__, *made, 0, &copy));
     copy->bounded = old->bounded;
+    copy->align = old->align;
     copy->committed = old->committed;
-    return MPI_SUCCESS;
-}
-
-/* Dimension by dimension, the one that varies fastest first: rows of rows. */
-API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[],
-                           int order, MPI_Datatype handle, MPI_Datatype *made))
-{
-    struct weftmpi_type *old;
-
-    TRY(old_in(__func__, handle, ndims, &old));
-    if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d dimensions, order %d", ndims, order);
-    for (int i = 0; i < ndims; i++)
-        if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i])
-            return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
-                                i, subsizes[i], starts[i], sizes[i]);
-    const MPI_Aint extent = weftmpi_extent(old);
-    MPI_Aint step = extent, offset = 0;
-    size_t elements = 1;
-    struct weftmpi_type *row = make();
-    bool complete = row != NULL && add(row, old, 1, 0, extent);
-    for (int k = 0; k < ndims; k++) {
-        const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
-        struct weftmpi_type *rows = make();
-        complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
-        weftmpi_leave(row);
-        row = rows;
-        offset += starts[i] * step;
-        step *= sizes[i];
-        elements *= (size_t)subsizes[i];
-    }
-    for (size_t i = 0; complete && i < row->runs_count; i++)
-        row->runs[i].offset += offset;
-    if (complete) {
-        row->true_lower += offset;
-        row->true_upper += offset;
-        row->bounded = true;
-        row->lower = 0;
-        row->upper = step;
-    }
-    return give(__func__, row, complete && add_part(row, old, elements), made);
+    const int error = weftmpi_attributes_copy(__func__, &old->object, &copy->object.attributes);
+    if (error != MPI_SUCCESS)
+        PMPI_Type_free(made);
+    return error;
 }

@@ -6,17 +6,14 @@
 
 #include <stdlib.h>
 
-/*
- * members NULL: all of the communicator. Pieces of MPI_PROC_NULL are left out. turned: those of
- * each pair in turn, for on a grid what is sent down arrives from above, also where both are one
- * process.
- */
-static int lists(struct weftmpi_request *request, const struct weftmpi_side *side, int n,
-                 const int *members, bool turned, enum weftmpi_row how, weft_piece *pieces,
-                 size_t *used)
+static int pieces_of(struct weftmpi_request *request, const struct weftmpi_side *side,
+                     struct weftmpi_peers peers, enum weftmpi_row how, weft_piece *pieces,
+                     size_t *used)
 {
-    for (int k = 0; k < n; k++) {
-        const int i = turned ? k ^ 1 : k, member = members == NULL ? i : members[i];
+    *used = 0;
+    for (int k = 0; k < peers.count; k++) {
+        const int i = peers.turned ? k ^ 1 : k;
+        const int member = peers.members == NULL ? peers.first + i : peers.members[i];
         struct weftmpi_elements elements;
         TRY(weftmpi_piece(request, side, i, &elements));
         if (member == MPI_PROC_NULL)
@@ -29,67 +26,75 @@ static int lists(struct weftmpi_request *request, const struct weftmpi_side *sid
     return MPI_SUCCESS;
 }
 
-static int exchange(struct weftmpi_request *request, const char *call, MPI_Comm comm, bool near,
-                    struct weftmpi_side send, struct weftmpi_side receive)
+int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
+                     const struct weftmpi_side *send, struct weftmpi_peers to,
+                     const struct weftmpi_side *receive, struct weftmpi_peers from)
 {
-    TRY(weftmpi_open(request, call, comm));
-    const struct weftmpi_topology *topology = near ? request->comm->topology : NULL;
-    if (near && topology == NULL)
-        return weftmpi_fail(request->comm, call, MPI_ERR_TOPOLOGY, "%s has no topology",
-                            request->comm->name);
-    const int in = near ? topology->indegree : request->comm->size;
-    const int out = near ? topology->outdegree : request->comm->size;
-    const bool in_place = send.base == MPI_IN_PLACE;
-    size_t sends = 0, receives = 0;
+    const bool in_place = send->base == MPI_IN_PLACE;
+    size_t sends, receives;
     weft_piece *pieces =
-        weftmpi_request_memory(request, ((size_t)out + (size_t)in) * sizeof(*pieces));
-    if (pieces == NULL)
-        return weftmpi_no_memory(request->comm, call);
-    TRY(lists(request, in_place ? &receive : &send, out, near ? topology->targets : NULL, false,
-              in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, pieces, &sends));
-    TRY(lists(request, &receive, in, near ? topology->sources : NULL,
-              near && topology->kind == MPI_CART, WEFTMPI_FILL, pieces + sends, &receives));
+        weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
+
+    TRY(weftmpi_memory_in(request->comm, request->call, pieces));
+    TRY(pieces_of(request, in_place ? receive : send, to, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE,
+                  pieces, &sends));
+    TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));
     const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
-    if (!near)
+    if (request->comm->remote == NULL && to.members == NULL)
         TRY(weftmpi_check_apart(request, own->data, own[sends].data, own->bytes));
-    return TEAM(exchange, near ? WEFT_TEAM_EXCHANGE : WEFT_TEAM_ALLTOALL_SIZES, pieces, sends,
-                pieces + sends, receives);
+    return TEAM(exchange, kind, pieces, sends, pieces + sends, receives);
 }
 
-#define SENDS_W(place)                                                                             \
-    const void *send, const int send_counts[], const place send_offsets[],                         \
-        const MPI_Datatype send_types[]
-#define RECEIVES_W(place)                                                                          \
-    void *receive, const int receive_counts[], const place receive_offsets[],                      \
+static int among_all(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    const struct weftmpi_peers all = {.count = request->comm->size};
+
+    return weftmpi_exchange(request, given->kind, &given->send, all, &given->receive, all);
+}
+
+/* On a grid what is sent down arrives from above, also where both are one process. */
+static int among_neighbours(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    const struct weftmpi_topology *topology = request->comm->topology;
+
+    if (topology == NULL)
+        return FAIL(request, MPI_ERR_TOPOLOGY, "%s has no topology", request->comm->name);
+    const struct weftmpi_peers to = {.count = topology->outdegree, .members = topology->targets};
+    const struct weftmpi_peers from = {.count = topology->indegree,
+                                       .members = topology->sources,
+                                       .turned = topology->kind == MPI_CART};
+    return weftmpi_exchange(request, given->kind, &given->send, to, &given->receive, from);
+}
+
+/* Each piece has a datatype of its own, and lies at an offset in bytes. */
+#define SENDS_W(N, A)                                                                              \
+    const void *send, const N send_counts[], const A send_offsets[], const MPI_Datatype send_types[]
+#define RECEIVES_W(N, A)                                                                           \
+    void *receive, const N receive_counts[], const A receive_offsets[],                            \
         const MPI_Datatype receive_types[]
-#define UNLIKE_W(side, place)                                                                      \
-    ((struct weftmpi_side){.base = (void *)side,                                                   \
-                           .counts = side##_counts,                                                \
-                           .place = side##_offsets,                                                \
-                           .handles = side##_types})
+#define UNLIKE_W(side)                                                                             \
+    ((struct weftmpi_side){ARRAYS(side), .in_bytes = true, .handles = side##_types})
+#define ALL_W(N, A)  SENDS_W(N, A), RECEIVES_W(N, A), MPI_Comm comm
+#define NEAR_W(N, A) SENDS_W(N, MPI_Aint), RECEIVES_W(N, MPI_Aint), MPI_Comm comm
 /* The same piece for all. */
 #define FIRST(side)                                                                                \
     ((struct weftmpi_side){                                                                        \
         .base = (void *)side, .count = side##_count, .handle = side##_type, .same = true})
 
-BOTH(Alltoallv, Ialltoallv, exchange(&begun, __func__, comm, false, UNLIKE(send), UNLIKE(receive)),
-     SENDS, RECEIVES, MPI_Comm comm)
-BOTH(Alltoallw, Ialltoallw,
-     exchange(&begun, __func__, comm, false, UNLIKE_W(send, bytes), UNLIKE_W(receive, bytes)),
-     SENDS_W(int), RECEIVES_W(int), MPI_Comm comm)
-BOTH(Neighbor_allgather, Ineighbor_allgather,
-     exchange(&begun, __func__, comm, true, FIRST(send), LIKE(receive)), SEND, RECEIVE,
-     MPI_Comm comm)
-BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
-     exchange(&begun, __func__, comm, true, FIRST(send), UNLIKE(receive)), SEND, RECEIVES,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoall, Ineighbor_alltoall,
-     exchange(&begun, __func__, comm, true, LIKE(send), LIKE(receive)), SEND, RECEIVE,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
-     exchange(&begun, __func__, comm, true, UNLIKE(send), UNLIKE(receive)), SENDS, RECEIVES,
-     MPI_Comm comm)
-BOTH(Neighbor_alltoallw, Ineighbor_alltoallw,
-     exchange(&begun, __func__, comm, true, UNLIKE_W(send, addresses),
-              UNLIKE_W(receive, addresses)),
-     SENDS_W(MPI_Aint), RECEIVES_W(MPI_Aint), MPI_Comm comm)
+#define ALL(send_side, receive_side)                                                               \
+    (.kind = WEFT_TEAM_ALLTOALL_SIZES, .send = send_side, .receive = receive_side)
+#define NEAR(send_side, receive_side)                                                              \
+    (.kind = WEFT_TEAM_EXCHANGE, .near = true, .send = send_side, .receive = receive_side)
+
+COLLECTIVES(Alltoallv, Ialltoallv, among_all, ALL(UNLIKE(send), UNLIKE(receive)), UNLIKE_ALL)
+COLLECTIVES(Alltoallw, Ialltoallw, among_all, ALL(UNLIKE_W(send), UNLIKE_W(receive)), ALL_W)
+COLLECTIVES(Neighbor_allgather, Ineighbor_allgather, among_neighbours,
+            NEAR(FIRST(send), LIKE(receive)), ALIKE)
+COLLECTIVES(Neighbor_allgatherv, Ineighbor_allgatherv, among_neighbours,
+            NEAR(FIRST(send), UNLIKE(receive)), GATHERED)
+COLLECTIVES(Neighbor_alltoall, Ineighbor_alltoall, among_neighbours,
+            NEAR(LIKE(send), LIKE(receive)), ALIKE)
+COLLECTIVES(Neighbor_alltoallv, Ineighbor_alltoallv, among_neighbours,
+            NEAR(UNLIKE(send), UNLIKE(receive)), UNLIKE_ALL)
+COLLECTIVES(Neighbor_alltoallw, Ineighbor_alltoallw, among_neighbours,
+            NEAR(UNLIKE_W(send), UNLIKE_W(receive)), NEAR_W)

@@ -1,10 +1,10 @@
 /* compat/mpi/group.c - groups: lists of processes. */
-#include "internal.h"
+#include "win.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct weftmpi_group weftmpi_groups[] = {{.object = {MPI_GROUP_EMPTY, 1}}};
+struct weftmpi_group weftmpi_groups[] = {{.object = {.handle = MPI_GROUP_EMPTY, .references = 1}}};
 
 struct weftmpi_group *weftmpi_group_make(int size)
 {
@@ -33,28 +33,33 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
-    if (group == NULL || handle == NULL) {
+    TRY(weftmpi_give(call, group, handle));
+    if (group->size == 0) {
+        *handle = MPI_GROUP_EMPTY;
         weftmpi_leave(group);
-        return group == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
     }
-    *handle = group->size == 0 ? MPI_GROUP_EMPTY : group->object.handle;
-    if (group->size == 0)
-        weftmpi_leave(group);
     return MPI_SUCCESS;
 }
 
-API(Comm_group, (MPI_Comm handle, MPI_Group *group))
+/* One of an object's, which the program frees by itself. */
+static int give_copy(const char *call, const struct weftmpi_group *group, MPI_Group *handle)
 {
-    COMM_IN(comm, handle);
-    struct weftmpi_group *copy = weftmpi_group_make(comm->size);
+    struct weftmpi_group *copy = weftmpi_group_make(group->size);
+
     if (copy != NULL)
-        memcpy(copy->processes, comm->group->processes,
-               (size_t)comm->size * sizeof(copy->processes[0]));
-    return give(__func__, copy, group);
+        memcpy(copy->processes, group->processes, (size_t)group->size * sizeof(copy->processes[0]));
+    return give(call, copy, handle);
 }
 
-ASK(Group_size, GROUP_IN, MPI_Group, of->size)
-ASK(Group_rank, GROUP_IN, MPI_Group, weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
+ON(Comm_group, COMM_IN, (MPI_Comm handle, MPI_Group *group), give_copy(__func__, of->group, group))
+ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *group),
+   give_copy(__func__, of->remote, group))
+ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *group),
+   give_copy(__func__, of->comm->group, group))
+
+ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
+ASK(Group_rank, GROUP_IN, MPI_Group, int,
+    weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
 
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
@@ -66,68 +71,54 @@ static int mark(const char *call, const struct weftmpi_group *group, int rank, u
     return MPI_SUCCESS;
 }
 
-/* The group of the ranks that are named, in order (`ranks`), or of those that are not. */
-static int choose(const char *call, MPI_Group handle, int n, const int *ranks, bool exclude,
-                  MPI_Group *made)
+/*
+ * The group of the ranks that are named, in order, or of those that are not (`exclude`). They are
+ * ranks, or ranges: first, last and stride.
+ */
+static int choose(const char *call, MPI_Group handle, int n, const int ranks[], int ranges[][3],
+                  bool exclude, MPI_Group *made)
 {
     GROUP_OF(group, call, handle);
+    struct weftmpi_group *chosen = weftmpi_group_make(group->size);
     unsigned char *named = calloc((size_t)group->size + 1, 1);
-    int error = MPI_SUCCESS, at = 0;
+    int at = 0;
 
-    if (n < 0)
+    int error = named == NULL || chosen == NULL ? weftmpi_no_memory(NULL, call) : MPI_SUCCESS;
+    if (n < 0 && error == MPI_SUCCESS)
         error = weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d ranks", n);
-    for (int i = 0; named != NULL && i < n && error == MPI_SUCCESS; i++)
-        error = mark(call, group, ranks[i], named);
-    if (error != MPI_SUCCESS) {
-        free(named);
-        return error;
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++) {
+        const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
+        const int first = range[0], last = range[1], step = range[2];
+        if (step == 0)
+            error =
+                weftmpi_fail(NULL, call, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
+        for (long r = first; error == MPI_SUCCESS && (step > 0 ? r <= last : r >= last);
+             r += step) {
+            error = mark(call, group, (int)r, named);
+            if (error == MPI_SUCCESS && !exclude)
+                chosen->processes[at++] = group->processes[r];
+        }
     }
-    struct weftmpi_group *chosen =
-        named == NULL ? NULL : weftmpi_group_make(exclude ? group->size - n : n);
-    for (int i = 0; chosen != NULL && i < (exclude ? group->size : n); i++)
-        if (!exclude)
-            chosen->processes[at++] = group->processes[ranks[i]];
-        else if (!named[i])
+    for (int i = 0; exclude && i < group->size && error == MPI_SUCCESS; i++)
+        if (!named[i])
             chosen->processes[at++] = group->processes[i];
     free(named);
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(chosen);
+        return error;
+    }
+    chosen->size = at;
     return give(call, chosen, made);
 }
 
 CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(__func__, group, n, ranks, false, made))
+     choose(__func__, group, n, ranks, NULL, false, made))
 CALL(Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(__func__, group, n, ranks, true, made))
-
-/* The same with first, last and stride. */
-static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool exclude,
-                         MPI_Group *made)
-{
-    GROUP_OF(group, call, handle);
-    int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
-    if (ranks == NULL)
-        return weftmpi_no_memory(NULL, call);
-    for (int i = 0; i < n; i++) {
-        const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
-        const bool none = step > 0 ? first > last : first < last;
-        const long many = step == 0 || none ? 0 : ((long)last - first) / step + 1;
-        if (step == 0 || many > group->size - count) {
-            free(ranks);
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG,
-                                "range %d: %d to %d by %d in a group of %d", i, first, last, step,
-                                group->size);
-        }
-        for (long k = 0; k < many; k++)
-            ranks[count++] = first + (int)k * step;
-    }
-    const int error = choose(call, handle, count, ranks, exclude, made);
-    free(ranks);
-    return error;
-}
-
+     choose(__func__, group, n, ranks, NULL, true, made))
 CALL(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose_ranges(__func__, handle, n, ranges, false, made))
+     choose(__func__, handle, n, NULL, ranges, false, made))
 CALL(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose_ranges(__func__, handle, n, ranges, true, made))
+     choose(__func__, handle, n, NULL, ranges, true, made))
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
 static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,

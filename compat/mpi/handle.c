@@ -6,39 +6,48 @@
 #include "request.h"
 
 #include <stdlib.h>
-
-/* Objects of the standard: the handle of the first, and the rest in a row. */
-#define STANDARD(first, objects)                                                                   \
-    first, sizeof(objects) / sizeof((objects)[0]), sizeof((objects)[0]), objects
+#include <string.h>
 
 static const struct {
     const char *text; /* of a handle that is none */
     int error_class;
     void (*end)(void *object); /* what an object holds is let go; NULL: nothing */
-    uintptr_t first;
-    size_t count, bytes;
-    void *objects;
 } kinds[] = {
-    [WEFTMPI_COMM] = {"no communicator, or it was freed", MPI_ERR_COMM, weftmpi_comm_end,
-                      STANDARD(0x101, weftmpi_comms)},
-    [WEFTMPI_GROUP] = {"no group, or it was freed", MPI_ERR_GROUP, NULL,
-                       STANDARD(0x109, weftmpi_groups)},
-    [WEFTMPI_TYPE] = {"no datatype, or it was freed", MPI_ERR_TYPE, weftmpi_type_end,
-                      STANDARD(0x200, weftmpi_types)},
-    [WEFTMPI_OP] = {"no operation, or it was freed", MPI_ERR_OP, NULL, STANDARD(0x20, weftmpi_ops)},
-    [WEFTMPI_INFO] = {"no info object, or it was freed", MPI_ERR_INFO, weftmpi_info_end,
-                      STANDARD(0x131, weftmpi_infos)},
-    [WEFTMPI_ERRHANDLER] = {"no error handler, or it was freed", MPI_ERR_ARG, NULL,
-                            STANDARD(0x141, weftmpi_errhandlers)},
-    [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end,
-                         STANDARD(0x180, weftmpi_requests)},
-    [WEFTMPI_MESSAGE] = {.text = "no message, or it was received", .error_class = MPI_ERR_REQUEST},
-    [WEFTMPI_TOPOLOGY] = {.text = "no topology", .error_class = MPI_ERR_TOPOLOGY},
+    [WEFTMPI_COMM] = {"no communicator, or it was freed", MPI_ERR_COMM, weftmpi_comm_end},
+    [WEFTMPI_GROUP] = {"no group, or it was freed", MPI_ERR_GROUP, NULL},
+    [WEFTMPI_TYPE] = {"no datatype, or it was freed", MPI_ERR_TYPE, weftmpi_type_end},
+    [WEFTMPI_OP] = {"no operation, or it was freed", MPI_ERR_OP, NULL},
+    [WEFTMPI_INFO] = {"no info object, or it was freed", MPI_ERR_INFO, weftmpi_info_end},
+    [WEFTMPI_ERRHANDLER] = {"no error handler, or it was freed", MPI_ERR_ARG, NULL},
+    [WEFTMPI_REQUEST] = {"no request, or it was freed", MPI_ERR_REQUEST, weftmpi_request_end},
+    [WEFTMPI_MESSAGE] = {"no message, or it was received", MPI_ERR_REQUEST, NULL},
+    [WEFTMPI_WIN] = {"no window, or it was freed", MPI_ERR_WIN, weftmpi_win_end},
+    [WEFTMPI_KEYVAL] = {"no keyval", MPI_ERR_KEYVAL, NULL},
+    [WEFTMPI_TOPOLOGY] = {"no topology", MPI_ERR_TOPOLOGY, NULL},
+};
+
+#define STANDARD(first, objects)                                                                   \
+    {                                                                                              \
+        first, sizeof(objects) / sizeof((objects)[0]), sizeof((objects)[0]), objects               \
+    }
+const struct weftmpi_standard weftmpi_standard[] = {
+    [WEFTMPI_COMM] = STANDARD(0x101, weftmpi_comms),
+    [WEFTMPI_GROUP] = STANDARD(0x109, weftmpi_groups),
+    [WEFTMPI_TYPE] = STANDARD(0x200, weftmpi_types),
+    [WEFTMPI_OP] = STANDARD(0x20, weftmpi_ops),
+    [WEFTMPI_INFO] = STANDARD(0x131, weftmpi_infos),
+    [WEFTMPI_ERRHANDLER] = STANDARD(0x141, weftmpi_errhandlers),
+    [WEFTMPI_REQUEST] = STANDARD(0x180, weftmpi_requests),
+    [WEFTMPI_WIN] = {0}, /* the last kind */
 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-enum { CHUNK = 1024, CHUNKS = 1 << 16 };
+enum {
+    CHUNK = 1024,
+    CHUNKS = 1 << 16,
+    FIRST = 0x400 >> 4 /* below it a number of Fortran is one of the standard's */
+};
 
 struct slot {
     struct weftmpi_object *object;
@@ -47,20 +56,8 @@ struct slot {
 };
 
 static struct slot *chunks[CHUNKS];
-static uint32_t slots = 1, free_slots; /* slot 0 is never used */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-void weftmpi_lock(void)
-{
-    if (weftmpi.level == MPI_THREAD_MULTIPLE)
-        pthread_mutex_lock(&lock);
-}
-
-void weftmpi_unlock(void)
-{
-    if (weftmpi.level == MPI_THREAD_MULTIPLE)
-        pthread_mutex_unlock(&lock);
-}
+static uint32_t slots = FIRST, free_slots;
+pthread_mutex_t weftmpi_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static struct slot *slot_at(uint32_t index)
 {
@@ -92,29 +89,87 @@ static struct slot *find(const void *handle)
     if (index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
         return NULL;
     struct slot *slot = slot_at(index);
-    return slot->object != NULL && slot->generation == (uintptr_t)handle >> 32 ? slot : NULL;
+    const struct weftmpi_object *object = slot->object;
+    return object != NULL && object->handle == handle &&
+                   __atomic_load_n(&object->references, __ATOMIC_RELAXED) != 0
+               ? slot
+               : NULL;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
+/* Requests that are over, by their errhandlers, with their slots: most programs make many. */
+static struct weftmpi_object *idle_requests;
+
+static void *handle_of(const struct slot *slot, uint32_t number)
+{
+    return (void *)((uintptr_t)slot->generation << 32 | number);
+}
+
+/* One that is over. Locked. */
+static struct weftmpi_object *again(size_t bytes)
+{
+    struct weftmpi_object *object = idle_requests;
+    void *const handle = object->handle;
+
+    idle_requests = (void *)object->errhandler;
+    memset(object, 0, bytes);
+    object->handle = handle;
+    object->references = 1;
+    return object;
+}
+
+static void pass_on(struct slot *slot)
+{
+    slot->generation = slot->generation % INT32_MAX + 1;
+}
+
+void weftmpi_unmake(void *made)
+{
+    struct weftmpi_object *object = made;
+    const uint32_t number = (uint32_t)(uintptr_t)object->handle;
+    LOCKED;
+    struct slot *slot = slot_at(number >> 4);
+
+    object->references = 0;
+    if ((number & 15) != WEFTMPI_REQUEST || slot->object != object) {
+        free(object);
+        return;
+    }
+    pass_on(slot);
+    object->handle = handle_of(slot, number);
+    object->errhandler = (void *)idle_requests;
+    idle_requests = object;
+}
+
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
 {
+    LOCKED;
+    if (kind == WEFTMPI_REQUEST && idle_requests != NULL)
+        return again(bytes);
     struct weftmpi_object *object = calloc(1, bytes);
-
-    weftmpi_lock();
     const uint32_t index = object == NULL ? 0 : take();
-    if (index != 0) {
-        struct slot *slot = slot_at(index);
-        slot->object = object;
-        if (slot->generation == 0)
-            slot->generation = 1;
-        object->handle = (void *)((uintptr_t)slot->generation << 32 | index << 4 | kind);
-        object->references = 1;
-    }
-    weftmpi_unlock();
-    if (index == 0)
+    if (index == 0) {
         free(object);
-    return index == 0 ? NULL : object;
+        return NULL;
+    }
+    struct slot *slot = slot_at(index);
+    slot->object = object;
+    if (slot->generation == 0)
+        slot->generation = 1;
+    object->handle = handle_of(slot, index << 4 | kind);
+    object->references = 1;
+    return object;
+}
+
+int weftmpi_give(const char *call, void *object, void *handle)
+{
+    if (object == NULL || handle == NULL) {
+        weftmpi_leave(object);
+        return object == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
+    }
+    memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
+    return MPI_SUCCESS;
 }
 
 void weftmpi_drop(void *handle)
@@ -123,54 +178,75 @@ void weftmpi_drop(void *handle)
     struct slot *slot = find(handle);
     if (slot != NULL) {
         slot->object = NULL;
-        slot->generation = slot->generation % INT32_MAX + 1;
+        pass_on(slot);
         slot->next = free_slots;
         free_slots = (uint32_t)(uintptr_t)handle >> 4;
     }
 }
 
-static bool is_standard(const void *handle)
+void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle)
 {
-    return (uintptr_t)handle >> 32 == 0;
+    const struct slot *slot = ((uintptr_t)handle & 15) == kind ? find(handle) : NULL;
+
+    return slot != NULL ? slot->object : NULL;
 }
 
-void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
+int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind)
 {
-    const uintptr_t number = (uintptr_t)handle, i = number - kinds[kind].first;
-
-    if (is_standard(handle)) {
-        struct weftmpi_object *object =
-            (void *)((char *)kinds[kind].objects + i * kinds[kind].bytes);
-        return i < kinds[kind].count && object->references != 0 ? object : NULL;
-    }
-    const struct slot *slot = (number & 15) == kind ? find(handle) : NULL;
-    return slot != NULL && slot->object->handle == handle ? slot->object : NULL;
+    return weftmpi_fail(on, call, kinds[kind].error_class, "%s", kinds[kind].text);
 }
 
-int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind)
-{
-    return weftmpi_fail(comm, call, kinds[kind].error_class, "%s", kinds[kind].text);
-}
-
-void *weftmpi_hold(void *object)
-{
-    struct weftmpi_object *held = object;
-
-    if (held != NULL && !is_standard(held->handle))
-        __atomic_add_fetch(&held->references, 1, __ATOMIC_RELAXED);
-    return object;
-}
-
-void weftmpi_leave(void *object)
+void weftmpi_release(void *object)
 {
     struct weftmpi_object *left = object;
+    const enum weftmpi_kind kind = (uintptr_t)left->handle & 15;
 
-    if (left == NULL || is_standard(left->handle) ||
+    /* Who has the only reference is alone with it. */
+    if (__atomic_load_n(&left->references, __ATOMIC_ACQUIRE) != 1 &&
         __atomic_sub_fetch(&left->references, 1, __ATOMIC_ACQ_REL) != 0)
         return;
-    const enum weftmpi_kind kind = (uintptr_t)left->handle & 15;
-    weftmpi_drop(left->handle);
+    if (kind != WEFTMPI_REQUEST) /* which keeps its slot */
+        weftmpi_drop(left->handle);
     if (kinds[kind].end != NULL)
         kinds[kind].end(object);
-    free(object);
+    weftmpi_leave(left->errhandler);
+    weftmpi_leave(left->info);
+    weftmpi_unmake(left);
 }
+
+/* ---- Fortran's: of the standard their numbers, else slot and kind ---------------------------- */
+
+MPI_Fint weftmpi_to_fortran(const void *handle)
+{
+    return (MPI_Fint)(uint32_t)(uintptr_t)handle;
+}
+
+/* The handle that is in the slot now; none: one that no call takes. */
+void *weftmpi_from_fortran(MPI_Fint number)
+{
+    void *const handle = (void *)(uintptr_t)(uint32_t)number;
+    LOCKED;
+    const uint32_t index = (uint32_t)number >> 4;
+
+    if (number <= 0 || number < 0x400 || index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL ||
+        slot_at(index)->object == NULL)
+        return handle;
+    return (void *)((uintptr_t)slot_at(index)->generation << 32 | (uint32_t)number);
+}
+
+#define WEFT_MPI_FUNCTION(name, parameters)
+#define WEFT_MPI_REFUSED(name, parameters)
+#define WEFT_MPI_HANDLE(kind, type)                                                                \
+    extern __typeof__(MPI_##kind##_c2f) PMPI_##kind##_c2f                                          \
+        __attribute__((alias("MPI_" #kind "_c2f")));                                               \
+    extern __typeof__(MPI_##kind##_f2c) PMPI_##kind##_f2c                                          \
+        __attribute__((alias("MPI_" #kind "_f2c")));                                               \
+    __attribute__((weak)) MPI_Fint MPI_##kind##_c2f(type handle)                                   \
+    {                                                                                              \
+        return weftmpi_to_fortran(handle);                                                         \
+    }                                                                                              \
+    __attribute__((weak)) type MPI_##kind##_f2c(MPI_Fint number)                                   \
+    {                                                                                              \
+        return weftmpi_from_fortran(number);                                                       \
+    }
+#include <mpi_functions.def>

@@ -1,5 +1,5 @@
 /* compat/mpi/info.c - info objects: keys and values, in the order in which they were set. */
-#include "internal.h"
+#include "win.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ struct weftmpi_entry {
     char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];
 };
 
-struct weftmpi_info weftmpi_infos[] = {{.object = {MPI_INFO_ENV, 1}}};
+struct weftmpi_info weftmpi_infos[] = {{.object = {.handle = MPI_INFO_ENV, .references = 1}}};
 
 /* The object of a handle, in a function of MPI: declares it. Threads may share it. */
 #define INFO_IN(name, handle)                                                                      \
@@ -29,16 +29,27 @@ static struct weftmpi_entry *look(const struct weftmpi_info *info, const char *k
     return NULL;
 }
 
-API(Info_create, (MPI_Info * handle))
+struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
 {
-    OUT(handle);
-    struct weftmpi_info *info = weftmpi_make(WEFTMPI_INFO, sizeof(*info));
+    struct weftmpi_info *copy = weftmpi_make(WEFTMPI_INFO, sizeof(*copy));
+    const int count = info != NULL ? info->count : 0;
 
-    if (info == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    *handle = info->object.handle;
-    return MPI_SUCCESS;
+    if (copy == NULL || count == 0)
+        return copy;
+    copy->entries = malloc((size_t)count * sizeof(*copy->entries));
+    if (copy->entries == NULL) {
+        weftmpi_leave(copy);
+        return NULL;
+    }
+    memcpy(copy->entries, info->entries, (size_t)count * sizeof(*copy->entries));
+    copy->count = count;
+    return copy;
 }
+
+CALL(Info_create, (MPI_Info * handle), weftmpi_give(__func__, weftmpi_info_copy(NULL), handle))
+/* Nothing is known of how programs were started. */
+CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
+     ((void)argc, (void)argv, PMPI_Info_create(handle)))
 
 API(Info_set, (MPI_Info handle, const char *key, const char *value))
 {
@@ -51,8 +62,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
-        if (entry == NULL)
-            return weftmpi_no_memory(NULL, __func__);
+        TRY(weftmpi_memory_in(NULL, __func__, entry));
         info->entries = entry;
         entry += info->count++;
         strcpy(entry->key, key);
@@ -61,42 +71,35 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     return MPI_SUCCESS;
 }
 
-API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
+/* The value of a key: `room` bytes of it (0: none), and how many it has. */
+static int get_value(const char *call, MPI_Info handle, const char *key, int room, char *value,
+                     int *length, int *flag)
 {
-    OUT(flag);
-    INFO_IN(info, handle);
+    TRY(weftmpi_place_in(call, flag));
+    LOCKED;
+    OBJECT_IN(info, info, WEFTMPI_INFO, call, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
-    if (entry != NULL)
-        snprintf(value, (size_t)length + 1, "%s", entry->value);
-    return MPI_SUCCESS;
-}
-
-API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
-{
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry == NULL)
-        return MPI_SUCCESS;
-    if (*length > 0)
-        snprintf(value, (size_t)*length, "%s", entry->value);
-    *length = (int)strlen(entry->value) + 1;
-    return MPI_SUCCESS;
-}
-
-API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
-{
-    OUT(flag);
-    INFO_IN(info, handle);
-    const struct weftmpi_entry *entry = look(info, key);
-    *flag = entry != NULL;
-    if (entry != NULL)
+    if (entry != NULL) {
+        if (room > 0)
+            snprintf(value, (size_t)room, "%s", entry->value);
         *length = (int)strlen(entry->value);
+    }
     return MPI_SUCCESS;
 }
 
-ASK(Info_get_nkeys, INFO_IN, MPI_Info, of->count)
+CALL(Info_get, (MPI_Info info, const char *key, int length, char *value, int *flag),
+     get_value(__func__, info, key, length + 1, value, &length, flag))
+CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag),
+     get_value(__func__, info, key, 0, NULL, length, flag))
+API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
+{
+    TRY(get_value(__func__, info, key, *length, value, length, flag));
+    *length += *flag; /* with its end */
+    return MPI_SUCCESS;
+}
+
+ASK(Info_get_nkeys, INFO_IN, MPI_Info, int, of->count)
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
@@ -118,14 +121,60 @@ API(Info_delete, (MPI_Info handle, const char *key))
     return MPI_SUCCESS;
 }
 
-API(Info_dup, (MPI_Info handle, MPI_Info *copy))
+ON(Info_dup, INFO_IN, (MPI_Info handle, MPI_Info *copy),
+   weftmpi_give(__func__, weftmpi_info_copy(of), copy))
+
+/* Hints that objects remember, and what those of windows are at first. */
+static const struct {
+    const char *key, *of_windows;
+} hints[] = {
+    {"no_locks", "false"},
+    {"accumulate_ordering", "rar,raw,war,waw"},
+    {"accumulate_ops", "same_op_no_op"},
+    {"same_size", "false"},
+    {"same_disp_unit", "false"},
+    {"alloc_shared_noncontig", "false"},
+    {"mpi_assert_no_any_tag", NULL},
+    {"mpi_assert_no_any_source", NULL},
+    {"mpi_assert_exact_length", NULL},
+    {"mpi_assert_allow_overtaking", NULL},
+};
+
+int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
+                     MPI_Info handle)
 {
-    INFO_IN(info, handle);
-    TRY(PMPI_Info_create(copy));
-    for (int i = 0; i < info->count; i++)
-        TRY(PMPI_Info_set(*copy, info->entries[i].key, info->entries[i].value));
+    LOCKED;
+    const struct weftmpi_info *info = weftmpi_find(WEFTMPI_INFO, handle);
+    if (info == NULL && handle != MPI_INFO_NULL)
+        return weftmpi_no_object(object, call, WEFTMPI_INFO);
+    if (object->info == NULL && (object->info = weftmpi_info_copy(NULL)) == NULL)
+        return weftmpi_no_memory(object, call);
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        const char *const key = hints[i].key;
+        const struct weftmpi_entry *given = info != NULL ? look(info, key) : NULL;
+        const char *value = given != NULL ? given->value : NULL;
+        if ((hints[i].of_windows != NULL) != is_window)
+            continue;
+        if (value == NULL && is_window && look(object->info, key) == NULL)
+            value = hints[i].of_windows;
+        if (value != NULL)
+            TRY(PMPI_Info_set(object->info->object.handle, key, value));
+    }
     return MPI_SUCCESS;
 }
+
+static int get(const char *call, struct weftmpi_object *object, MPI_Info *handle)
+{
+    LOCKED;
+    return weftmpi_give(call, weftmpi_info_copy(object->info), handle);
+}
+
+#define HINTS(name, is_window, IN, type)                                                           \
+    ON(name##_set_info, IN, (type handle, MPI_Info info),                                          \
+       weftmpi_info_set(__func__, &of->object, is_window, info))                                   \
+    ON(name##_get_info, IN, (type handle, MPI_Info * info), get(__func__, &of->object, info))
+HINTS(Comm, false, COMM_IN, MPI_Comm)
+HINTS(Win, true, WIN_IN, MPI_Win)
 
 API(Info_free, (MPI_Info * handle))
 {

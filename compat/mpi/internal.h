@@ -23,9 +23,16 @@
     {                                                                                              \
         return expression;                                                                         \
     }
-/* One that asks an object, which IN finds and calls `of`, for a number. */
-#define ASK(name, IN, type, answer)                                                                \
-    API(name, (type handle, int *told))                                                            \
+/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
+#define ON(name, IN, parameters, expression)                                                       \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return expression;                                                                         \
+    }
+/* One that asks it for a number. */
+#define ASK(name, IN, type, number, answer)                                                        \
+    API(name, (type handle, number * told))                                                        \
     {                                                                                              \
         OUT(told);                                                                                 \
         IN(of, handle);                                                                            \
@@ -51,6 +58,15 @@
         return MPI_SUCCESS;                                                                        \
     }
 
+/* ---- start.c --------------------------------------------------------------------------------- */
+
+extern struct weftmpi_state {
+    weft_job *job;
+    int level; /* of threads */
+    bool begun, ended;
+    pthread_t main_thread;
+} weftmpi;
+
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
 enum weftmpi_kind {
@@ -63,38 +79,95 @@ enum weftmpi_kind {
     WEFTMPI_ERRHANDLER,
     WEFTMPI_REQUEST,
     WEFTMPI_MESSAGE,
-    WEFTMPI_TOPOLOGY
+    WEFTMPI_TOPOLOGY,
+    WEFTMPI_KEYVAL,
+    WEFTMPI_WIN
 };
 
 struct weftmpi_comm;
 struct weftmpi_errhandler;
+struct weftmpi_info;
 struct weftmpi_attribute; /* attribute.c */
 
 /* The begin of every object. */
 struct weftmpi_object {
     void *handle;
-    int references; /* of the standard's, which stay: whether it is there */
+    int references;                        /* of the standard's, which stay: whether it is there */
+    struct weftmpi_errhandler *errhandler; /* of communicators and windows */
+    struct weftmpi_attribute *attributes;  /* of these and of datatypes */
+    struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
 };
 
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* The handle of a new object, whose reference it takes; NULL: no memory. */
+int weftmpi_give(const char *call, void *object, void *handle);
+/* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
+void weftmpi_unmake(void *object);
+/* Objects of the standard, in a row from that handle on, are not counted. */
+extern const struct weftmpi_standard {
+    uintptr_t first;
+    size_t count, bytes;
+    void *objects;
+} weftmpi_standard[];
+static inline bool weftmpi_is_standard(const void *handle)
+{
+    return (uintptr_t)handle >> 32 == 0;
+}
+static inline bool weftmpi_is_counted(const void *object)
+{
+    return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
+}
 /* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
-void *weftmpi_hold(void *object);
-void weftmpi_leave(void *object);
+static inline void *weftmpi_hold(void *object)
+{
+    if (weftmpi_is_counted(object))
+        __atomic_add_fetch(&((struct weftmpi_object *)object)->references, 1, __ATOMIC_RELAXED);
+    return object;
+}
+void weftmpi_release(void *object);
+static inline void weftmpi_leave(void *object)
+{
+    if (weftmpi_is_counted(object))
+        weftmpi_release(object);
+}
 /* The handle is none from now on. The object stays as long as it is referred to. */
 void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_find(enum weftmpi_kind kind, const void *handle);
-int weftmpi_no_object(struct weftmpi_comm *comm, const char *call, enum weftmpi_kind kind);
+void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle);
+static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
+{
+    const struct weftmpi_standard *of = &weftmpi_standard[kind];
+    const uintptr_t i = (uintptr_t)handle - of->first;
+
+    if (!weftmpi_is_standard(handle))
+        return weftmpi_find_made(kind, handle);
+    struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
+    return i < of->count && object->references != 0 ? object : NULL;
+}
+int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
+/* A number for a handle, and the handle, which may be none. */
+MPI_Fint weftmpi_to_fortran(const void *handle);
+void *weftmpi_from_fortran(MPI_Fint number);
 /* The object of a handle, for the function of MPI that is called: declares it. */
-#define OBJECT_IN(name, type, kind, call, handle)                                                  \
+#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_object(NULL, call, kind)
+    return weftmpi_no_object(on, call, kind)
+#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
-void weftmpi_lock(void);
-void weftmpi_unlock(void);
+extern pthread_mutex_t weftmpi_mutex;
+static inline void weftmpi_lock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_lock(&weftmpi_mutex);
+}
+static inline void weftmpi_unlock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_unlock(&weftmpi_mutex);
+}
 /* Holds it until the end of the block. */
 #define LOCKED                                                                                     \
     __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
@@ -109,7 +182,8 @@ static inline void weftmpi_unlock_block(const bool *locked)
 
 struct weftmpi_errhandler {
     struct weftmpi_object object;
-    MPI_Comm_errhandler_function *function; /* NULL: one of the standard's */
+    enum weftmpi_kind kind;                 /* of the objects that it is for */
+    MPI_Comm_errhandler_function *function; /* NULL: one of the standard's; or of windows */
 };
 
 struct weftmpi_info {
@@ -127,7 +201,9 @@ struct weftmpi_group {
 /* Does not change, and may be of several communicators. */
 struct weftmpi_topology {
     struct weftmpi_object object;
-    int kind; /* MPI_CART, MPI_DIST_GRAPH */
+    int kind; /* MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH */
+    /* Of a graph that all know: nodes, its index and edges; numbers[] has them last. */
+    int nodes, *index, *edges;
     int ndims, *dims, *periods, *coords;
     /* The neighbours, also of a grid; MPI_PROC_NULL: outside of it. */
     int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
@@ -138,13 +214,15 @@ struct weftmpi_topology {
 struct weftmpi_comm {
     struct weftmpi_object object;
     struct weftmpi_group *group;
+    struct weftmpi_group *all;    /* of its messages: the group; of an intercommunicator both */
+    struct weftmpi_group *remote; /* NULL: no intercommunicator */
     int size, rank;
-    int number; /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
+    int peers;     /* ranks of messages: size, or that of the remote group */
+    int own, base; /* in `all`: this process; and rank 0 of `peers` */
+    int number;    /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
-    struct weftmpi_errhandler *errhandler;
-    struct weftmpi_attribute *attributes;
     struct weftmpi_topology *topology;
     bool unnamed; /* by the program: its name is for texts */
     char name[MPI_MAX_OBJECT_NAME];
@@ -160,7 +238,8 @@ struct weftmpi_run {
 struct weftmpi_pattern {
     int references;
     size_t bytes, elements;
-    size_t count; /* of parts; 0: of a basic type, or empty */
+    const struct weftmpi_type *basic; /* the only basic type in it; NULL: none, or several */
+    size_t count;                     /* of parts; 0: of a basic type, or empty */
     struct weftmpi_part {
         struct weftmpi_pattern *of;
         size_t times;
@@ -178,20 +257,22 @@ struct weftmpi_type {
     struct weftmpi_run *runs;
     size_t runs_count;
     struct weftmpi_pattern *pattern;
+    struct weftmpi_contents *contents; /* what it was made of (contents.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
 struct weftmpi_op {
     struct weftmpi_object object;
-    MPI_User_function *function; /* NULL: of the standard's */
-    int number;                  /* of those */
+    void (*function)(void); /* of the program; NULL: of the standard's */
+    int number;             /* of those */
+    bool large;             /* the function is an MPI_User_function_c; else an MPI_User_function */
     bool commutes;
 };
 
 struct weftmpi_agreement; /* agree.c */
 struct weftmpi_request;   /* request.h */
 
-enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
+enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator; the fourth: of WORLD alone */
 
 /* Elements of a datatype in the program's buffer. */
 struct weftmpi_elements {
@@ -203,27 +284,57 @@ struct weftmpi_elements {
 /* ---- error.c --------------------------------------------------------------------------------- */
 
 /*
- * Raises an error on a communicator (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the text) is
- * said, and ends the job, or its handler is called. Returns the class.
+ * Raises an error on a communicator or window (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the
+ * text) is said, and ends the job, or its handler is called. Returns the class.
  */
-int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
+int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
-int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
-int weftmpi_no_memory(struct weftmpi_comm *comm, const char *call);
-extern struct weftmpi_errhandler weftmpi_errhandlers[2];
-/* The communicator's, with a reference. */
-struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_comm *comm);
-
+int weftmpi_raise(void *on, const char *call, weft_status status);
+static inline int weftmpi_failed(void *on, const char *call, weft_status status)
+{
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(on, call, status);
+}
+int weftmpi_no_memory(void *on, const char *call);
+extern struct weftmpi_errhandler weftmpi_errhandlers[3];
+/* The object's, with a reference. */
+struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
+/* The last code that there is. */
+extern int weftmpi_last_code;
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
+static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
+{
+    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+}
+int weftmpi_not_open(const char *call);
+static inline int weftmpi_is_open(const char *call)
+{
+    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
+}
 /* The library is open; *comm is the communicator. */
-int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
-int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
-                        MPI_Datatype handle, struct weftmpi_elements *elements);
-int weftmpi_is_open(const char *call);
+static inline int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+{
+    if (weftmpi_is_open(call) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    *comm = weftmpi_find(WEFTMPI_COMM, handle);
+    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
+}
+int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
+static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
+                                      MPI_Datatype handle, struct weftmpi_elements *elements)
+{
+    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+
+    *elements =
+        (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
+    if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
+        return weftmpi_no_elements(on, call, count, handle);
+    elements->bytes = (size_t)count * type->size;
+    return MPI_SUCCESS;
+}
 /* There is a place for a result. */
 static inline int weftmpi_place_in(const char *call, const void *place)
 {
@@ -231,10 +342,16 @@ static inline int weftmpi_place_in(const char *call, const void *place)
 }
 #define OUT(place) TRY(weftmpi_place_in(__func__, place))
 
-/* The communicator of a handle, in a function of MPI: declares it. */
-#define COMM_IN(comm, handle)                                                                      \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(weftmpi_comm_in(__func__, handle, &(comm)))
+/* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
+#define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
+#define COMM_OF(name, call, handle)                                                                \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+/* One of two groups, or of one. */
+#define INTER_IN(comm, handle)                                                                     \
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, true))
+int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
 
 /* The same with any datatype, also one that is not committed. */
 #define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
@@ -246,19 +363,42 @@ static inline int weftmpi_place_in(const char *call, const void *place)
             return try_error;                                                                      \
     } while (0)
 
-/* ---- start.c --------------------------------------------------------------------------------- */
-
-extern struct weftmpi_state {
-    weft_job *job;
-    int level; /* of threads */
-    bool begun, ended;
-    pthread_t main_thread;
-} weftmpi;
-
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
-extern struct weftmpi_type weftmpi_types[0x60]; /* by their number, 0x200 less */
+extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
+/* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
+MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
+size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
+struct weftmpi_numbers {
+    const void *at;
+    bool wide, same;
+};
+#define NUMBERS(array) ((struct weftmpi_numbers){array, sizeof(*(array)) != sizeof(int), false})
+static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count i)
+{
+    i = numbers.same ? 0 : i;
+    return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
+}
+/*
+ * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts. False: no
+ * memory.
+ */
+struct weftmpi_list {
+    struct weftmpi_numbers numbers;
+    MPI_Count count;
+};
+/* A list of one, of int or, in a `large` call, of MPI_Count. */
+#define SCALAR(large, value)                                                                       \
+    {                                                                                              \
+        {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
+    }
+bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+                      const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
+                      MPI_Count olds_count);
+void weftmpi_forget(struct weftmpi_contents *contents);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
@@ -268,23 +408,33 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
+/* ---- win.c ----------------------------------------------------------------------------------- */
+
+void weftmpi_win_end(void *win);
+const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
+
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
 /* The datatypes of minima and maxima with their places. */
-#define WEFTMPI_PAIR(t, ctype)                                                                     \
+#define WEFTMPI_PAIR(t, ctype, itype)                                                              \
     struct weftmpi_pair_##t {                                                                      \
         ctype value;                                                                               \
-        int index;                                                                                 \
+        itype index;                                                                               \
     };
-WEFTMPI_PAIR(f, float)
-WEFTMPI_PAIR(d, double)
-WEFTMPI_PAIR(l, long double)
-WEFTMPI_PAIR(short, short)
-WEFTMPI_PAIR(int, int)
-WEFTMPI_PAIR(long, long)
+WEFTMPI_PAIR(f, float, int)
+WEFTMPI_PAIR(d, double, int)
+WEFTMPI_PAIR(l, long double, int)
+WEFTMPI_PAIR(short, short, int)
+WEFTMPI_PAIR(int, int, int)
+WEFTMPI_PAIR(long, long, int)
+WEFTMPI_PAIR(2f, float, float)
+WEFTMPI_PAIR(2d, double, double)
 
-extern struct weftmpi_op weftmpi_ops[0x1a]; /* by their number, 0x20 less */
+extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
+/* Whether weft knows them, and what it calls them. */
+bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
+                  weft_operation *function);
 /* into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
@@ -297,29 +447,64 @@ extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has n
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
+/* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
+struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
+/* Those keys that its kind of object knows. */
+int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
+                     MPI_Info handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_comm *from,
+int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
                             struct weftmpi_attribute **to);
-int weftmpi_attributes_delete(struct weftmpi_comm *comm);
-
+int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
-/* A communicator of that group and number; takes the group's reference. NULL: no memory. */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number);
-void weftmpi_comm_end(void *comm);
-
 /*
- * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
- * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. copies:
- * with its attributes. topology: its reference is taken; may be NULL.
+ * A communicator of that group and number, or between it and a remote one; takes their references.
+ * NULL: no memory.
+ */
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
+                                       int number);
+void weftmpi_comm_end(void *comm);
+/* The members of one behind those of the other; NULL: no memory. */
+struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
+                                         const struct weftmpi_group *b);
+/* Both groups, in an order that both know; b NULL: a. NULL: no memory. */
+struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
+/* Whether a member of its messages is in the remote group. */
+bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
+/* Among all of its messages; blocking. */
+int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
+int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
+                      void *all);
+/* One message, waited for; the errors are the communicator's. */
+int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
+                    bool receives, void *data, size_t bytes);
+
+/* What a communicator is made of. The references are taken. */
+struct weftmpi_making {
+    struct weftmpi_group *group; /* NULL: this process gets none */
+    struct weftmpi_group *remote;
+    struct weftmpi_topology *topology;
+    struct weftmpi_info *info;
+    bool copies; /* with the attributes of the parent */
+};
+/*
+ * Begins to make a communicator: all of `parent` agree on its number, and those with a group get it
+ * at *made when the request is complete; others MPI_COMM_NULL.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_group *group, bool copies, struct weftmpi_topology *topology,
-                  MPI_Comm *made);
-/* The same, and waits; nothing is copied. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
-                      struct weftmpi_topology *topology, MPI_Comm *made);
+                  struct weftmpi_making making, MPI_Comm *made);
+/* The same, and waits. */
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                      MPI_Comm *made);
+/* The same by the members of its groups alone. context: a communicator's number that all know. */
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                        int context, int tag, MPI_Comm *made);
+/* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
+int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
+                  struct weftmpi_topology *topology, MPI_Comm *part);
+weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
 /* Moves what does not move by itself, agreements. True: there are any. */

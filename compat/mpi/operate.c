@@ -77,9 +77,12 @@ INDEXED(long)
 INDEXED(int)
 INDEXED(short)
 INDEXED(l)
+INDEXED(2f)
+INDEXED(2d)
 
-/* A row for a class of types; columns by operation. */
-enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OPERATIONS };
+/* A row for a class of types; columns by operation, of which the first have weft's numbers. */
+enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC };
+enum { REPLACE = MAXLOC + 1, NO_OP, OPERATIONS }; /* of one-sided communication alone */
 #define NONE       NULL
 #define REAL(t)    [SUM] = sum_##t, [MIN] = min_##t, [MAX] = max_##t, [PROD] = prod_##t
 #define COMPLEX(t) [SUM] = sum_##t, [PROD] = prod_##t
@@ -90,20 +93,24 @@ enum { SUM, MIN, MAX, PROD, BAND, BOR, BXOR, LAND, LOR, LXOR, MINLOC, MAXLOC, OP
 /* By the type's number, 0x200 less. */
 static operate *const table[][OPERATIONS] = {
 #define TYPE(number, name, ctype, ...) [number - 0x200] = {__VA_ARGS__},
-#define PAIR(number, name, t)          [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
+#define PAIR(number, name, t, ...)                                                                 \
+    [number - 0x200] = {[MINLOC] = minloc_##t, [MAXLOC] = maxloc_##t},
 #include "types.def"
 };
 _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8 &&
-                   sizeof(MPI_Aint) == 8,
+                   sizeof(MPI_Aint) == 8 && (int)BAND == WEFT_AND && (int)PROD == WEFT_PROD,
                "the table's rows");
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 struct weftmpi_op weftmpi_ops[] = {
-#define OP(handle, column) [handle - 0x20] = {{(MPI_Op)handle, 1}, NULL, column, true}
-    OP(0x21, SUM),  OP(0x22, MIN),  OP(0x23, MAX),    OP(0x24, PROD),
-    OP(0x28, BAND), OP(0x29, BOR),  OP(0x2a, BXOR),   OP(0x30, LAND),
-    OP(0x31, LOR),  OP(0x32, LXOR), OP(0x38, MINLOC), OP(0x39, MAXLOC),
+#define OP(place, column)                                                                          \
+    [place - 0x20] = {.object = {.handle = (MPI_Op)place, .references = 1},                        \
+                      .number = (column),                                                          \
+                      .commutes = true}
+    OP(0x21, SUM),    OP(0x22, MIN),    OP(0x23, MAX),     OP(0x24, PROD),  OP(0x28, BAND),
+    OP(0x29, BOR),    OP(0x2a, BXOR),   OP(0x30, LAND),    OP(0x31, LOR),   OP(0x32, LXOR),
+    OP(0x38, MINLOC), OP(0x39, MAXLOC), OP(0x3c, REPLACE), OP(0x3d, NO_OP),
 #undef OP
 };
 
@@ -120,6 +127,22 @@ bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type 
     return op->function != NULL || row_of(op, type) != NULL;
 }
 
+bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
+                  weft_operation *function)
+{
+    static operate *const sums[] = {
+        [WEFT_I32] = sum_i32, [WEFT_U32] = sum_u32, [WEFT_I64] = sum_i64, [WEFT_U64] = sum_u64,
+        [WEFT_F32] = sum_f,   [WEFT_F64] = sum_d,   [WEFT_U8] = sum_u8};
+
+    if (!type->basic || op->function != NULL || op->number > PROD)
+        return false;
+    *function = (weft_operation)op->number;
+    for (*element = WEFT_I32; *element <= WEFT_U8; ++*element)
+        if (sums[*element] != NULL && table[type - weftmpi_types][SUM] == sums[*element])
+            return true;
+    return false;
+}
+
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count)
 {
@@ -127,30 +150,39 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
         row_of(op, type)(from, into, count);
         return;
     }
-    /* A program's takes an int. */
     MPI_Datatype handle = type->object.handle;
     const size_t extent = (size_t)weftmpi_extent(type);
+    if (op->large) {
+        ((MPI_User_function_c *)op->function)((void *)from, into, &(MPI_Count){(MPI_Count)count},
+                                              &handle);
+        return;
+    }
     for (size_t done = 0; done < count;) {
         int some = count - done < 1 << 30 ? (int)(count - done) : 1 << 30;
-        op->function((char *)from + done * extent, (char *)into + done * extent, &some, &handle);
+        ((MPI_User_function *)op->function)((char *)from + done * extent,
+                                            (char *)into + done * extent, &some, &handle);
         done += (size_t)some;
     }
 }
 
-API(Op_create, (MPI_User_function * function, int commute, MPI_Op *handle))
+static int make(const char *call, void (*function)(void), bool large, bool commutes, MPI_Op *handle)
 {
-    TRY(weftmpi_is_open(__func__));
-    OUT(handle);
+    TRY(weftmpi_is_open(call));
     if (function == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "no function");
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
-    if (op == NULL)
-        return weftmpi_no_memory(NULL, __func__);
-    op->function = function;
-    op->commutes = commute != 0;
-    *handle = op->object.handle;
-    return MPI_SUCCESS;
+    if (op != NULL) {
+        op->function = function;
+        op->large = large;
+        op->commutes = commutes;
+    }
+    return weftmpi_give(call, op, handle);
 }
+
+CALL(Op_create, (MPI_User_function * function, int commute, MPI_Op *op),
+     make(__func__, (void (*)(void))function, false, commute != 0, op))
+CALL(Op_create_c, (MPI_User_function_c * function, int commute, MPI_Op *op),
+     make(__func__, (void (*)(void))function, true, commute != 0, op))
 
 API(Op_free, (MPI_Op * handle))
 {
@@ -163,19 +195,25 @@ API(Op_free, (MPI_Op * handle))
     return MPI_SUCCESS;
 }
 
-ASK(Op_commutative, OP_IN, MPI_Op, of->commutes)
+ASK(Op_commutative, OP_IN, MPI_Op, int, of->commutes)
 
-API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, MPI_Op op_handle))
+static int reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
+                        MPI_Datatype handle, MPI_Op op_handle)
 {
     const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, op_handle);
     struct weftmpi_elements e;
 
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_elements_in(NULL, __func__, inout, count, handle, &e));
+    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_elements_in(NULL, call, inout, count, handle, &e));
     if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || (in == inout && count > 0))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE");
+        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE");
     if (op == NULL || !weftmpi_can_operate(op, e.type))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation for %s", e.type->name);
+        return weftmpi_fail(NULL, call, MPI_ERR_OP, "no operation for %s", e.type->name);
     weftmpi_operate(op, e.type, in, inout, e.count);
     return MPI_SUCCESS;
 }
+
+CALL(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op),
+     reduce_local(__func__, in, inout, count, type, op))
+CALL(Reduce_local_c, (const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op),
+     reduce_local(__func__, in, inout, count, type, op))

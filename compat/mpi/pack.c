@@ -1,7 +1,6 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
 #include "request.h"
 
-#include <limits.h>
 #include <string.h>
 
 /*
@@ -90,7 +89,7 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes)
+MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes)
 {
     if (pattern->bytes == 0)
         return 0;
@@ -100,7 +99,7 @@ static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes
         return -1;
     for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
         const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = elements_in(part->of, some);
+        const MPI_Count more = weftmpi_elements_of(part->of, some);
         if (more < 0)
             return -1;
         elements += more;
@@ -109,14 +108,28 @@ static MPI_Count elements_in(const struct weftmpi_pattern *pattern, size_t bytes
     return elements;
 }
 
+size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements)
+{
+    if (pattern->elements == 0)
+        return 0;
+    size_t bytes = elements / pattern->elements * pattern->bytes;
+    elements %= pattern->elements;
+    for (const struct weftmpi_part *part = pattern->parts; elements != 0; part++) {
+        const size_t whole = part->of->elements * part->times;
+        const size_t some = elements < whole ? elements : whole;
+        bytes += weftmpi_bytes_of(part->of, some);
+        elements -= some;
+    }
+    return bytes;
+}
+
 int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
                 enum weftmpi_row how, void **row)
 {
     const struct weftmpi_type *type = elements->type;
 
     if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER, "%zu bytes at NULL",
-                            elements->bytes);
+        return FAIL(request, MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
@@ -133,58 +146,90 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* Both ways: elements, and their bytes at a position of a packed buffer. */
 static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  int count, const void *buffer, int bytes, int *position, bool packs)
+                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count *position,
+                  bool packs)
 {
     struct weftmpi_elements e;
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, comm_handle);
 
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
     TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
     if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            e.bytes, *position, bytes);
+        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
+                            e.bytes, (long long)*position, (long long)bytes);
     copy(e.type, e.bytes, (char *)buffer + *position, (char *)user, packs);
-    *position += (int)e.bytes;
+    *position += (MPI_Count)e.bytes;
     return MPI_SUCCESS;
 }
 
-CALL(Pack,
-     (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
-      MPI_Comm comm),
-     packed(__func__, comm, handle, in, count, out, bytes, position, true))
-CALL(Unpack,
-     (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
-      MPI_Comm comm),
-     packed(__func__, comm, handle, out, count, in, bytes, position, false))
+/* N: the type of counts. */
+#define PACKING(c, N)                                                                              \
+    API(Pack##c, (const void *in, N count, MPI_Datatype type, void *out, N bytes, N *position,     \
+                  MPI_Comm comm))                                                                  \
+    {                                                                                              \
+        MPI_Count at = *position;                                                                  \
+        TRY(packed(__func__, comm, type, in, count, out, bytes, &at, true));                       \
+        *position = (N)at;                                                                         \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(Unpack##c, (const void *in, N bytes, N *position, void *out, N count, MPI_Datatype type,   \
+                    MPI_Comm comm))                                                                \
+    {                                                                                              \
+        MPI_Count at = *position;                                                                  \
+        TRY(packed(__func__, comm, type, out, count, in, bytes, &at, false));                      \
+        *position = (N)at;                                                                         \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(Pack_size##c, (N count, MPI_Datatype type, MPI_Comm handle, N * bytes))                    \
+    {                                                                                              \
+        struct weftmpi_elements elements;                                                          \
+        OUT(bytes);                                                                                \
+        COMM_IN(comm, handle);                                                                     \
+        TRY(weftmpi_elements_in(comm, __func__, NULL, count, type, &elements));                    \
+        *bytes = (N)elements.bytes;                                                                \
+        if ((size_t)*bytes != elements.bytes)                                                      \
+            return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%zu bytes are no int",             \
+                                elements.bytes);                                                   \
+        return MPI_SUCCESS;                                                                        \
+    }
+PACKING(, int)
+PACKING(_c, MPI_Count)
 
-API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
+/* Whole elements in so many bytes; -1: they end within one. */
+static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
 {
-    struct weftmpi_elements elements;
-    OUT(bytes);
-    COMM_IN(comm, comm_handle);
-    TRY(weftmpi_elements_in(comm, __func__, NULL, count, handle, &elements));
-    if (elements.bytes > INT_MAX)
-        return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
-                            elements.type->size);
-    *bytes = (int)elements.bytes;
-    return MPI_SUCCESS;
-}
-
-API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
-{
-    OUT(count);
-    const size_t bytes = weftmpi_status_bytes(status);
-    TYPE_IN(type, handle);
     const size_t whole = type->size == 0 ? 0 : bytes / type->size;
-    *count = whole * type->size != bytes || whole > INT_MAX ? MPI_UNDEFINED : (int)whole;
+
+    return whole * type->size == bytes ? (MPI_Count)whole : -1;
+}
+
+/* What a status has: `count` is an expression of the type and the bytes. */
+#define TOLD(name, N, count)                                                                       \
+    API(name, (const MPI_Status *status, MPI_Datatype handle, N *told))                            \
+    {                                                                                              \
+        OUT(told);                                                                                 \
+        TYPE_IN(type, handle);                                                                     \
+        const size_t bytes = weftmpi_status_bytes(status);                                         \
+        const MPI_Count all = count;                                                               \
+        *told = all < 0 || (N)all != all ? MPI_UNDEFINED : (N)all;                                 \
+        return MPI_SUCCESS;                                                                        \
+    }
+TOLD(Get_count, int, whole_of(type, bytes))
+TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
+TOLD(Get_elements, int, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
+
+API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
+{
+    TYPE_IN(type, handle);
+    if (count < 0)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
+    const size_t bytes = weftmpi_bytes_of(type->pattern, (size_t)count);
+    memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }
 
-API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
-{
-    OUT(count);
-    TYPE_IN(type, handle);
-    const MPI_Count elements = elements_in(type->pattern, weftmpi_status_bytes(status));
-    *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
-    return MPI_SUCCESS;
-}
+CALL(Status_set_elements, (MPI_Status * status, MPI_Datatype type, int count),
+     PMPI_Status_set_elements_c(status, type, count))
+CALL(Status_set_elements_x, (MPI_Status * status, MPI_Datatype type, MPI_Count count),
+     PMPI_Status_set_elements_c(status, type, count))

@@ -26,9 +26,9 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
 
 int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any)
 {
-    if ((peer < 0 || peer >= comm->size) && peer != MPI_PROC_NULL &&
+    if ((peer < 0 || peer >= comm->peers) && peer != MPI_PROC_NULL &&
         !(any && peer == MPI_ANY_SOURCE))
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->size,
+        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers,
                             comm->name);
     if (tag < 0 && !(any && tag == MPI_ANY_TAG))
         return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
@@ -37,12 +37,11 @@ int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, in
 
 /* A request of that call, which is not begun yet. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                const void *buffer, int count, MPI_Datatype type, int peer, int tag,
+                const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
                 MPI_Comm handle)
 {
-    struct weftmpi_comm *comm;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, way, call, comm);
     TRY(weftmpi_elements_in(comm, call, buffer, count, type, &request->elements));
     TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));
@@ -53,75 +52,121 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int begin_send(struct weftmpi_request *request)
+/* A message of bytes in a row is begun. */
+static inline weft_status post(enum weftmpi_way way, const struct weftmpi_comm *comm, void *row,
+                               size_t bytes, int peer, int tag, weft_message_op *op)
 {
-    const size_t bytes = request->elements.bytes;
-    const weft_comm comm = request->comm->messages;
-    void *row;
+    const weft_comm messages = comm->messages;
+    const int other = peer == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + peer;
 
-    TRY(weftmpi_row(request, &request->elements, WEFTMPI_TAKE, &row));
-    if (request->way == WEFTMPI_SEND_BUFFERED)
-        return weftmpi_buffered(request, row, bytes);
-    return weftmpi_request_failed(
-        request, request->way == WEFTMPI_SEND_SYNCHRONOUS
-                     ? weft_host_send_synchronous_begin(weftmpi.job, comm, request->peer,
-                                                        request->tag, row, bytes, &request->op)
-                     : weft_host_send_begin(weftmpi.job, comm, request->peer, request->tag, row,
-                                            bytes, &request->op));
-}
-
-static int begin_receive(struct weftmpi_request *request)
-{
-    const int from = request->peer == MPI_ANY_SOURCE ? WEFT_ANY : request->peer;
-    const int tag = request->tag == MPI_ANY_TAG ? WEFT_ANY : request->tag;
-    void *row;
-
-    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
-    return weftmpi_request_failed(
-        request, weft_host_receive_begin(weftmpi.job, request->comm->messages, from, tag, row,
-                                         request->elements.bytes, &request->op));
+    if (way == WEFTMPI_RECEIVE)
+        return weft_host_receive_begin(weftmpi.job, messages, other,
+                                       tag == MPI_ANY_TAG ? WEFT_ANY : tag, row, bytes, op);
+    if (way == WEFTMPI_SEND_SYNCHRONOUS)
+        return weft_host_send_synchronous_begin(weftmpi.job, messages, other, tag, row, bytes, op);
+    return weft_host_send_begin(weftmpi.job, messages, other, tag, row, bytes, op);
 }
 
 int weftmpi_point_begin(struct weftmpi_request *request)
 {
-    if (request->peer != MPI_PROC_NULL)
-        return request->way == WEFTMPI_RECEIVE ? begin_receive(request) : begin_send(request);
-    if (request->way == WEFTMPI_RECEIVE)
-        weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
-    return MPI_SUCCESS;
+    const bool receives = request->way == WEFTMPI_RECEIVE;
+    const size_t bytes = request->elements.bytes;
+    void *row;
+
+    if (request->peer == MPI_PROC_NULL) {
+        if (receives)
+            weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+        return MPI_SUCCESS;
+    }
+    TRY(weftmpi_row(request, &request->elements, receives ? WEFTMPI_FILL : WEFTMPI_TAKE, &row));
+    if (request->way == WEFTMPI_SEND_BUFFERED)
+        return weftmpi_buffered(request, row, bytes);
+    return weftmpi_request_failed(request, post(request->way, request->comm, row, bytes,
+                                                request->peer, request->tag, &request->op));
 }
 
 /* ---- sends and receives ---------------------------------------------------------------------- */
 
 #define GIVEN buffer, count, type, peer, tag, comm
-#define TO    const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
-#define FROM  void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+/* N: the type of counts. */
+#define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call, TO)
+static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+                 TO(MPI_Count))
 {
     TRY(open(request, way, call, GIVEN));
     return weftmpi_point_begin(request);
 }
 
+/*
+ * The same for a request that the program gets. What is in a row, and no more than begun, takes
+ * none while it may end at once.
+ */
+static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Request *handle)
+{
+    struct weftmpi_request *request;
+    struct weftmpi_comm *in;
+    struct weftmpi_elements e;
+    weft_message_op op = WEFT_MESSAGE_NONE;
+
+    TRY(weftmpi_place_in(call, handle));
+    *handle = MPI_REQUEST_NULL;
+    TRY(weftmpi_comm_in(call, comm, &in));
+    TRY(weftmpi_elements_in(in, call, buffer, count, type, &e));
+    TRY(weftmpi_check_peer(in, call, peer, tag, way == WEFTMPI_RECEIVE));
+    const bool at_once =
+        peer != MPI_PROC_NULL && way != WEFTMPI_SEND_BUFFERED && weftmpi_is_row(&e);
+    if (at_once) {
+        TRY(weftmpi_failed(in, call, post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
+        if (op.generation == 0) {
+            *handle = WEFTMPI_REQUEST_DONE;
+            return MPI_SUCCESS;
+        }
+    }
+    request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (request == NULL) {
+        weft_host_message_wait(weftmpi.job, &op, NULL);
+        return weftmpi_no_memory(in, call);
+    }
+    weftmpi_request_open(request, way, call, in);
+    request->elements = e;
+    request->peer = peer;
+    request->tag = tag;
+    request->op = op;
+    return weftmpi_request_keep(request, at_once ? MPI_SUCCESS : weftmpi_point_begin(request),
+                                handle);
+}
+
 /* The persistent form. */
 #define INIT(name, way, ...)                                                                       \
-    API(name##_init, (__VA_ARGS__, MPI_Request * request))                                         \
+    API(name, (__VA_ARGS__, MPI_Request * request))                                                \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {.persistent = true};                                       \
-        TRY(open(&begun, way, __func__, GIVEN));                                                   \
-        return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \
+        MAKE(made, request);                                                                       \
+        made->persistent = true;                                                                   \
+        return weftmpi_request_keep(made, open(made, way, __func__, GIVEN), request);              \
     }
-#define SEND_FORMS(name, iname, way)                                                               \
-    BOTH(name, iname, begin(&begun, way, __func__, GIVEN), TO)                                     \
-    INIT(name, way, TO)
+#define STARTED(name, way, ...)                                                                    \
+    CALL(name, (__VA_ARGS__, MPI_Request * request), start(way, __func__, GIVEN, request))
+#define SEND_FORMS(name, iname, init, way, N)                                                      \
+    BLOCKING(name, begin(begun, way, __func__, GIVEN), (TO(N)), MPI_STATUS_IGNORE)                 \
+    STARTED(iname, way, TO(N))                                                                     \
+    INIT(init, way, TO(N))
+#define SENDS(name, iname, way)                                                                    \
+    SEND_FORMS(name, iname, name##_init, way, int)                                                 \
+    SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
+#define RECEIVES(name, iname, init, N)                                                             \
+    BLOCKING(name, begin(begun, WEFTMPI_RECEIVE, __func__, GIVEN), (FROM(N), MPI_Status * status), \
+             status)                                                                               \
+    STARTED(iname, WEFTMPI_RECEIVE, FROM(N))                                                       \
+    INIT(init, WEFTMPI_RECEIVE, FROM(N))
 
-SEND_FORMS(Send, Isend, WEFTMPI_SEND)
-SEND_FORMS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
-SEND_FORMS(Rsend, Irsend, WEFTMPI_SEND)
-SEND_FORMS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
-BOTH_TOLD(Recv, Irecv, begin(&begun, WEFTMPI_RECEIVE, __func__, GIVEN), FROM)
-INIT(Recv, WEFTMPI_RECEIVE, FROM)
+SENDS(Send, Isend, WEFTMPI_SEND)
+SENDS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
+SENDS(Rsend, Irsend, WEFTMPI_SEND)
+SENDS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
+RECEIVES(Recv, Irecv, Recv_init, int)
+RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
@@ -130,9 +175,9 @@ INIT(Recv, WEFTMPI_RECEIVE, FROM)
  * buffer, what is sent is copied first.
  */
 static int sendrecv(struct weftmpi_request *both, const char *call, const void *send,
-                    int send_count, MPI_Datatype send_type, int to, int send_tag, void *receive,
-                    int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
-                    MPI_Comm comm)
+                    MPI_Count send_count, MPI_Datatype send_type, int to, int send_tag,
+                    void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int from,
+                    int receive_tag, MPI_Comm comm)
 {
     struct weftmpi_request sent = {0};
 
@@ -154,14 +199,17 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
     return error;
 }
 
-BOTH_TOLD(Sendrecv, Isendrecv,
-          sendrecv(&begun, __func__, send, send_count, send_type, to, send_tag, receive,
-                   receive_count, receive_type, from, receive_tag, comm),
-          const void *send, int send_count, MPI_Datatype send_type, int to, int send_tag,
-          void *receive, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
-          MPI_Comm comm)
-BOTH_TOLD(Sendrecv_replace, Isendrecv_replace,
-          sendrecv(&begun, __func__, buffer, count, type, to, send_tag, buffer, count, type, from,
-                   receive_tag, comm),
-          void *buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
-          int receive_tag, MPI_Comm comm)
+#define SENDRECVS(c, N)                                                                            \
+    BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
+              sendrecv(begun, __func__, send, send_count, send_type, to, send_tag, receive,        \
+                       receive_count, receive_type, from, receive_tag, comm),                      \
+              const void *send, N send_count, MPI_Datatype send_type, int to, int send_tag,        \
+              void *receive, N receive_count, MPI_Datatype receive_type, int from,                 \
+              int receive_tag, MPI_Comm comm)                                                      \
+    BOTH_TOLD(Sendrecv_replace##c, Isendrecv_replace##c,                                           \
+              sendrecv(begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,    \
+                       from, receive_tag, comm),                                                   \
+              void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
+              int receive_tag, MPI_Comm comm)
+SENDRECVS(, int)
+SENDRECVS(_c, MPI_Count)

@@ -13,12 +13,11 @@ struct matched {
 static int probe(const char *call, int from, int tag, MPI_Comm handle, int *there,
                  struct matched *matched, MPI_Status *status)
 {
-    struct weftmpi_comm *comm;
     weft_message message;
     weft_status result;
     int found = 0;
+    COMM_OF(comm, call, handle);
 
-    TRY(weftmpi_comm_in(call, handle, &comm));
     TRY(weftmpi_check_peer(comm, call, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)
@@ -29,7 +28,7 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
     }
     if (matched != NULL)
         matched->comm = comm;
-    from = from == MPI_ANY_SOURCE ? WEFT_ANY : from;
+    from = from == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + from;
     tag = tag == MPI_ANY_TAG ? WEFT_ANY : tag;
     const bool sleeps = there == NULL && !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
     do {
@@ -44,13 +43,13 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
         else
             result = weft_host_probe(weftmpi.job, comm->messages, from, tag, &found, &message);
         found |= sleeps && result == WEFT_OK;
-        if (!found && result == WEFT_OK)
+        if (!found && result == WEFT_OK && there == NULL)
             weftmpi_pause();
     } while (result == WEFT_OK && !found && there == NULL);
     if (there != NULL)
         *there = found;
     if (found && status != MPI_STATUS_IGNORE)
-        weftmpi_set_status(status, message.from, message.tag, message.bytes);
+        weftmpi_set_status(status, message.from - comm->base, message.tag, message.bytes);
     return weftmpi_failed(comm, call, result);
 }
 
@@ -65,8 +64,7 @@ static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
-    if (matched == NULL)
-        return weftmpi_no_memory(NULL, call);
+    TRY(weftmpi_memory_in(NULL, call, matched));
     const int error = probe(call, from, tag, comm, there, matched, status);
     if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
         weftmpi_leave(matched);
@@ -82,8 +80,8 @@ CALL(Improbe,
      matched_probe(__func__, from, tag, comm, flag, message, status))
 
 /* Begins to receive a matched message. */
-static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                         MPI_Datatype type, MPI_Message *handle)
+static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer,
+                         MPI_Count count, MPI_Datatype type, MPI_Message *handle)
 {
     struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
@@ -107,5 +105,8 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
     return weftmpi_request_failed(request, status);
 }
 
-BOTH_TOLD(Mrecv, Imrecv, begin_matched(&begun, __func__, buffer, count, type, message),
-          void *buffer, int count, MPI_Datatype type, MPI_Message *message)
+#define MATCHED(c, N)                                                                              \
+    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, __func__, buffer, count, type, message),   \
+              void *buffer, N count, MPI_Datatype type, MPI_Message *message)
+MATCHED(, int)
+MATCHED(_c, MPI_Count)

@@ -21,13 +21,15 @@ static bool is_plain(const struct weftmpi_type *type)
     return type->basic || type->dense;
 }
 
-/* Opens the request of a reduction; its elements have a datatype, and no place yet. */
-static int open_reduction(struct weftmpi_request *request, const char *call, MPI_Comm comm,
-                          int count, MPI_Datatype type, MPI_Op handle, weft_combine *combination)
+/* The request's elements have a datatype, and no place yet. */
+static int open_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
+                          weft_combine *combination)
 {
-    TRY(weftmpi_open(request, call, comm));
-    TRY(weftmpi_elements_in(request->comm, call, NULL, count, type, &request->elements));
-    struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
+    const char *const call = request->call;
+
+    TRY(weftmpi_elements_in(request->comm, call, NULL, given->receive.count, given->receive.handle,
+                            &request->elements));
+    struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, given->op);
     const struct weftmpi_type *of = request->elements.type;
     if (op == NULL || !weftmpi_can_operate(op, of))
         return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
@@ -47,6 +49,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
         .type = of,
         .operation = op,
     };
+    combination->known = weftmpi_know(op, of, &combination->element, &combination->function);
     return MPI_SUCCESS;
 }
 
@@ -78,91 +81,159 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     return MPI_SUCCESS;
 }
 
-static int reduce(struct weftmpi_request *request, const char *call, const void *send,
-                  void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
+static int reduce(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    const size_t n = (size_t)count;
+    const size_t n = (size_t)given->receive.count;
+    const void *send = given->send.base;
+    void *const receive = given->receive.base;
     weft_combine combination;
     void *source, *target = NULL;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &combination));
-    TRY(weftmpi_check_root(request, root));
-    const bool here = request->comm->rank == root;
-    if (here) {
+    TRY(open_reduction(request, given, &combination));
+    TRY(weftmpi_check_root(request, given->root));
+    if (request->comm->rank == given->root) {
         TRY(weftmpi_check_apart(request, send, receive, n));
         TRY(elements_at(request, receive, n, WEFTMPI_FILL, &target));
+        send = send == MPI_IN_PLACE ? receive : send;
     }
-    TRY(elements_at(request, here && send == MPI_IN_PLACE ? receive : send, n, WEFTMPI_TAKE,
-                    &source));
-    return TEAM(reduce, root, source, target, n, &combination);
+    TRY(elements_at(request, send, n, WEFTMPI_TAKE, &source));
+    return TEAM(reduce, given->root, source, target, n, &combination);
 }
 
 /* Source and target of the reductions that have both everywhere. */
-static int open_both(struct weftmpi_request *request, const void *send, void *receive, size_t sent,
-                     size_t received, void **source, void **target)
+static int open_both(struct weftmpi_request *request, const struct weftmpi_given *given,
+                     size_t sent, size_t received, void **source, void **target)
 {
+    const void *const send = given->send.base;
+    void *const receive = given->receive.base;
+
     TRY(weftmpi_check_apart(request, send, receive, sent));
     TRY(elements_at(request, send == MPI_IN_PLACE ? receive : send, sent, WEFTMPI_TAKE, source));
     return elements_at(request, receive, received, WEFTMPI_FILL, target);
 }
 
 /* Allreduce, Scan and Exscan. */
-static int everywhere(enum weft_team_kind kind, struct weftmpi_request *request, const char *call,
-                      const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
-                      MPI_Comm comm)
+static int everywhere(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    const size_t n = (size_t)count;
+    const size_t n = (size_t)given->receive.count;
     weft_combine combination;
     void *source, *target;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &combination));
-    TRY(open_both(request, send, receive, n, n, &source, &target));
-    if (kind == WEFT_TEAM_ALLREDUCE)
+    TRY(open_reduction(request, given, &combination));
+    TRY(open_both(request, given, n, n, &source, &target));
+    if (given->kind == WEFT_TEAM_ALLREDUCE)
         return TEAM(allreduce, source, target, n, &combination);
-    return TEAM(scan, kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
+    return TEAM(scan, given->kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
 }
 
-/* counts NULL: `count` for each. */
-static int reduce_scatter(struct weftmpi_request *request, const char *call, const void *send,
-                          void *receive, const int counts[], int count, MPI_Datatype type,
-                          MPI_Op op, MPI_Comm comm)
+/* How many elements each member gets, and all of them. */
+static int counts_of(struct weftmpi_request *request, const struct weftmpi_given *given,
+                     size_t **each, size_t *all)
+{
+    const int n = request->comm->size;
+
+    *each = weftmpi_request_memory(request, (size_t)n * sizeof(**each));
+    TRY(weftmpi_memory_in(request->comm, request->call, *each));
+    *all = 0;
+    for (int i = 0; i < n; i++) {
+        const MPI_Count count = weftmpi_count_of(&given->receive, i);
+        if (count < 0)
+            return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
+        (*each)[i] = (size_t)count;
+        *all += (size_t)count;
+    }
+    return MPI_SUCCESS;
+}
+
+static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     weft_combine combination;
     void *source, *target;
-    size_t all = 0;
+    size_t *each, all;
 
-    TRY(open_reduction(request, call, comm, count, type, op, &combination));
-    const int n = request->comm->size;
-    size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
-    if (each == NULL)
-        return weftmpi_no_memory(request->comm, call);
-    for (int i = 0; i < n; i++) {
-        if (counts != NULL && counts[i] < 0)
-            return weftmpi_fail(request->comm, call, MPI_ERR_COUNT, "count %d for rank %d",
-                                counts[i], i);
-        each[i] = (size_t)(counts != NULL ? counts[i] : count);
-        all += each[i];
-    }
-    TRY(open_both(request, send, receive, all, each[request->comm->rank], &source, &target));
+    TRY(open_reduction(request, given, &combination));
+    TRY(counts_of(request, given, &each, &all));
+    TRY(open_both(request, given, all, each[request->comm->rank], &source, &target));
     return TEAM(reduce_scatter, source, target, each, &combination);
 }
 
-#define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+/* ---- between two groups ---------------------------------------------------------------------- */
 
-BOTH(Reduce, Ireduce, reduce(&begun, __func__, send, receive, count, type, op, root, comm),
-     ELEMENTS, int root, MPI_Comm comm)
-BOTH(Allreduce, Iallreduce,
-     everywhere(WEFT_TEAM_ALLREDUCE, &begun, __func__, send, receive, count, type, op, comm),
-     ELEMENTS, MPI_Comm comm)
-BOTH(Scan, Iscan,
-     everywhere(WEFT_TEAM_SCAN, &begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
-     MPI_Comm comm)
-BOTH(Exscan, Iexscan,
-     everywhere(WEFT_TEAM_SCAN_BEFORE, &begun, __func__, send, receive, count, type, op, comm),
-     ELEMENTS, MPI_Comm comm)
-BOTH(Reduce_scatter_block, Ireduce_scatter_block,
-     reduce_scatter(&begun, __func__, send, receive, NULL, count, type, op, comm), ELEMENTS,
-     MPI_Comm comm)
-BOTH(Reduce_scatter, Ireduce_scatter,
-     reduce_scatter(&begun, __func__, send, receive, counts, 0, type, op, comm), const void *send,
-     void *receive, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+/* Contributions of a remote group, in rows; `take` elements of each from `skip` on are reduced. */
+struct fold {
+    weft_combine combination;
+    size_t n, row_bytes, skip, take;
+    void *target;
+    _Alignas(max_align_t) char rows[];
+};
+
+static void fold(struct weftmpi_request *request)
+{
+    struct fold *f = request->state;
+    char *const last = f->rows + (f->n - 1) * f->row_bytes + f->skip * f->combination.bytes;
+
+    for (size_t i = 1; i < f->n; i++)
+        combine(&f->combination, last - i * f->row_bytes, last, f->take);
+    memcpy(f->target, last, f->take * f->combination.bytes);
+}
+
+int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi_given *given,
+                           struct weftmpi_peers to, struct weftmpi_peers from)
+{
+    weft_combine combination;
+    size_t skip = 0, *each;
+
+    TRY(open_reduction(request, given, &combination));
+    size_t all = request->elements.count, take = all;
+    if (given->kind == WEFT_TEAM_REDUCE_SCATTER) {
+        TRY(counts_of(request, given, &each, &all));
+        take = each[request->comm->rank];
+        for (int i = 0; i < request->comm->rank; i++)
+            skip += each[i];
+    }
+    const size_t sends = (size_t)to.count, receives = (size_t)from.count;
+    const size_t bytes = all * combination.bytes;
+    weft_piece *pieces = weftmpi_request_memory(request, (sends + receives) * sizeof(*pieces));
+    struct fold *f = weftmpi_request_memory(request, sizeof(*f) + receives * bytes);
+    if (pieces == NULL || f == NULL)
+        return weftmpi_no_memory(request->comm, request->call);
+    *f = (struct fold){
+        .combination = combination, .n = receives, .row_bytes = bytes, .skip = skip, .take = take};
+    void *row = NULL;
+    if (sends != 0)
+        TRY(elements_at(request, given->send.base, all, WEFTMPI_TAKE, &row));
+    for (size_t i = 0; i < sends; i++)
+        pieces[i] = (weft_piece){row, bytes, to.first + (int)i};
+    for (size_t i = 0; i < receives; i++)
+        pieces[sends + i] = (weft_piece){f->rows + i * bytes, bytes, from.first + (int)i};
+    if (receives != 0) {
+        TRY(elements_at(request, given->receive.base, take, WEFTMPI_FILL, &f->target));
+        request->state = f;
+        request->finish = fold;
+    }
+    return TEAM(exchange, given->kind, pieces, sends, pieces + sends, receives);
+}
+
+/* ---- what programs call ---------------------------------------------------------------------- */
+
+#define ELEMENTS(N, A)                                                                             \
+    const void *send, void *receive, N count, MPI_Datatype type, MPI_Op op, MPI_Comm comm
+#define ELEMENTS_TO(N, A)                                                                          \
+    const void *send, void *receive, N count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm
+#define ELEMENTS_EACH(N, A)                                                                        \
+    const void *send, void *receive, const N counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm
+#define REDUCED(team_kind, ...)                                                                    \
+    (.kind = WEFT_TEAM_##team_kind, .send.base = (void *)send, .op = op,                           \
+     .receive = {.base = receive, .handle = type, __VA_ARGS__})
+
+COLLECTIVES(Reduce, Ireduce, reduce,
+            (.kind = WEFT_TEAM_REDUCE, .send.base = (void *)send, .op = op, .root = root,
+             .receive = {.base = receive, .handle = type, .count = count}),
+            ELEMENTS_TO)
+COLLECTIVES(Allreduce, Iallreduce, everywhere, REDUCED(ALLREDUCE, .count = count), ELEMENTS)
+COLLECTIVES(Scan, Iscan, everywhere, REDUCED(SCAN, .count = count), ELEMENTS)
+COLLECTIVES(Exscan, Iexscan, everywhere, REDUCED(SCAN_BEFORE, .count = count), ELEMENTS)
+COLLECTIVES(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter,
+            REDUCED(REDUCE_SCATTER, .count = count), ELEMENTS)
+COLLECTIVES(Reduce_scatter, Ireduce_scatter, reduce_scatter,
+            REDUCED(REDUCE_SCATTER, .counts = NUMBERS(counts)), ELEMENTS_EACH)

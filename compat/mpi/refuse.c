@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #define WEFT_MPI_FUNCTION(name, parameters)
+#define WEFT_MPI_HANDLE(kind, type)
 /* A definition without names of parameters would be C23's: the names are not used. */
 #define WEFT_MPI_REFUSED(name, parameters)                                                         \
     API(name, parameters)                                                                          \

@@ -2,7 +2,7 @@
  * compat/mpi/request.c - requests: an operation under way, what is to be done when it completes,
  * and what then is told. Whoever waits for one drives what only moves when it is driven.
  */
-#include "request.h"
+#include "collective.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +11,20 @@
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
 struct weftmpi_request weftmpi_requests[] = {
-    {.object = {MPI_REQUEST_NULL, 1},
+    {.object = {.handle = MPI_REQUEST_NULL, .references = 1},
      .complete = true,
      .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}},
-    {.object = {WEFTMPI_REQUEST_DONE, 1},
+    {.object = {.handle = WEFTMPI_REQUEST_DONE, .references = 1},
      .active = true,
      .complete = true,
      .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}}};
+
+struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request)
+{
+    static volatile size_t bytes = sizeof(*request); /* what compilers do instead takes longer */
+
+    return memset(request, 0, bytes);
+}
 
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
@@ -93,10 +100,25 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-/* The receive of a request, or its send. */
-static bool poll_point(struct weftmpi_request *request, double seconds)
+/* The receive of a request, or its send, is over. */
+static void end_message(struct weftmpi_request *request, weft_status status,
+                        const weft_message *message)
 {
     const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
+
+    if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
+        weftmpi_set_status(&request->status, message->from - request->comm->base, message->tag,
+                           message->bytes);
+        if (request->unpacks != NULL && message->bytes < request->unpacks->into.bytes)
+            request->unpacks->into.bytes = message->bytes;
+    } else if (!receives && message->tag == WEFT_ANY) {
+        request->status.MPI_internal[2] = 1; /* it was taken back */
+    }
+    request->error = weftmpi_request_failed(request, status);
+}
+
+static bool poll_point(struct weftmpi_request *request, double seconds)
+{
     weft_message message = {0};
     bool done = true;
     weft_status status = WEFT_OK;
@@ -105,14 +127,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         status = poll_message(&request->op, seconds, &message, &done);
         if (!done)
             return false;
-        if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-            weftmpi_set_status(&request->status, message.from, message.tag, message.bytes);
-            if (request->unpacks != NULL && message.bytes < request->unpacks->into.bytes)
-                request->unpacks->into.bytes = message.bytes;
-        } else if (!receives && message.tag == WEFT_ANY) {
-            request->status.MPI_internal[2] = 1; /* it was taken back */
-        }
-        request->error = weftmpi_request_failed(request, status);
+        end_message(request, status, &message);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
@@ -143,6 +158,16 @@ static void unpack(const struct weftmpi_unpack *what)
                    into->user);
 }
 
+static void complete(struct weftmpi_request *request)
+{
+    if (request->finish != NULL)
+        request->finish(request);
+    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
+        unpack(what);
+    let_go(request);
+    request->complete = true;
+}
+
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
 {
     bool done;
@@ -153,15 +178,15 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
         done = poll_collective(request, seconds);
     else if (request->way == WEFTMPI_AGREE)
         done = weftmpi_agree_poll(request, seconds, &request->error);
+    else if (request->way == WEFTMPI_GENERAL)
+        done = weftmpi_general_poll(request, seconds);
+    else if (request->way == WEFTMPI_RMA)
+        done = weftmpi_rma_poll(request, seconds);
     else
         done = poll_point(request, seconds);
-    if (!done)
-        return false;
-    for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
-        unpack(what);
-    let_go(request);
-    request->complete = true;
-    return true;
+    if (done)
+        complete(request);
+    return done;
 }
 
 void weftmpi_pause(void)
@@ -169,12 +194,44 @@ void weftmpi_pause(void)
     nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
-void weftmpi_request_until(struct weftmpi_request *request)
+/* Whether it is one message alone, which is under way. */
+static bool is_message(const struct weftmpi_request *request)
+{
+    return request->active && !request->complete && request->way < WEFTMPI_COLLECTIVE &&
+           !is_zero(request->op);
+}
+
+void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
+{
+    weft_message_op ops[WEFTMPI_TOGETHER];
+    weft_message messages[WEFTMPI_TOGETHER];
+    weft_status status = WEFT_ERR_TIMEOUT;
+
+    for (int i = 0; i < count; i++)
+        ops[i] = is_message(requests[i]) ? requests[i]->op : WEFT_MESSAGE_NONE;
+    if (isinf(weftmpi_meanwhile()))
+        status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
+    for (int i = 0; i < count; i++) {
+        if ((status != WEFT_OK && status != WEFT_ERR_BOUNDS) || !is_message(requests[i])) {
+            weftmpi_request_until(requests[i]);
+            continue;
+        }
+        requests[i]->op = WEFT_MESSAGE_NONE;
+        end_message(requests[i], messages[i].status, &messages[i]);
+        complete(requests[i]);
+    }
+}
+
+double weftmpi_meanwhile(void)
 {
     const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
 
-    while (!weftmpi_request_poll(request, 0) &&
-           !weftmpi_request_poll(request, weftmpi_drive() ? 50e-6 : alone))
+    return weftmpi_drive() ? 50e-6 : alone;
+}
+
+void weftmpi_request_until(struct weftmpi_request *request)
+{
+    while (!weftmpi_request_poll(request, 0) && !weftmpi_request_poll(request, weftmpi_meanwhile()))
         ;
 }
 
@@ -203,28 +260,20 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
 
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle)
 {
-    *handle = MPI_REQUEST_NULL;
-    request->active = !request->persistent;
-    if (error != MPI_SUCCESS) {
+    const bool is_over =
+        !request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op);
+
+    *handle = error != MPI_SUCCESS ? MPI_REQUEST_NULL : WEFTMPI_REQUEST_DONE;
+    if (error != MPI_SUCCESS || is_over) {
         let_go(request);
+        weftmpi_unmake(request);
         return error;
     }
-    if (!request->persistent && request->way <= WEFTMPI_SEND_BUFFERED && is_zero(request->op)) {
-        let_go(request);
-        *handle = WEFTMPI_REQUEST_DONE;
-        return MPI_SUCCESS;
-    }
-    struct weftmpi_request *kept = weftmpi_make(WEFTMPI_REQUEST, sizeof(*kept));
-    if (kept == NULL) {
-        weftmpi_request_until(request);
-        return weftmpi_no_memory(request->comm, request->call);
-    }
-    request->object = kept->object;
-    *kept = *request;
-    *handle = kept->object.handle;
-    weftmpi_hold(kept->comm);
-    weftmpi_hold(kept->elements.type);
-    weftmpi_hold(kept->operation);
+    request->active = !request->persistent;
+    *handle = request->object.handle;
+    weftmpi_hold(request->comm);
+    weftmpi_hold(request->elements.type);
+    weftmpi_hold(request->operation);
     return MPI_SUCCESS;
 }
 
@@ -233,16 +282,24 @@ void weftmpi_request_end(void *object)
     struct weftmpi_request *request = object;
 
     let_go(request);
-    weftmpi_leave(request->elements.type);
-    weftmpi_leave(request->operation);
+    if (request->way == WEFTMPI_GENERAL)
+        weftmpi_general_end(request);
+    if (request->given != NULL) {
+        weftmpi_given_end(request->given);
+    } else {
+        weftmpi_leave(request->elements.type);
+        weftmpi_leave(request->operation);
+    }
     weftmpi_leave(request->comm);
 }
 
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    const int error = request->active ? request->error : MPI_SUCCESS;
+    int error = request->active ? request->error : MPI_SUCCESS;
 
     tell(request, status);
+    if (request->way == WEFTMPI_GENERAL && error == MPI_SUCCESS)
+        error = weftmpi_general_end(request);
     if (request->persistent) {
         request->active = false;
         return error;
@@ -289,14 +346,30 @@ API(Request_free, (MPI_Request * handle))
     weftmpi_drop(*handle);
     *handle = MPI_REQUEST_NULL;
     if (weftmpi_request_poll(request, 0)) {
+        const int error =
+            request->way == WEFTMPI_GENERAL ? weftmpi_general_end(request) : MPI_SUCCESS;
         weftmpi_leave(request);
-        return MPI_SUCCESS;
+        return error;
     }
     weftmpi_lock();
     request->next = orphans;
     orphans = request;
     weftmpi_unlock();
     return MPI_SUCCESS;
+}
+
+void weftmpi_orphans_sweep(void)
+{
+    LOCKED;
+    for (struct weftmpi_request **at = &orphans; *at != NULL;) {
+        struct weftmpi_request *request = *at;
+        if (request->way > WEFTMPI_SEND_BUFFERED || !weftmpi_request_poll(request, 0)) {
+            at = &request->next;
+        } else {
+            *at = request->next;
+            weftmpi_leave(request);
+        }
+    }
 }
 
 void weftmpi_orphans_end(bool receives)

@@ -11,7 +11,9 @@ enum weftmpi_way {
     WEFTMPI_RECEIVE,
     WEFTMPI_COLLECTIVE,
     WEFTMPI_SENDRECV, /* a receive, and a send behind it */
-    WEFTMPI_AGREE     /* a communicator is made: agree.c */
+    WEFTMPI_AGREE,    /* a communicator is made: agree.c */
+    WEFTMPI_GENERAL,  /* the program's: general.c */
+    WEFTMPI_RMA       /* a put, get or update: rma.c */
 };
 
 /* Memory of a request. */
@@ -32,9 +34,11 @@ struct weftmpi_request {
     struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
     enum weftmpi_way way;
     bool persistent, active, complete;
+    bool waits; /* of a blocking call */
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
+    weft_op update; /* of RMA */
     const char *call;
     MPI_Status status; /* once it is complete */
     int error;
@@ -42,16 +46,30 @@ struct weftmpi_request {
     struct weftmpi_elements elements;
     int peer, tag;
     struct weftmpi_op *operation;
+    struct weftmpi_given *given; /* of a persistent collective: what it begins with */
     struct weftmpi_unpack *unpacks;
-    struct weftmpi_memory *memory; /* until it is complete */
-    void *state;                   /* agree.c's */
-    struct weftmpi_request *next;  /* among the orphans */
+    void (*finish)(struct weftmpi_request *); /* once it is complete, before these; or NULL */
+    struct weftmpi_memory *memory;            /* until it is complete */
+    void *state;                              /* of its way, and for `finish` */
+    struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* As weftmpi_failed, of a request's call. */
+/* As weftmpi_fail and weftmpi_failed, of a request's call. */
+#define FAIL(request, ...) weftmpi_fail((request)->comm, (request)->call, __VA_ARGS__)
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return weftmpi_failed(request->comm, request->call, status);
+}
+
+/* Where elements begin; and whether their bytes are there in a row, and may be used. */
+static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
+{
+    return (char *)elements->user + elements->type->true_lower;
+}
+static inline bool weftmpi_is_row(const struct weftmpi_elements *elements)
+{
+    return elements->type->dense &&
+           (elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0);
 }
 
 /* ---- pack.c ---------------------------------------------------------------------------------- */
@@ -66,7 +84,15 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
-/* One that is all zero, without a handle: on the stack of a blocking call, or to be kept. */
+/* All zero, without a handle: on the stack of a blocking call. Returns it. */
+struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
+/* One with a handle, all zero else, for a call whose `place` a handle will be put: declares it. */
+#define MAKE(name, place)                                                                          \
+    OUT(place);                                                                                    \
+    struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)));           \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_memory(NULL, __func__)
+/* It is begun by that call. */
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
@@ -79,35 +105,49 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
                                               const struct weftmpi_elements *into);
 /*
  * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
- * For the others: a copy of it with a handle.
+ * For the others: *handle becomes its handle, or it is over.
  */
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a call, the second with a request: `begin`, an expression with &begun and
+ * Defines both forms of a call, the second with a request: `begin`, an expression with begun and
  * __func__, begins it and is its error. TOLD: the blocking form has a status.
  */
-#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+#define BLOCKING(name, begin, parameters, status)                                                  \
     API(name, parameters)                                                                          \
     {                                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
+        begun->waits = true;                                                                       \
         const int error = begin;                                                                   \
-        return weftmpi_request_wait(&begun, error, status);                                        \
-    }                                                                                              \
+        return weftmpi_request_wait(begun, error, status);                                         \
+    }
+#define FORMS(name, iname, begin, parameters, status, ...)                                         \
+    BLOCKING(name, begin, parameters, status)                                                      \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
-        OUT(request);                                                                              \
-        struct weftmpi_request begun = {0};                                                        \
+        MAKE(begun, request);                                                                      \
         const int error = begin;                                                                   \
-        return weftmpi_request_keep(&begun, error, request);                                       \
+        return weftmpi_request_keep(begun, error, request);                                        \
     }
 #define BOTH(name, iname, begin, ...)                                                              \
     FORMS(name, iname, begin, (__VA_ARGS__), MPI_STATUS_IGNORE, __VA_ARGS__)
 #define BOTH_TOLD(name, iname, begin, ...)                                                         \
     FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
 void weftmpi_pause(void); /* between two looks */
+/* Moves what only moves when it is driven; after so many seconds again. */
+double weftmpi_meanwhile(void);
+/* Ends what the program has freed, sends that are over. */
+void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
+
+/* ---- general.c, rma.c ------------------------------------------------------------------------ */
+
+bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
+int weftmpi_general_cancel(struct weftmpi_request *request);
+/* Once; its error. */
+int weftmpi_general_end(struct weftmpi_request *request);
+bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* ---- point.c --------------------------------------------------------------------------------- */
 
@@ -115,16 +155,13 @@ void weftmpi_orphans_end(bool receives);
 int weftmpi_point_begin(struct weftmpi_request *request);
 /* A buffered send: the bytes are copied. */
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
-/* Waits for all of them. */
-void weftmpi_buffered_end(void);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
 int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
 /* All but MPI_ERROR. */
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
 size_t weftmpi_status_bytes(const MPI_Status *status);
 
-/* ---- what the calls that wait are made of: request.c, wait.c ----------------------------------
- */
+/* ---- what the calls that wait are made of: request.c, wait.c --------------------------------- */
 
 /* The request of a send that is complete at once. */
 #define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
@@ -140,6 +177,9 @@ void weftmpi_request_end(void *request);
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
+/* Waits for so many, at most WEFTMPI_TOGETHER, of which none is there twice. */
+enum { WEFTMPI_TOGETHER = 64 };
+void weftmpi_requests_until(struct weftmpi_request *const requests[], int count);
 /* It is complete: tells, and ends it. Returns its error. */
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 

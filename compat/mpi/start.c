@@ -1,5 +1,5 @@
 /* compat/mpi/start.c - the job: opened by MPI_Init, closed by MPI_Finalize. */
-#include "request.h"
+#include "win.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static bool open_comm(int number, int first, int size)
 
     for (int i = 0; group != NULL && i < size; i++)
         group->processes[i] = first + i;
-    return group != NULL && weftmpi_comm_make(group, number) != NULL;
+    return group != NULL && weftmpi_comm_make(group, NULL, number) != NULL &&
+           (number != 0 || weftmpi_channel_open(group) == WEFT_OK);
 }
 
 static int init(const char *call, int *argc, char ***argv, int level)
@@ -67,10 +68,13 @@ static int init(const char *call, int *argc, char ***argv, int level)
     refuse_launcher(call);
     weftmpi.level = level;
     weftmpi.main_thread = pthread_self();
+    /* Each process's part of a window of MPI is one of weft's; tables grow with those that exist.
+     */
+    setenv("WEFT_WINDOWS", "4096", 0);
     const weft_status status = weft_open_threads(
         &weftmpi.job, argv == NULL ? NULL : argc, argv == NULL ? NULL : *argv,
         level >= MPI_THREAD_SERIALIZED ? WEFT_THREAD_MULTIPLE : WEFT_THREAD_SINGLE);
-    if (status != WEFT_OK)
+    if (status != WEFT_OK || weft_team_meanwhile(weftmpi.job, weftmpi_meanwhile) != WEFT_OK)
         weftmpi_exit(MPI_ERR_OTHER);
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
@@ -91,20 +95,20 @@ API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 API(Finalize, (void))
 {
     struct weftmpi_comm *const world = &weftmpi_comms[0], *const self = &weftmpi_comms[1];
-    struct weftmpi_request request = {0};
 
     TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_attributes_delete(self));
-    TRY(weftmpi_attributes_delete(world));
+    TRY(weftmpi_attributes_delete(__func__, &self->object));
+    TRY(weftmpi_attributes_delete(__func__, &world->object));
     weftmpi_orphans_end(false);
-    weftmpi_buffered_end();
-    weftmpi_request_open(&request, WEFTMPI_COLLECTIVE, __func__, world);
-    const weft_status status = weft_team_barrier(world->team, &request.collective);
-    TRY(weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                             MPI_STATUS_IGNORE));
+    weftmpi_locks_end();
+    TRY(weftmpi_barrier(__func__, world));
+    TRY(weftmpi_failed(world, __func__, weft_team_close(&world->team)));
     weftmpi_orphans_end(true);
-    weftmpi_comm_end(self);
-    weftmpi_comm_end(world);
+    for (int i = 0; i < 2; i++) {
+        weftmpi_comm_end(&weftmpi_comms[i]);
+        weftmpi_leave(weftmpi_comms[i].object.errhandler);
+        weftmpi_leave(weftmpi_comms[i].object.info);
+    }
     __atomic_store_n(&weftmpi.ended, true, __ATOMIC_RELAXED);
     weft_close(weftmpi.job);
     weftmpi.job = NULL;
@@ -192,10 +196,21 @@ API(Get_library_version, (char *version, int *length))
     return MPI_SUCCESS;
 }
 
+/* Memory that others map, for windows over it; of a process with a GPU the host's. */
+static bool maps(void)
+{
+    return weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) != WEFT_KIND_CUDA;
+}
+
 API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
 {
     (void)info;
-    void *memory = bytes < 0 ? NULL : malloc((size_t)bytes + 1);
+    TRY(weftmpi_is_open(__func__));
+    OUT(base);
+    LOCKED;
+    void *memory = NULL;
+    if (bytes >= 0)
+        memory = maps() ? weft_malloc(weftmpi.job, (size_t)bytes + 1) : malloc((size_t)bytes + 1);
     if (memory == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
     *(void **)base = memory;
@@ -204,7 +219,20 @@ API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
 
 API(Free_mem, (void *base))
 {
-    free(base);
+    TRY(weftmpi_is_open(__func__));
+    LOCKED;
+    if (maps())
+        weft_free(weftmpi.job, base);
+    else
+        free(base);
+    return MPI_SUCCESS;
+}
+
+CALL(Address, (void *location, MPI_Aint *address), PMPI_Get_address(location, address))
+
+API(Pcontrol, (const int level, ...))
+{
+    (void)level; /* for tools that put their own before it */
     return MPI_SUCCESS;
 }
 

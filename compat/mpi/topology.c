@@ -1,13 +1,14 @@
-/* compat/mpi/topology.c - grids and graphs of processes. */
-#include "internal.h"
+/* compat/mpi/topology.c - topologies; grids of processes. */
+#include "topology.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One of that kind, whose arrays are to be filled; NULL: no memory. */
-static struct weftmpi_topology *make(int kind, int ndims, int indegree, int outdegree)
+struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
+                                               int nodes, int edges)
 {
-    const size_t count = 3 * (size_t)ndims + 2 * ((size_t)indegree + (size_t)outdegree);
+    const size_t count = 3 * (size_t)ndims + 2 * ((size_t)indegree + (size_t)outdegree) +
+                         (size_t)nodes + (size_t)edges;
     struct weftmpi_topology *topology =
         weftmpi_make(WEFTMPI_TOPOLOGY, sizeof(*topology) + count * sizeof(int));
 
@@ -24,28 +25,23 @@ static struct weftmpi_topology *make(int kind, int ndims, int indegree, int outd
     topology->source_weights = topology->sources + indegree;
     topology->targets = topology->source_weights + indegree;
     topology->target_weights = topology->targets + outdegree;
+    topology->nodes = nodes;
+    topology->index = topology->target_weights + outdegree;
+    topology->edges = topology->index + nodes;
     return topology;
 }
 
-static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
-                       struct weftmpi_topology **topology)
+int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind)
 {
-    TRY(weftmpi_comm_in(call, handle, comm));
-    *topology = (*comm)->topology;
-    if (*topology == NULL || (*topology)->kind != kind)
-        return weftmpi_fail(*comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", (*comm)->name,
-                            kind == MPI_CART ? "grid" : "graph");
-    return MPI_SUCCESS;
+    if (comm->topology != NULL && comm->topology->kind == kind)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
+                        kind == MPI_CART ? "grid" : "graph");
 }
 
-/* Both of a communicator's handle, in a function of MPI: declares them. */
-#define TOPOLOGY_IN(topology, comm, handle, kind)                                                  \
-    struct weftmpi_topology *topology;                                                             \
-    struct weftmpi_comm *comm;                                                                     \
-    TRY(topology_in(__func__, handle, kind, &(comm), &(topology)))
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
 
-ASK(Topo_test, COMM_IN, MPI_Comm, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
+ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of->topology->kind)
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
@@ -161,7 +157,8 @@ static int rank_near(const struct weftmpi_topology *grid, const int coords[], in
 static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int periods[],
                                           int rank)
 {
-    struct weftmpi_topology *grid = make(MPI_CART, ndims, 2 * ndims, 2 * ndims);
+    struct weftmpi_topology *grid =
+        weftmpi_topology_make(MPI_CART, ndims, 2 * ndims, 2 * ndims, 0, 0);
 
     if (grid == NULL)
         return NULL;
@@ -176,34 +173,58 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
     return grid;
 }
 
+/* How many processes a grid of a communicator has. */
+static int cells_of(const char *call, struct weftmpi_comm *comm, int ndims, const int dims[],
+                    int *cells)
+{
+    long product = 1;
+
+    if (ndims < 0)
+        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+    for (int i = 0; i < ndims; i++) {
+        product *= dims[i];
+        if (dims[i] < 1 || product > comm->size)
+            return weftmpi_fail(comm, call, MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes",
+                                i, dims[i], comm->name, comm->size);
+    }
+    *cells = (int)product;
+    return MPI_SUCCESS;
+}
+
+int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
+                          struct weftmpi_topology *topology, MPI_Comm *made)
+{
+    if (comm->rank < count)
+        TRY(weftmpi_memory_in(comm, call, topology));
+    return weftmpi_split(call, comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology,
+                         made);
+}
+
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
                   MPI_Comm *cart))
 {
-    long cells = 1;
+    int cells;
     (void)reorder; /* ranks stay */
-    COMM_IN(comm, handle);
-    if (ndims < 0)
-        return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "%d dimensions", ndims);
-    for (int i = 0; i < ndims; i++) {
-        cells *= dims[i];
-        if (dims[i] < 1 || cells > comm->size)
-            return weftmpi_fail(comm, __func__, MPI_ERR_DIMS,
-                                "dimension %d is %d; %s has %d processes", i, dims[i], comm->name,
-                                comm->size);
-    }
-    struct weftmpi_group *group = NULL;
-    struct weftmpi_topology *grid = NULL;
-    if (comm->rank < cells) {
-        group = weftmpi_group_make((int)cells);
-        grid = make_grid(ndims, dims, periods, comm->rank);
-        if (group == NULL || grid == NULL)
-            return weftmpi_no_memory(comm, __func__);
-        memcpy(group->processes, comm->group->processes, (size_t)cells * sizeof(int));
-    }
-    return weftmpi_agree_now(__func__, comm, group, grid, cart);
+    OUT(cart);
+    BASE_IN(comm, handle);
+    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    return weftmpi_topology_give(
+        __func__, comm, cells,
+        comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
 }
 
-ASK(Cartdim_get, GRID_IN, MPI_Comm, of->ndims)
+API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank))
+{
+    int cells;
+    (void)periods;
+    OUT(rank);
+    BASE_IN(comm, handle);
+    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    *rank = comm->rank < cells ? comm->rank : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+ASK(Cartdim_get, GRID_IN, MPI_Comm, int, of->ndims)
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
@@ -252,90 +273,18 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
     GRID_IN(grid, handle);
-    int dims[grid->ndims + 1], periods[grid->ndims + 1], coords[grid->ndims + 1];
-    int ndims = 0, own = 0; /* of the part, and this member's rank there */
-    struct weftmpi_group *group = weftmpi_group_make(comm->size);
-    if (group == NULL)
-        return weftmpi_no_memory(comm, __func__);
+    int dims[grid->ndims + 1], periods[grid->ndims + 1];
+    int ndims = 0, own = 0, others = 0; /* of the part; and the other coordinates' place */
     for (int i = 0; i < grid->ndims; i++) {
-        if (!remain[i])
+        if (!remain[i]) {
+            others = others * grid->dims[i] + grid->coords[i];
             continue;
+        }
         dims[ndims] = grid->dims[i];
         periods[ndims++] = grid->periods[i];
         own = own * grid->dims[i] + grid->coords[i];
     }
-    /* Those whose other coordinates are this one's, in the order of the grid. */
-    group->size = 0;
-    for (int rank = 0; rank < comm->size; rank++) {
-        bool same = true;
-        coords_of(grid, rank, coords);
-        for (int i = 0; i < grid->ndims; i++)
-            same = same && (remain[i] || coords[i] == grid->coords[i]);
-        if (same)
-            group->processes[group->size++] = comm->group->processes[rank];
-    }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    if (sub == NULL) {
-        weftmpi_leave(group);
-        return weftmpi_no_memory(comm, __func__);
-    }
-    return weftmpi_agree_now(__func__, comm, group, sub, part);
-}
-
-/* ---- graphs ---------------------------------------------------------------------------------- */
-
-/* Ranks and weights, which either side may not have. */
-static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
-                       int weights_to[])
-{
-    for (int i = 0; i < n; i++) {
-        ranks_to[i] = ranks[i];
-        if (weights_to != MPI_UNWEIGHTED)
-            weights_to[i] = weights != MPI_UNWEIGHTED ? weights[i] : 1;
-    }
-}
-
-API(Dist_graph_create_adjacent,
-    (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
-     const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *graph))
-{
-    (void)info;
-    (void)reorder;
-    COMM_IN(comm, handle);
-    if (indegree < 0 || outdegree < 0)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
-    for (int i = 0; i < indegree + outdegree; i++) {
-        const int rank = i < indegree ? sources[i] : targets[i - indegree];
-        if (rank < 0 || rank >= comm->size)
-            return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
-    }
-    struct weftmpi_topology *made = make(MPI_DIST_GRAPH, 0, indegree, outdegree);
-    if (made == NULL)
-        return weftmpi_no_memory(comm, __func__);
-    made->weighted = source_weights != MPI_UNWEIGHTED;
-    copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
-    copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
-    return weftmpi_agree_now(__func__, comm, weftmpi_hold(comm->group), made, graph);
-}
-
-API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
-{
-    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
-    *indegree = graph->indegree;
-    *outdegree = graph->outdegree;
-    *weighted = graph->weighted;
-    return MPI_SUCCESS;
-}
-
-API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int source_weights[],
-                           int most_out, int targets[], int target_weights[]))
-{
-    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
-    const int in = graph->indegree < most_in ? graph->indegree : most_in;
-    const int out = graph->outdegree < most_out ? graph->outdegree : most_out;
-    copy_edges(in, graph->sources, graph->source_weights, sources,
-               graph->weighted ? source_weights : MPI_UNWEIGHTED);
-    copy_edges(out, graph->targets, graph->target_weights, targets,
-               graph->weighted ? target_weights : MPI_UNWEIGHTED);
-    return MPI_SUCCESS;
+    TRY(weftmpi_memory_in(comm, __func__, sub));
+    return weftmpi_split(__func__, comm, others, own, sub, part);
 }

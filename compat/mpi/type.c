@@ -7,62 +7,68 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Of one element, by its size. */
-#define ELEMENT(size) [size] = {.references = 1, .bytes = size, .elements = 1}
-static struct weftmpi_pattern singles[] = {ELEMENT(1), ELEMENT(2),  ELEMENT(4),
-                                           ELEMENT(8), ELEMENT(16), ELEMENT(32)};
-
-/* Of a basic type the bytes are one run, and one element; of a pair two. */
-#define STANDARD(type_name, whole, bytes)                                                          \
-    .object = {type_name, 1}, .size = bytes, .upper = sizeof(whole), .align = _Alignof(whole),     \
-    .dense = (bytes) == sizeof(whole), .committed = true, .basic = true
-#define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {STANDARD(type_name, ctype, sizeof(ctype)),                                 \
-                        .name = #type_name,                                                        \
-                        .true_upper = sizeof(ctype),                                               \
-                        .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
-                        .runs_count = 1,                                                           \
-                        .pattern = &singles[sizeof(ctype)]},
 #define VALUE(t) sizeof(((struct weftmpi_pair_##t *)0)->value)
 #define INDEX(t) offsetof(struct weftmpi_pair_##t, index)
-#define PAIR(number, type_name, t)                                                                 \
-    [number - 0x200] = {                                                                           \
-        STANDARD(type_name, struct weftmpi_pair_##t, VALUE(t) + sizeof(int)),                      \
-        .name = #type_name,                                                                        \
-        .true_upper = INDEX(t) + sizeof(int),                                                      \
-        .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                                 \
-                                       {INDEX(t), sizeof(int), sizeof(int), 1}},                   \
-        .runs_count = 2,                                                                           \
-        .pattern = &(struct weftmpi_pattern){                                                      \
-            1, VALUE(t) + sizeof(int), 2, 2,                                                       \
-            (struct weftmpi_part[]){{&singles[VALUE(t)], 1}, {&singles[sizeof(int)], 1}}}},
+#define PLACE(t) sizeof(((struct weftmpi_pair_##t *)0)->index)
+
+/* By their number, 0x200 less: of one element, or of two. */
+static struct weftmpi_pattern patterns[0x100] = {
+#define TYPE(number, type_name, ctype, ...)                                                        \
+    [number - 0x200] = {.references = 1,                                                           \
+                        .bytes = sizeof(ctype),                                                    \
+                        .elements = 1,                                                             \
+                        .basic = &weftmpi_types[number - 0x200]},
+#define PAIR(number, type_name, t, value, place)                                                   \
+    [number - 0x200] = {.references = 1,                                                           \
+                        .bytes = VALUE(t) + PLACE(t),                                              \
+                        .elements = 2,                                                             \
+                        .basic = &weftmpi_types[number - 0x200],                                   \
+                        .count = 2,                                                                \
+                        .parts = (struct weftmpi_part[]){{&patterns[value - 0x200], 1},            \
+                                                         {&patterns[place - 0x200], 1}}},
+#include "types.def"
+#undef TYPE
+#undef PAIR
+};
+
+/* Of a basic type the bytes are one run, and one element; of a pair two. */
+#define STANDARD(number, type_name, whole, bytes)                                                  \
+    .object = {.handle = type_name, .references = 1}, .size = bytes, .upper = sizeof(whole),       \
+    .align = _Alignof(whole), .dense = (bytes) == sizeof(whole), .committed = true, .basic = true, \
+    .pattern = &patterns[number - 0x200]
+#define TYPE(number, type_name, ctype, ...)                                                        \
+    [number - 0x200] = {STANDARD(number, type_name, ctype, sizeof(ctype)), .name = #type_name,     \
+                        .true_upper = sizeof(ctype),                                               \
+                        .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
+                        .runs_count = 1},
+#define PAIR(number, type_name, t, value, place)                                                   \
+    [number - 0x200] = {STANDARD(number, type_name, struct weftmpi_pair_##t, VALUE(t) + PLACE(t)), \
+                        .name = #type_name, .true_upper = INDEX(t) + PLACE(t),                     \
+                        .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                 \
+                                                       {INDEX(t), PLACE(t), PLACE(t), 1}},         \
+                        .runs_count = 2},
 struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_elements_in(struct weftmpi_comm *comm, const char *call, const void *user, int count,
-                        MPI_Datatype handle, struct weftmpi_elements *elements)
+int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle)
 {
-    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+    OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
 
-    if (type == NULL)
-        return weftmpi_no_object(comm, call, WEFTMPI_TYPE);
     if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_fail(comm, call, MPI_ERR_TYPE, "the datatype %s is not committed",
-                            type->name);
-    if (count < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_COUNT, "count %d", count);
-    *elements =
-        (struct weftmpi_elements){(void *)user, (size_t)count, (size_t)count * type->size, type};
-    return MPI_SUCCESS;
+        return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
+    return weftmpi_fail(on, call, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(Type_size, TYPE_IN, MPI_Datatype, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
+ASK(Type_size, TYPE_IN, MPI_Datatype, int, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
 
-#define EXTENT(name, from, to)                                                                     \
-    API(Type_get_##name, (MPI_Datatype handle, MPI_Aint * lower, MPI_Aint * extent))               \
+ASK(Type_size_x, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
+ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
+
+#define EXTENT(name, from, to, number)                                                             \
+    API(Type_get_##name, (MPI_Datatype handle, number * lower, number * extent))                   \
     {                                                                                              \
         OUT(lower);                                                                                \
         OUT(extent);                                                                               \
@@ -71,8 +77,40 @@ ASK(Type_size, TYPE_IN, MPI_Datatype, of->size > INT32_MAX ? MPI_UNDEFINED : (in
         *extent = type->to - type->from;                                                           \
         return MPI_SUCCESS;                                                                        \
     }
-EXTENT(extent, lower, upper)
-EXTENT(true_extent, true_lower, true_upper)
+EXTENT(extent, lower, upper, MPI_Aint)
+EXTENT(true_extent, true_lower, true_upper, MPI_Aint)
+EXTENT(extent_x, lower, upper, MPI_Count)
+EXTENT(true_extent_x, true_lower, true_upper, MPI_Count)
+EXTENT(extent_c, lower, upper, MPI_Count)
+EXTENT(true_extent_c, true_lower, true_upper, MPI_Count)
+
+/* Those of MPI 1. */
+ASK(Type_extent, TYPE_IN, MPI_Datatype, MPI_Aint, weftmpi_extent(of))
+ASK(Type_lb, TYPE_IN, MPI_Datatype, MPI_Aint, of->lower)
+ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
+
+API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
+{
+    static const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};
+    static const MPI_Datatype reals[] = {MPI_REAL4, MPI_REAL8, MPI_REAL16};
+    static const MPI_Datatype complexes[] = {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
+    static const struct {
+        int typeclass, least, count; /* least: bytes of the first; the next has twice as many */
+        const MPI_Datatype *types;
+    } rows[] = {{MPI_TYPECLASS_INTEGER, 1, 4, integers},
+                {MPI_TYPECLASS_REAL, 4, 3, reals},
+                {MPI_TYPECLASS_COMPLEX, 8, 3, complexes}};
+
+    OUT(found);
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
+        for (int i = 0; i < rows[r].count; i++)
+            if (rows[r].typeclass == typeclass && rows[r].least << i == bytes) {
+                *found = rows[r].types[i];
+                return MPI_SUCCESS;
+            }
+    return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
+}
+
 NAMES(Type, TYPE_IN, MPI_Datatype)
 
 API(Type_commit, (MPI_Datatype * handle))
@@ -87,6 +125,7 @@ API(Type_free, (MPI_Datatype * handle))
     TYPE_IN(type, *handle);
     if (type->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
+    TRY(weftmpi_attributes_delete(__func__, &type->object));
     weftmpi_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;

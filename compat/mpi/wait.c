@@ -1,5 +1,7 @@
 /* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
-#include "request.h"
+#include "collective.h"
+
+#include <string.h>
 
 /* ---- several --------------------------------------------------------------------------------- */
 
@@ -25,10 +27,18 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
 
 API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 {
+    struct weftmpi_request *some[WEFTMPI_TOGETHER];
+    int n = 0;
+
     TRY(weftmpi_is_open(__func__));
     for (int i = 0; i < count; i++) {
         REQUEST_OF(request, __func__, handles[i]);
-        weftmpi_request_until(request);
+        if (!request->complete)
+            some[n++] = request;
+        if (n == WEFTMPI_TOGETHER || i == count - 1) {
+            weftmpi_requests_until(some, n);
+            n = 0;
+        }
     }
     return end_some(__func__, handles, count, NULL, statuses);
 }
@@ -131,6 +141,8 @@ API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_S
 API(Start, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
+    if (request->given != NULL)
+        weftmpi_given_handler(request->given);
     if (!request->persistent || request->active)
         return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
                             request->persistent ? "the request is active"
@@ -138,9 +150,10 @@ API(Start, (MPI_Request * handle))
     request->complete = false;
     request->error = MPI_SUCCESS;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-    TRY(weftmpi_point_begin(request));
-    request->active = true;
-    return MPI_SUCCESS;
+    const int error = request->given != NULL ? weftmpi_begin(request, request->given)
+                                             : weftmpi_point_begin(request);
+    request->active = error == MPI_SUCCESS;
+    return error;
 }
 
 API(Startall, (int count, MPI_Request handles[]))
@@ -156,7 +169,10 @@ API(Cancel, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
     int cancelled = 0;
-    if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE)
+    if (request->way == WEFTMPI_GENERAL)
+        return weftmpi_general_cancel(request);
+    if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE ||
+        request->way == WEFTMPI_RMA)
         return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
                             request->active ? "a collective" : "the request is not active");
     if (request->complete || request->way == WEFTMPI_SENDRECV)
@@ -173,5 +189,25 @@ API(Cancel, (MPI_Request * handle))
 API(Test_cancelled, (const MPI_Status *status, int *flag))
 {
     *flag = status->MPI_internal[2];
+    return MPI_SUCCESS;
+}
+
+API(Status_set_cancelled, (MPI_Status * status, int flag))
+{
+    status->MPI_internal[2] = flag != 0;
+    return MPI_SUCCESS;
+}
+
+_Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "Fortran's status");
+
+API(Status_c2f, (const MPI_Status *status, MPI_Fint *fortran))
+{
+    memcpy(fortran, status, sizeof(*status));
+    return MPI_SUCCESS;
+}
+
+API(Status_f2c, (const MPI_Fint *fortran, MPI_Status *status))
+{
+    memcpy(status, fortran, sizeof(*status));
     return MPI_SUCCESS;
 }

@@ -273,7 +273,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_notify_waitsome(weft_self *self, gaspi_seg
             return GASPI_TIMEOUT;
         if (number == 1 && until == UINT64_MAX && rounds >= GPU_GASPI_ROUNDS)
             weft_wait_until_u32(self, words, WEFT_NE, 0); /* it says how long it waits */
-        weft_test(self, table->tag, 1); /* nobody counts it here: lets others run, takes letters */
+        weft_test(self, table->tag, 1); /* nobody counts it here: lets others run */
     }
 }
 

@@ -67,7 +67,8 @@ WEFT_API const weft_ccl_view *weft_ccl_kernel(const weft_ccl *ccl);
 
 /*
  * Says what has gone wrong so far in calls that streams were given, or kernels have made; it fails
- * the job. Does not block. Errors: MISMATCH (members make different calls), ARGUMENT (a column
+ * the job. Waits for no call; after a failure for the error that all processes agree on, which
+ * weft_error then tells. Errors: MISMATCH (members make different calls), ARGUMENT (a column
  * that does not exist), and the job's: PEER_LOST, and so on. A call that waits for what never comes
  * ends when the job fails; what it has written to its target is then undefined.
  */
@@ -120,6 +121,63 @@ WEFT_API weft_status weft_ccl_exchange(weft_ccl *ccl, int to, const void *source
 /* The stream goes on when all members' streams have come here, and sees what these did before. */
 WEFT_API weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream);
 
+/* ---- mixture of experts ---------------------------------------------------------------------- */
+/*
+ * A layer whose experts are spread over the members: each member has a batch of tokens, each of
+ * which chose up to topk experts. Dispatch brings the row of each token to its experts; the program
+ * computes there; combine brings the rows back and sums them with weights. The host needs no count.
+ *
+ * Of `experts`, each member has E = (experts + members - 1) / members: member m those from m * E on
+ * (the last members may have fewer, or none). A member's rows are E blocks of members * tokens
+ * rows, where `tokens` is that of the desc: a block for each expert, its rows packed from the
+ * front, in order of member and token. All pointers to rows are aligned to 16 bytes.
+ */
+typedef struct weft_ccl_moe weft_ccl_moe;
+
+typedef struct weft_ccl_moe_desc {
+    int experts;       /* of all members: 1 to 2048 */
+    int topk;          /* experts of a token, at most: 1 to 8 */
+    int tokens;        /* of a member in a call, at most: 1 to 1024 */
+    size_t row_bytes;  /* that dispatch moves for a token: a multiple of 16 up to 65536 */
+    size_t back_bytes; /* that an expert gives back for it; 0: row_bytes (fp8 may go, BF16 come) */
+} weft_ccl_moe_desc;
+
+/*
+ * Opens one on a ccl, which may have several. Collective, blocking, while no kernel of the job
+ * runs; the same desc at all members. Each gives device memory for the rows of two calls: some
+ * 2 * tokens * the larger of members * (row_bytes + 32 * columns) and topk * back_bytes, where
+ * columns are the ccl's, at most. Freed by weft_ccl_moe_close, before its ccl is closed. Errors:
+ * ARGUMENT, STATE, MEMORY, LIMIT, UNSUPPORTED as of weft_ccl_open; MISMATCH (of descs, here or in
+ * calls).
+ */
+WEFT_API weft_status weft_ccl_moe_open(weft_ccl *ccl, const weft_ccl_moe_desc *desc,
+                                       weft_ccl_moe **moe);
+/* Frees all, as weft_ccl_close does, and returns the same. *moe becomes NULL. */
+WEFT_API weft_status weft_ccl_moe_close(weft_ccl_moe **moe);
+
+/*
+ * Sends each of `tokens` rows (0 to the desc's; members may differ) to the experts that it chose:
+ * once to each member that has some. chosen: topk of each token, -1 for none. An expert that is out
+ * of range or there twice is taken for -1; weft_ccl_check then says ARGUMENT, with token and number
+ * of one that was.
+ *
+ * out: E * members * tokens rows, as above; other rows of it are left as they are. counts[E]: how
+ * many rows each own expert has. origin: NULL, or for each row of out member << 24 | token. All in
+ * device memory; none overlaps another.
+ */
+WEFT_API weft_status weft_ccl_dispatch(weft_ccl_moe *moe, const void *rows, const int32_t *chosen,
+                                       int tokens, void *out, int32_t *counts, int32_t *origin,
+                                       void *stream);
+/*
+ * Of the latest dispatch: target[t] = the sum over k of weights[t * topk + k] * the row that
+ * token t's k-th expert gives. in: rows of back_bytes, where dispatch has put theirs. target: a row
+ * of back_bytes for each own token. type: F32, F16 or BF16. Products and sums are F32, each
+ * rounded, in order of k beginning with +0, and rounded once to the type: the bits depend on
+ * neither the number of members nor which has an expert. A token without experts gets zeros.
+ */
+WEFT_API weft_status weft_ccl_combine(weft_ccl_moe *moe, const void *in, const float *weights,
+                                      weft_type type, void *target, void *stream);
+
 /* ---- in kernels ------------------------------------------------------------------------------ */
 /*
  * The same by one thread block of each member, which makes the call with all its threads: a column.
@@ -129,7 +187,7 @@ WEFT_API weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream);
  * acquired: who needs what other blocks wrote makes weft_barrier(self, WEFT_COMM_DEVICE) first. On
  * return the target is there for all threads of the block.
  *
- * self may be NULL in a kernel that is no WEFT_KERNEL (on a GPU): then a call returns 0 when the
+ * self may be NULL in a kernel that is no WEFT_KERNEL (on a GPU). Then a call returns 0 when the
  * job or a call of the ccl has failed, and the kernel should end. Else it returns 1, and after a
  * failure it does not return.
  */

@@ -77,6 +77,14 @@ WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, 
 #endif
 
 #ifdef __CUDACC__
+#ifdef WEFT_LINES
+#undef WEFT_AT
+#define WEFT_AT(self) self
+#endif
 #include "coll/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_COLL
+#include <weft/lines.h>
+#endif
 #endif
 #endif

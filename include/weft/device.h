@@ -1,6 +1,6 @@
 /*
- * weft/device.h - all that a kernel includes. A kernel is written once, in the common subset of
- * C17 and CUDA C, and compiled by the C compiler for the CPU device and by nvcc for GPUs.
+ * weft/device.h - all that a kernel includes. A kernel is written once, in the common subset of C17
+ * and CUDA C. The C compiler compiles it for the CPU device, nvcc for GPUs.
  *
  *     WEFT_KERNEL(hello, struct hello_data, data)
  *     {
@@ -57,8 +57,8 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm);
 
 /*
- * Nobody leaves before all have entered; then all see what each had stored itself before, through
- * weft_ptr, too. Orders no puts by itself: flush them first.
+ * Nobody leaves before all have entered. Then all see what each has stored before, also through
+ * weft_ptr. Orders no puts by itself: flush them first.
  */
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 
@@ -78,20 +78,20 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win);
 WEFT_FN weft_status weft_failure(weft_self *self);
 
 /*
- * Where this rank may load and store another member's window directly, or NULL. Such stores are
- * the program's own: weft_fence orders them before the next weft_notify_relaxed, weft_notify
- * orders them by itself. A GPU so reaches a process on a CPU, and not the reverse; there it must
- * use no atomic operations of its own. Any thread.
+ * Where this rank may load and store another member's window directly, or NULL. Such stores are the
+ * program's own: weft_fence orders them before the next weft_notify_relaxed, weft_notify orders
+ * them by itself. A GPU reaches a process on a CPU in this way, and must use no atomic operations
+ * of its own there. A CPU does not reach a GPU. Any thread.
  */
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
 
 /* ---- data ---------------------------------------------------------------------------------- */
 /*
  * One-sided: no matching call at the target. A call may wait for space, and serves the rank's own
- * mailboxes meanwhile. All that one rank sends to another takes effect in the order sent.
- * target: the rank in the window's communicator. offset, bytes: in the target's window, in bytes.
- * The source may be any device memory and may be reused after flush_local (or flush), or when a
- * notification has come back from the target that was sent after this put was consumed. On a GPU
+ * mailboxes meanwhile. All that one rank sends to another takes effect in the order sent. target:
+ * the rank in the window's communicator. offset, bytes: in the target's window, in bytes. The
+ * source may be any device memory. It may be reused after flush_local (or flush). So it may when
+ * the target has consumed this put, and a notification that it sent afterwards is here. On a GPU
  * that is no local variable of a kernel, nor shared memory: other threads of the rank, or the host,
  * copy it. The CPU device, where both are on the rank's stack, refuses it (ARGUMENT).
  */
@@ -102,17 +102,17 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
 /*
  * Puts, and adds one to the target's count of the tag, as one message. Who consumes it sees the
  * data, and all that this rank put to that target before. This rank is then done with all that it
- * loaded before. A small one (WEFT_EAGER) to a pair that often has them may land only while the
- * target waits, tests, polls by weft_wait_until, or has left its kernel. Other stores of this rank,
- * and what it was told by others, are ordered by weft_notify and weft_fence only.
+ * loaded before. Small ones (WEFT_EAGER) between two ranks that often send them may be delivered
+ * late: while the target waits, tests, polls by weft_wait_until, or after its kernel. Other stores
+ * of this rank, and what it was told by others, are ordered by weft_notify and weft_fence only.
  */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
 /*
  * weft_put_notify of each of `count` items, in no order among them. On a GPU, by ranks of whole
  * warps, most of those to mapped memory go at once, and their releases wait together. items: the
- * same for all threads, and unchanged until all have returned. To poll for such a value
- * (weft_wait_until) orders nothing.
+ * same for all threads, and unchanged until all have returned. A rank that polls for a value of
+ * such a put (weft_wait_until) sees nothing else by that.
  */
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
                                   int count);
@@ -201,8 +201,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                                       weft_operation operation);
 
 /*
- * Whether the operation, and so each before it of the same kind to the same process, has come so
- * far; test returns 0 or 1 and does not block. An operation of another rank or job ends the job
+ * Whether the operation has come so far; so has each before it of the same kind to the same process
+ * then. test returns 0 or 1 and does not block. An operation of another rank or job ends the job
  * (ARGUMENT).
  */
 WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how);
@@ -225,9 +225,10 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
 /* All earlier puts and updates of the window are visible, their sources free, and fetches done. */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
 /*
- * Orders this rank's earlier stores and puts before its later relaxed notifies, and before its
- * later puts of 4 or 8 aligned bytes, which a rank may wait for (weft_wait_until). Puts are ordered
- * for each target by itself: what must be seen by one rank before another is told needs weft_flush.
+ * Orders this rank's earlier stores and puts before its later relaxed notifies. It orders them
+ * before its later puts of 4 or 8 aligned bytes, too, for which a rank may wait (weft_wait_until).
+ * Puts are ordered for each target by itself: what must be seen by one rank before another is told
+ * needs weft_flush.
  */
 WEFT_FN void weft_fence(weft_self *self);
 
@@ -247,7 +248,10 @@ WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, in
 WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
                               int tag);
 
-/* Blocks until `count` notifications of the tag are there, and consumes them. */
+/*
+ * Blocks until `count` notifications of the tag are there, and consumes them. Those that are left
+ * when the kernel ends are dropped: one line of a process says how many.
+ */
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count);
 /* Consumes them and returns 1 only if they are there; else returns 0 and consumes none. */
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count);
@@ -321,5 +325,9 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
 #include <weft/log_args.h>
 #ifdef __CUDACC__
 #include "rank/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_DEVICE
+#include <weft/lines.h>
+#endif
 #endif
 #endif

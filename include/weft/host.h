@@ -47,7 +47,7 @@ WEFT_API weft_status weft_host_put_notify_rank(weft_job *job, weft_win win, int 
 
 /*
  * Blocks until `count` notifications of the tag are there, and consumes them. Processes in
- * weft_close send nothing: a wait, here or in a collective call, for what only they could send
+ * weft_close send nothing. A wait for what only they could send, here or in a collective call,
  * fails the job with MISMATCH after two seconds.
  */
 WEFT_API weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
@@ -63,8 +63,14 @@ WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int 
 WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 
 /*
- * As weft_fence: for each target by itself, earlier puts are seen before later ones of 4 or 8
- * aligned bytes, also by who polls such a word with acquire loads. Does not block.
+ * Where the host program may load and store a process's part of the window itself, as weft_ptr;
+ * NULL: it is not mapped here. Does not block. Errors: WINDOW, RANK.
+ */
+WEFT_API weft_status weft_host_ptr(weft_job *job, weft_win win, int process, void **memory);
+
+/*
+ * As weft_fence: each target sees earlier puts before later ones of 4 or 8 aligned bytes. So does a
+ * program that polls such a word with acquire loads. Does not block.
  */
 WEFT_API weft_status weft_host_fence(weft_job *job);
 
@@ -104,6 +110,13 @@ WEFT_API weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int
                                                 uint32_t *old);
 WEFT_API weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset,
                                    uint64_t value);
+/* The two of compare and swap, begun: *old, not NULL, is the call's until it is done LOCAL. */
+WEFT_API weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process,
+                                                  size_t offset, uint64_t expected,
+                                                  uint64_t desired, uint64_t *old, weft_op *op);
+WEFT_API weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
+                                                      size_t offset, uint32_t expected,
+                                                      uint32_t desired, uint32_t *old, weft_op *op);
 WEFT_API weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
                                                 size_t offset, const void *source, size_t count,
                                                 weft_type type, weft_operation operation,
@@ -135,8 +148,8 @@ WEFT_API void weft_host_caller(const char *name);
 
 /* ---- windows with one member ----------------------------------------------------------------- */
 /*
- * Memory of one process, announced to all under a number of its choice: a window with the one
- * member 0, which host programs and ranks of any process put to, get from and update. Not
+ * Memory of one process, announced to all under a number of its choice. It is a window with one
+ * member, 0. Host programs and ranks of any process put to it, get from it and update it. Not
  * collective; legal while a kernel runs.
  */
 

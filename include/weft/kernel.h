@@ -21,12 +21,12 @@
 /*
  * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank and
  * `user` points to the device's copy of the user data, shared by all its ranks. Functions that a
- * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED(type, name, count); inside a kernel, or a
- * function with a `self`, makes `name` point to `count` elements that are one array for the whole
- * rank, and not initialised. WEFT_MOST_THREADS, defined before this header is included, promises
- * that no rank of the file's kernels has more threads: nvcc then keeps to the registers for so
- * many. WEFT_LEAST_RANKS, defined beside it, asks for so many ranks on each multiprocessor (default
- * 1): nvcc then keeps to the registers for all of them.
+ * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED(type, name, count); makes `name` point to
+ * an array of `count` elements, which the threads of the rank share. It is not initialised. It
+ * stands inside a kernel, or a function with a `self`. WEFT_MOST_THREADS, defined before this
+ * header is included, promises that no rank of the file's kernels has more threads. nvcc then gives
+ * each thread no more registers than so many can have. WEFT_LEAST_RANKS, defined beside it, asks
+ * for room for so many ranks on each multiprocessor (default 1).
  *
  * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
  * so many bytes more that its threads share (weft_shared). On a GPU this is fast on-chip memory.

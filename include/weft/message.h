@@ -16,9 +16,9 @@
  * sends and where it receives. A send's buffer is the call's, to read, until the send is complete;
  * a receive's until the receive is. A buffer of 0 bytes may be NULL.
  *
- * Messages move while the program computes. A message that no receive fits is kept: its bytes in
- * WEFT_MSG_UNEXPECTED at most, beyond that at its sender, whose send is then complete only when it
- * is received.
+ * Messages move while the program computes. A message that no receive fits is kept, up to
+ * WEFT_MSG_UNEXPECTED bytes of all. Beyond that it stays at its sender, whose send is complete only
+ * when it is received.
  *
  * On return of a completed receive the bytes are there for the calling thread, and so is all that
  * the sender did before it sent. Every call returns the job's error once the job has failed;

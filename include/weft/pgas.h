@@ -1,7 +1,7 @@
 /*
- * weft/pgas.h - a global address space: memory of any place, on a CPU or a GPU, which host programs
- * and kernels of all places put to, get from and update by global pointers (weft/gptr.h). Included
- * by kernels instead of weft/device.h, and by host programs.
+ * weft/pgas.h - a global address space: memory of any place, on a CPU or a GPU. Host programs and
+ * kernels of all places put to it, get from it and update it by global pointers (weft/gptr.h).
+ * Included by kernels instead of weft/device.h, and by host programs.
  *
  * Each place has a heap in its device's memory. Host programs take from it together (weft_galloc);
  * they, and the ranks of a running kernel, take from it alone (weft_host_local_alloc,
@@ -201,7 +201,7 @@ WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, we
                                    size_t pitch, void *to, size_t to_pitch, size_t width,
                                    size_t height);
 /*
- * Puts, and then adds one to the tag's count of a rank of that place (in WEFT_COMM_WORLD): who
+ * Puts, and then adds one to the tag's count of a rank of that place (in WEFT_COMM_WORLD). Who
  * consumes it sees the data, and all that this rank put to the place before.
  */
 WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
@@ -229,6 +229,14 @@ WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const
 #endif
 
 #ifdef __CUDACC__
+#ifdef WEFT_LINES
+#undef WEFT_AT
+#define WEFT_AT(self) self
+#endif
 #include "pgas/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_PGAS
+#include <weft/lines.h>
+#endif
 #endif
 #endif

@@ -178,7 +178,7 @@ WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
  *
  * A body may spawn tasks on parts of its own data that it leaves alone from then on. The new task
  * may begin at once, and sees what the body has written before (weft_sync comes between, if other
- * threads wrote). Where the body's rank does not reach the data and it writes copies, the new task
+ * threads wrote). The body's rank may not reach the data, and write to copies. Then the new task
  * begins when the body has ended and all of its data are back.
  */
 WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc);
@@ -250,6 +250,14 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
     WEFT_TASK_TABLE(name, LIST, user_type)
 
 #ifdef __CUDACC__
+#ifdef WEFT_LINES
+#undef WEFT_AT
+#define WEFT_AT(self) self
+#endif
 #include "task/api.h"
+#ifdef WEFT_LINES
+#define WEFT_LINES_OF_TASK
+#include <weft/lines.h>
+#endif
 #endif
 #endif

@@ -4,21 +4,22 @@
  *
  * A team is a communicator of host programs whose messages all belong to its collectives. Every
  * member makes the same calls on it in the same order. A call returns when the collective is begun;
- * weft_team_test and weft_team_wait complete it; several may be under way. Where members' calls
- * differ (in what they are, in the root, in bytes), one of them says both, and the job fails
- * (MISMATCH).
+ * weft_team_test and weft_team_wait complete it; several may be under way. With op NULL it returns
+ * when the collective is complete: the quickest form for few bytes, which all members take then.
+ * Members' calls may differ in what they are, in the root, in bytes or in the form. Then one of
+ * them says so in a later wait or when the team is closed, and the job fails (MISMATCH).
  *
  * Collectives move while the program computes, as messages do: the receive task of the job drives
  * them, and so does every thread that waits for a message or a collective.
  *
- * Buffers are host memory and the call's until the collective is complete; arrays of sizes and
- * offsets only until the call returns. Sizes and offsets are in bytes. A source may be its target
- * (in place) where the prototype says so; else they do not overlap. Results of reductions do not
- * depend on who comes first. Any thread, if the job was opened MULTIPLE; the calls on one team are
- * made by one thread at a time.
+ * Buffers are host memory, or any of the process's device, and the call's until the collective is
+ * complete; arrays of sizes and offsets only until the call returns. Sizes and offsets are in
+ * bytes. A source may be its target (in place) where the prototype says so; else they do not
+ * overlap. Results of reductions do not depend on who comes first. Any thread, if the job was
+ * opened MULTIPLE; the calls on one team are made by one thread at a time.
  *
- * Errors of all that begin: RANK (root), MEMORY, ARGUMENT (the host would have to copy or reduce in
- * a GPU's memory), and those of messages.
+ * Errors of all that begin: RANK (root), MEMORY, ARGUMENT (another device's memory, or a GPU's in a
+ * job on the CPU device), and those of messages.
  */
 #ifndef WEFT_TEAM_H
 #define WEFT_TEAM_H
@@ -44,6 +45,9 @@ typedef struct weft_combine {
     int commutes, in_calls;
     uint32_t check;
     const void *type, *operation; /* of the program's own */
+    int known; /* the elements are of a type of weft's, and combine does what `function` says */
+    weft_type element;
+    weft_operation function;
 } weft_combine;
 
 /*
@@ -60,6 +64,27 @@ WEFT_API weft_status weft_team_open(weft_job *job, weft_comm comm, int members, 
  * ends collectives that are under way, and closes teams that are open.
  */
 WEFT_API weft_status weft_team_close(weft_team **team);
+
+/*
+ * A thread that waits in a collective calls meanwhile() then and now, again after so many seconds
+ * as it returned: for a library over this one that has something to move. It makes no call that
+ * blocks. NULL: nothing. Before threads wait; any thread. Errors: those of the job.
+ */
+WEFT_API weft_status weft_team_meanwhile(weft_job *job, double (*meanwhile)(void));
+
+/*
+ * Declares that what this member gives to reductions of the team, and gets, is memory of its
+ * device, a GPU. *taken: 1: all members declare it, and all can. Until the next such call, those
+ * whose weft_combine is known, but for scans and unlike pieces, are kernels of weft/ccl.h, with its
+ * bits; they refuse memory of the host (ARGUMENT). The program completes them before weft_close.
+ * *taken 0: nothing is declared any more. Members can if they are all processes of the job in their
+ * order, 8 at most, and map each other's memory. One team of a job at a time has it.
+ *
+ * Collective over the team, blocking, while no kernel of the job runs and none of the team's
+ * collectives is under way. declared: 0: this member does not. Errors: MEMORY, LIMIT
+ * (WEFT_WINDOWS).
+ */
+WEFT_API weft_status weft_team_device(weft_team *team, int declared, int *taken);
 
 enum weft_team_kind {
     WEFT_TEAM_BARRIER,

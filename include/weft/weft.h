@@ -2,12 +2,12 @@
  * weft/weft.h - the host API: open a job, prepare a kernel, run it; with host.h, use windows from
  * the host.
  *
- * Unless a prototype says otherwise, a call is made by the thread that opened the job, returns
- * a status, sets its outputs only on WEFT_OK, and has printed one line with the numbers on stderr
- * when it fails. A job, or another handle, that is NULL is refused (ARGUMENT), or the call answers
- * as where there is none (NULL, -1, 0, NONE). "Collective" means that every process of the job
- * makes the call, in the same order, and that none returns successfully before all have entered it.
- * Sizes are in bytes. A process that is lost ends every blocking call of the others with
+ * Unless a prototype says otherwise, the thread that opened the job makes a call. It returns a
+ * status and sets its outputs only on WEFT_OK. When it fails, it has printed one line with the
+ * numbers on stderr. A job, or another handle, that is NULL is refused (ARGUMENT), or the call
+ * answers as where there is none (NULL, -1, 0, NONE). "Collective" means that every process of the
+ * job makes the call, in the same order, and that none returns successfully before all have entered
+ * it. Sizes are in bytes. A process that is lost ends every blocking call of the others with
  * WEFT_ERR_PEER_LOST.
  */
 #ifndef WEFT_H
@@ -68,9 +68,8 @@ typedef struct weft_numbers {
  *
  * CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE are set in the environment
  * if they are not: no other thread may use it (getenv) meanwhile. A child that the program forks
- * while a job is open must exec or end soon: it holds the job's connections, and as long as it
- * does, nobody learns that its parent was killed. What it calls of the job itself is refused
- * (STATE).
+ * while a job is open must exec or end soon. Until then it holds the job's connections, and nobody
+ * learns that its parent was killed. What it calls of the job itself is refused (STATE).
  */
 WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 
@@ -123,20 +122,20 @@ WEFT_API weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int 
                                   int max_ranks);
 
 /*
- * From the next weft_prepare on, a rank gets at most so many bytes of what its kernel's
- * WEFT_SHARED_BYTES ask for, but always WEFT_SHARED_LEAST, which is all of it unless the kernel
- * defines it. For a problem that has no use for more: on a GPU the rest of the on-chip memory is
- * cache, or room for more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be
- * NULL (nothing happens).
+ * From the next weft_prepare on, a rank gets at most so many bytes of its kernel's
+ * WEFT_SHARED_BYTES. It always gets WEFT_SHARED_LEAST, which is all of it unless the kernel defines
+ * it. For a problem that has no use for more: on a GPU the rest of the on-chip memory is cache, or
+ * room for more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be NULL
+ * (nothing happens).
  */
 WEFT_API void weft_limit_shared(weft_job *job, size_t bytes);
 
 /*
  * Takes `count` tags in a row, *first and those after it, that no other part of the program has
- * taken: for a library, or a part of a program, that does not know which tags others use. They are
- * the highest free ones, so that tags that a program numbers from 0 on are met last. Local, does
- * not block: processes that make the same calls in the same order get the same tags. One thread at
- * a time. Errors: ARGUMENT, LIMIT (not so many in a row are left).
+ * taken. It is for a library that does not know which tags others use. They are the highest free
+ * ones, so that tags that a program numbers from 0 on are met last. Local, does not block:
+ * processes that make the same calls in the same order get the same tags. One thread at a time.
+ * Errors: ARGUMENT, LIMIT (not so many in a row are left).
  */
 WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
 /*
@@ -229,12 +228,14 @@ WEFT_API weft_status weft_copy(weft_job *job, void *target, const void *source, 
 /* ---- processes as threads ------------------------------------------------------------------ */
 
 /*
- * Runs program(argument) `processes` times at once inside this process, each call as one process
- * of a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of
- * it, and with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order.
- * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0; or, if it
- * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM. A process that returns
- * without weft_close is named; its threads go on.
+ * Runs program(argument) `processes` times at once inside this process, each call as one process of
+ * a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of it, and
+ * with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order. So the
+ * processes share static data, and in random mode thread-local data, too. Keep what belongs to one
+ * process on program's stack, or in memory that it allocates. Only on the CPU device. Blocking;
+ * returns the first non-zero result of program, else 0; or, if it cannot start them, a weft_status:
+ * ARGUMENT, CONFIG, MEMORY, SYSTEM. A process that returns without weft_close is named; its threads
+ * go on.
  */
 WEFT_API int weft_local_job(int processes, int (*program)(void *argument), void *argument);
 

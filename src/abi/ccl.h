@@ -36,7 +36,9 @@ enum weft_ccl_what {
     WEFT_CCL_ALLTOALL,
     WEFT_CCL_BROADCAST,
     WEFT_CCL_ALLTOALL_SIZES,
-    WEFT_CCL_EXCHANGE
+    WEFT_CCL_EXCHANGE,
+    WEFT_CCL_DISPATCH,
+    WEFT_CCL_COMBINE
 };
 
 /* What all members must agree on, as a head carries it. count: below 2^50. */

@@ -25,7 +25,7 @@ enum weft_command_kind {
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
     WEFT_COMMAND_LOG,        /* inline: format, values, their text; in the ring of logs */
     WEFT_COMMAND_FAIL,       /* such a text as a command; tag is the status; the job ends */
-    WEFT_COMMAND_FLUSH,      /* it waits until what came before has landed; target is a process */
+    WEFT_COMMAND_FLUSH,      /* it waits until what came before is delivered; target is a process */
     WEFT_COMMAND_ASK         /* a get or an update of memory that is not mapped: abi/ask.h */
 };
 

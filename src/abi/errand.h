@@ -17,8 +17,10 @@ enum weft_errand_kind {
     WEFT_ERRAND_UPDATE,    /* each element by itself undivided; with COMPARE there is one */
     WEFT_ERRAND_COPY,      /* to `address`: data[1] bytes from data[0], in memory of any kind that
                               ranks reach; nothing comes back */
-    WEFT_ERRAND_LAND       /* a lot (abi/lot.h) at `address`: data[0] pieces, data[1] words; data[2]
-                              becomes its `landed` */
+    /* Lots (abi/lot.h). No answer comes back: data[4], the lot's number, says that all is there. */
+    WEFT_ERRAND_DELIVER, /* the lot at `address`: data[0] pieces, data[1] words */
+    WEFT_ERRAND_FEW /* a lot that fits here: `bytes` (0, 4, 8 or 16) of data[0] to `address`; then
+                       `count` to data[2], if that is not 0 */
 };
 
 enum { WEFT_ERRAND_BYTES = 40 };
@@ -27,7 +29,7 @@ struct weft_errand {
     uint8_t kind;
     uint8_t how, type; /* of an update: as in weft_change */
     uint8_t bytes;     /* at most WEFT_ERRAND_BYTES */
-    uint32_t unused;
+    uint32_t count;    /* of FEW: a notification counter's new value */
     uint64_t address;
     uint64_t data[WEFT_ERRAND_BYTES / 8]; /* COMPARE: the value, and in data[1] what is expected */
 };

@@ -6,6 +6,8 @@
  * Pieces are stored first, in no order: no two of them overlap. Words follow in their order, each
  * behind all before it, as a stream would store them: who acquires a word sees every piece. A word
  * may lie within a piece of its lot that came before it, not of one that came after.
+ *
+ * Lots have numbers, from 1 on, and are delivered in order.
  */
 #ifndef WEFT_ABI_LOT_H
 #define WEFT_ABI_LOT_H
@@ -35,8 +37,6 @@ static_assert(sizeof(struct weft_lot_piece) == 16 && sizeof(struct weft_lot_word
               "read by a lane each");
 
 struct weft_lot {
-    uint64_t landed; /* the number of the lot, by the device, when all is there */
-    uint64_t unused[7];
     struct weft_lot_piece piece[WEFT_LOT_PIECES];
     struct weft_lot_word word[WEFT_LOT_WORDS];
     uint32_t size[WEFT_LOT_WORDS]; /* of a word: 4 or 8 */

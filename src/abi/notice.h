@@ -10,7 +10,7 @@
 
 /*
  * kind: 4 bits, tag: 8 bits, slot: 20 bits. No notice at all is 0. This is the one list of kinds;
- * whoever applies one registers it (net/arrive.h). Kept free for layers to come: 6 QUEUE, 7 TASK;
+ * whoever applies one registers it (net/net.h). Kept free for layers to come: 6 QUEUE, 7 TASK;
  * 10 to 15 are free. 8 and 9 are remote's (remote/link/links.h).
  */
 enum weft_notice_kind {
@@ -19,7 +19,7 @@ enum weft_notice_kind {
     WEFT_NOTICE_BARRIER = 2, /* one more in barrier word `slot`; the tag is 0 */
     WEFT_NOTICE_ASK = 3,     /* an ask lies in place `slot` of the mailbox (abi/ask.h); */
     WEFT_NOTICE_ANSWER = 4,  /* that which this process sent from there has been answered */
-    WEFT_NOTICE_MESSAGE = 5, /* of process `slot`: a frame, or a knock (msg/far.c) */
+    WEFT_NOTICE_MESSAGE = 5, /* of process `slot`: a frame, or a wake-up (msg/far.c) */
     WEFT_NOTICE_RECORDS = 8, /* `slot` times 16 bytes of records; the tag is the sender */
     WEFT_NOTICE_COPY = 9     /* a copy: 16 bits of `slot`; above, what happened; tag alike */
 };

@@ -2,14 +2,14 @@
  * abi/trace.h - what a timeline is recorded as: events of 32 bytes in a ring, each with its
  * begin, its end and what it was about.
  *
- * A ring has one writer: a rank's leader, or who holds the duty of a service (runtime/job/job.h). A
- * rank notes an event beside its state when it begins, and stores it in the log when it ends: on a
- * GPU that is shared memory, and then two stores that nobody waits for. (Stored when it begins, it
- * would be one more thing that the release of a notification waits for.) Events are numbered in the
- * order of their beginnings. What never ended, in a job that failed, is stored without an end
- * (weft_trace_abandon). The last events are kept; `count` says how many there ever were. Nobody
- * reads while anybody writes: the host looks when the kernel has ended, and the launch's end orders
- * all that its ranks stored before it. So these are plain stores.
+ * A ring has one writer: a rank's leader, or who holds the progress lock of a service
+ * (runtime/job/job.h). A rank notes an event beside its state when it begins, and stores it in the
+ * log when it ends: on a GPU that is shared memory, and then two stores that nobody waits for.
+ * (Stored when it begins, it would be one more thing that the release of a notification waits for.)
+ * Events are numbered in the order of their beginnings. What never ended, in a job that failed, is
+ * stored without an end (weft_trace_abandon). The last events are kept; `count` says how many there
+ * ever were. Nobody reads while anybody writes: the host looks when the kernel has ended, and the
+ * launch's end orders all that its ranks stored before it. So these are plain stores.
  */
 #ifndef WEFT_ABI_TRACE_H
 #define WEFT_ABI_TRACE_H
@@ -36,10 +36,10 @@ enum weft_trace_kind {
     WEFT_TRACE_BARRIER,    /* amount: communicator */
     WEFT_TRACE_COLLECTIVE, /* amount: weft_collective_op */
     /* Inside of these, or in a flush or fence: */
-    WEFT_TRACE_ROOM,   /* waits for room in the command ring, amount: lines */
-    WEFT_TRACE_LEFT,   /* until the host has read the sources of puts, */
-    WEFT_TRACE_LANDED, /* waits until what went through the host has landed at a process, */
-    WEFT_TRACE_TAKEN,  /* or until the other end of a channel has taken it */
+    WEFT_TRACE_ROOM,      /* waits for room in the command ring, amount: lines */
+    WEFT_TRACE_LEFT,      /* until the host has read the sources of puts, */
+    WEFT_TRACE_DELIVERED, /* waits until what went through the host is delivered at a process, */
+    WEFT_TRACE_TAKEN,     /* or until the other end of a channel has taken it */
     /* Of the host's services: */
     WEFT_TRACE_PROGRESS,
     WEFT_TRACE_RECEIVE,

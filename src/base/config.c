@@ -1,4 +1,4 @@
-/* base/config.c - reading the tunables: defaults, environment, command line, tune file. */
+/* base/config.c - reads tunables: defaults, environment, command line, tune file. Any thread. */
 #include "base/config.h"
 
 #include "base/say.h"
@@ -30,7 +30,8 @@ static bool same_name(const char *row, const char *name, size_t bytes)
 static const struct weft_config_row *find_row(const char *name, size_t bytes)
 {
     for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
-        if (same_name(weft_config_rows[i].name, name, bytes))
+        if (weft_config_offers(&weft_config_rows[i]) &&
+            same_name(weft_config_rows[i].name, name, bytes))
             return &weft_config_rows[i];
     return NULL;
 }
@@ -68,7 +69,7 @@ static weft_status unknown(const char *prefix, const char *name, size_t bytes)
 
     for (int i = 0; i < WEFT_CONFIG_ROWS && bytes < 64; i++) {
         const int edits = distance(name, bytes, weft_config_rows[i].name);
-        if (edits < least) {
+        if (edits < least && weft_config_offers(&weft_config_rows[i])) {
             least = edits;
             nearest = weft_config_rows[i].name;
         }

@@ -47,7 +47,6 @@ enum weft_verbs_transport_choice {
     WEFT_VERBS_TRANSPORT_RC,
     WEFT_VERBS_TRANSPORT_DC
 };
-enum weft_verbs_words_choice { WEFT_VERBS_WORDS_AUTO, WEFT_VERBS_WORDS_MESSAGE };
 
 /* The rows of config.def, in order. A group has the number of its first row. */
 enum weft_config_index {
@@ -115,6 +114,9 @@ struct weft_config_row {
 };
 
 extern const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS];
+
+/* Whether it can be set in this build. */
+bool weft_config_offers(const struct weft_config_row *row);
 
 /* Rows of one subject: from `first` up to the next group's. The last has no title. */
 struct weft_config_group {

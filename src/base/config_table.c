@@ -1,4 +1,4 @@
-/* base/config_table.c - the table of tunables: their values from text, and their words. */
+/* base/config_table.c - tunables: their values from text, and their words. Any thread. */
 #include "base/config.h"
 
 #include "base/plain.h"
@@ -37,6 +37,16 @@ const struct weft_config_group weft_config_groups[] = {
 #define WEFT_CONFIG_GROUP(name, title) {title, WEFT_CONFIG_GROUP_##name},
 #include "base/config.def"
     {NULL, WEFT_CONFIG_ROWS}};
+
+bool weft_config_offers(const struct weft_config_row *row)
+{
+#ifdef WEFT_TEST_SETTINGS
+    (void)row;
+    return true;
+#else
+    return strncmp(row->doc, "test: ", 6) != 0;
+#endif
+}
 
 /* ---- from text ------------------------------------------------------------------------------- */
 

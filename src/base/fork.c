@@ -3,11 +3,11 @@
 
 #include <pthread.h>
 
-static uint32_t forks;
+uint32_t weft_forks_counted;
 
 static void in_the_child(void)
 {
-    forks++; /* it has one thread */
+    weft_forks_counted++; /* it has one thread */
 }
 
 static void count_from_now(void)
@@ -20,5 +20,5 @@ uint32_t weft_forks(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, count_from_now);
-    return forks;
+    return weft_forks_counted;
 }

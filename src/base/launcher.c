@@ -1,4 +1,4 @@
-/* base/launcher.c - see the header. */
+/* base/launcher.c - see the header. Any thread. */
 #include "base/launcher.h"
 
 #include <stddef.h>

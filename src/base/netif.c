@@ -1,4 +1,4 @@
-/* base/netif.c - see the header. */
+/* base/netif.c - see the header. Any thread. */
 #include "base/netif.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* base/poll.c - poll without the entries that are not open. */
+/* base/poll.c - poll without the entries that are not open. Any thread. */
 #include "base/poll.h"
 
 int weft_poll_open(struct pollfd *all, size_t count, int timeout_ms)

@@ -14,6 +14,7 @@
 enum { LINE = WEFT_SAY_LINE, TRIES = 10, TRY_MS = 100 };
 
 static enum weft_level most = WEFT_SAY_WARN;
+static int log_file = STDERR_FILENO;
 static _Thread_local struct weft_say_task of_thread = {.process = -1};
 
 /* What is remembered of the calling task. */
@@ -29,14 +30,19 @@ void weft_say_level(enum weft_level level)
     __atomic_store_n(&most, level, __ATOMIC_RELAXED);
 }
 
+void weft_say_to(int file)
+{
+    log_file = file;
+}
+
 void weft_say_process(int process)
 {
     mine()->process = process;
 }
 
 /*
- * stderr may be closed: then there is nobody left to tell. It may be full and, because somebody who
- * shares it wanted that, not block: then its reader gets a second, but only one, until it reads
+ * The file may be closed: then there is nobody left to tell. It may be full and, because somebody
+ * who shares it wanted that, not block: then its reader gets a second, but only one, until it reads
  * again. Who speaks may hold a lock.
  */
 static void write_line(const char *text)
@@ -53,9 +59,9 @@ static void write_line(const char *text)
             line[i] = ' ';
     const int patience = __atomic_load_n(&rests, __ATOMIC_RELAXED) ? 0 : TRIES;
     for (int done = 0, tries = 0; done < n;) {
-        ssize_t wrote = write(STDERR_FILENO, line + done, (size_t)(n - done));
+        ssize_t wrote = write(log_file, line + done, (size_t)(n - done));
         if (wrote < 0 && errno == EAGAIN && tries < patience) {
-            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, TRY_MS);
+            poll(&(struct pollfd){.fd = log_file, .events = POLLOUT}, 1, TRY_MS);
             tries++;
         } else if (wrote < 0 && errno != EINTR) {
             __atomic_store_n(&rests, errno == EAGAIN, __ATOMIC_RELAXED);

@@ -25,6 +25,8 @@ struct weft_say_task {
 
 /* Messages above this level are dropped; default WEFT_SAY_WARN. */
 void weft_say_level(enum weft_level level);
+/* Where messages go from now on, in place of stderr; before other threads speak. */
+void weft_say_to(int file);
 
 /* As vsnprintf, in the locale C. */
 int weft_format(char *text, size_t bytes, const char *format, va_list list)

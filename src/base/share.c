@@ -1,8 +1,9 @@
-/* base/share.c - anonymous memory files, mapped by other processes through /proc/PID/fd. */
+/* base/share.c - anonymous memory files, mapped by others through /proc/PID/fd. Any thread. */
 #include "base/share.h"
 
 #include "base/file_limit.h"
 #include "base/say.h"
+#include "order/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,6 +61,8 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
 
 void weft_share_destroy(void *memory, const struct weft_share *share)
 {
+    if (weft_model != NULL) /* stores that are held back arrive, or never */
+        weft_model->forget(memory, share->bytes);
     munmap(memory, share->bytes);
     close(share->fd);
 }

@@ -1,4 +1,4 @@
-/* base/status.c - names and texts of the statuses, from the one list in weft/types.h. */
+/* base/status.c - names and texts of statuses, from the list in weft/types.h. Any thread. */
 #include "weft/types.h"
 
 static const struct {

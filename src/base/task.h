@@ -102,9 +102,28 @@ static inline bool weft_bell_has_sleeper(const struct weft_bell *bell)
 struct weft_lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */
 };
-void weft_lock(struct weft_lock *lock);
 /* Does not wait; not in random mode. */
-bool weft_lock_try(struct weft_lock *lock);
-void weft_unlock(struct weft_lock *lock);
+static inline bool weft_lock_try(struct weft_lock *lock)
+{
+    uint32_t free = 0;
+
+    return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+/* The slow parts of the next two. */
+void weft_lock_wait(struct weft_lock *lock);
+void weft_lock_pass(struct weft_lock *lock);
+
+static inline void weft_lock(struct weft_lock *lock)
+{
+    if (__builtin_expect(weft_model != NULL || !weft_lock_try(lock), 0))
+        weft_lock_wait(lock);
+}
+static inline void weft_unlock(struct weft_lock *lock)
+{
+    if (__builtin_expect(
+            weft_model != NULL || __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2, 0))
+        weft_lock_pass(lock);
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* base/tune.c - see the header. */
+/* base/tune.c - see the header. Any thread; the caller owns the values. */
 #include "base/tune.h"
 
 #include "base/say.h"

@@ -1,4 +1,5 @@
-/* boot/control.c - the front of the control channel: picks the back end. */
+/* boot/control.c - the front of the control channel: picks the back end. weft_control_next is for
+ * one thread at a time. */
 #include "boot/control.h"
 
 #include "base/launcher.h"
@@ -95,6 +96,6 @@ bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const 
         return false;
     if (bytes > 0)
         memcpy(copy, payload, bytes);
-    *frame = (struct weft_frame){kind, source, bytes, copy};
+    *frame = (struct weft_frame){.kind = kind, .source = source, .bytes = bytes, .payload = copy};
     return true;
 }

@@ -1,4 +1,4 @@
-/* boot/frame.c - the bytes of the control channel: hello, header, stream of packets. */
+/* boot/frame.c - bytes of the control channel: hello, header, packets. Pure: any thread. */
 #include "boot/frame.h"
 
 #include "boot/control.h"

@@ -6,13 +6,13 @@
 
 bool weft_history_begin(struct weft_history *history)
 {
-    history->first = history->last = calloc(1, sizeof(struct weft_entry));
+    history->first = history->last = calloc(1, sizeof(struct weft_history_entry));
     return history->first != NULL;
 }
 
 static void free_first(struct weft_history *history)
 {
-    struct weft_entry *entry = history->first;
+    struct weft_history_entry *entry = history->first;
 
     history->first = entry->next;
     free(entry);
@@ -35,12 +35,12 @@ bool weft_history_append(struct weft_history *history, const struct weft_header 
                          const void *payload)
 {
     const size_t bytes = WEFT_HEADER_BYTES + header->bytes;
-    struct weft_entry *entry = malloc(sizeof(*entry) + bytes);
+    struct weft_history_entry *entry = malloc(sizeof(*entry) + bytes);
 
     if (entry == NULL)
         return false;
-    *entry =
-        (struct weft_entry){.end = history->last->end + bytes, .header = *header, .bytes = bytes};
+    *entry = (struct weft_history_entry){
+        .end = history->last->end + bytes, .header = *header, .bytes = bytes};
     weft_header_put(entry->wire, header);
     if (header->bytes > 0)
         memcpy(entry->wire + WEFT_HEADER_BYTES, payload, header->bytes);
@@ -50,15 +50,15 @@ bool weft_history_append(struct weft_history *history, const struct weft_header 
     return true;
 }
 
-struct weft_entry *weft_history_join(struct weft_history *history)
+struct weft_history_entry *weft_history_join(struct weft_history *history)
 {
     history->last->cursors++;
     return history->last;
 }
 
-void weft_history_pass(struct weft_history *history, struct weft_entry **cursor)
+void weft_history_pass(struct weft_history *history, struct weft_history_entry **cursor)
 {
-    struct weft_entry *next = (*cursor)->next;
+    struct weft_history_entry *next = (*cursor)->next;
 
     (*cursor)->cursors--;
     next->cursors++;
@@ -66,7 +66,7 @@ void weft_history_pass(struct weft_history *history, struct weft_entry **cursor)
     trim(history);
 }
 
-void weft_history_leave(struct weft_history *history, struct weft_entry *cursor)
+void weft_history_leave(struct weft_history *history, struct weft_history_entry *cursor)
 {
     cursor->cursors--;
     trim(history);

@@ -8,8 +8,8 @@
 
 #include "boot/frame.h"
 
-struct weft_entry {
-    struct weft_entry *next;
+struct weft_history_entry {
+    struct weft_history_entry *next;
     uint64_t end; /* bytes of all entries up to and with this one */
     uint32_t cursors;
     struct weft_header header;
@@ -18,7 +18,7 @@ struct weft_entry {
 };
 
 struct weft_history {
-    struct weft_entry *first, *last;
+    struct weft_history_entry *first, *last;
 };
 
 /* Begins with one entry that nobody reads. False: no memory. */
@@ -30,9 +30,9 @@ bool weft_history_append(struct weft_history *history, const struct weft_header 
                          const void *payload);
 
 /* A new cursor: it will read what is appended from now on. */
-struct weft_entry *weft_history_join(struct weft_history *history);
+struct weft_history_entry *weft_history_join(struct weft_history *history);
 /* Moves *cursor on to its next entry, which must exist. */
-void weft_history_pass(struct weft_history *history, struct weft_entry **cursor);
-void weft_history_leave(struct weft_history *history, struct weft_entry *cursor);
+void weft_history_pass(struct weft_history *history, struct weft_history_entry **cursor);
+void weft_history_leave(struct weft_history *history, struct weft_history_entry *cursor);
 
 #endif

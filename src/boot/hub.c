@@ -7,8 +7,8 @@
 #include "base/poll.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "boot/door.h"
 #include "boot/history.h"
+#include "boot/listener.h"
 #include "boot/socket.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct member {
     int fd; /* -1: has not come, has left, or is lost */
     bool came;
     struct weft_stream stream;
-    struct weft_entry *cursor;
+    struct weft_history_entry *cursor;
     size_t sent; /* bytes of the entry after the cursor */
 };
 
@@ -38,13 +38,13 @@ struct weft_hub {
     struct weft_task task;
     struct weft_hello expected;
     struct weft_history history;
-    struct weft_door door; /* open until all have come */
-    uint64_t deadline;     /* for all to come; UINT64_MAX once that is settled */
-    uint64_t end;          /* when to stop in any case; UINT64_MAX while process 0 is there */
+    struct weft_listener listener; /* open until all have come */
+    uint64_t deadline;             /* for all to come; UINT64_MAX once that is settled */
+    uint64_t end; /* when to stop in any case; UINT64_MAX while process 0 is there */
     int came, present;
     bool root_lost, failed;
     struct member *members;
-    struct pollfd *watched; /* the door, then the members (-1: nobody there); twice as long */
+    struct pollfd *watched; /* the listener, then the members (-1: nobody there); twice as long */
 };
 
 static void append(struct weft_hub *hub, const struct weft_header *header, const void *payload)
@@ -57,7 +57,8 @@ static void append(struct weft_hub *hub, const struct weft_header *header, const
 
 static void tell(struct weft_hub *hub, enum weft_frame_op op, unsigned kind, int source)
 {
-    append(hub, &(struct weft_header){0, (uint16_t)kind, (uint16_t)source, op}, NULL);
+    append(hub, &(struct weft_header){.kind = (uint16_t)kind, .source = (uint16_t)source, .op = op},
+           NULL);
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static bool relay(struct weft_hub *hub, int process, const struct weft_header *h
         return false;
     }
     if (header->op != WEFT_OP_FRAME || header->kind == 0 || header->source != process ||
-        hub->door.listener >= 0) {
+        hub->listener.fd >= 0) {
         lose(hub, process, WEFT_SAY_WARN, "it sent what no member may send");
         return false;
     }
@@ -131,8 +132,8 @@ static void serve(struct weft_hub *hub, int process)
     while (member->cursor->next != NULL) {
         struct iovec parts[AT_ONCE];
         struct msghdr all = {.msg_iov = parts};
-        for (struct weft_entry *e = member->cursor->next; e != NULL && all.msg_iovlen < AT_ONCE;
-             e = e->next)
+        for (struct weft_history_entry *e = member->cursor->next;
+             e != NULL && all.msg_iovlen < AT_ONCE; e = e->next)
             parts[all.msg_iovlen++] = (struct iovec){e->wire, e->bytes};
         parts[0].iov_base = (unsigned char *)parts[0].iov_base + member->sent;
         parts[0].iov_len -= member->sent;
@@ -165,11 +166,11 @@ static void enroll(struct weft_hub *hub, int process, int fd)
     hub->present++;
 }
 
-/* The door's question (boot/door.h). When all have come, nobody else can. */
+/* The listener's question (boot/listener.h). When all have come, nobody else can. */
 static enum weft_refusal enter(void *context, int process, int fd)
 {
     struct weft_hub *hub = context;
-    const struct weft_header welcome = {0, 0, 0, WEFT_OP_WELCOME};
+    const struct weft_header welcome = {.op = WEFT_OP_WELCOME};
     unsigned char wire[WEFT_HEADER_BYTES];
 
     if (hub->members[process].came)
@@ -183,7 +184,7 @@ static enum weft_refusal enter(void *context, int process, int fd)
     if (hub->came == hub->expected.processes) {
         tell(hub, WEFT_OP_START, 0, 0);
         hub->deadline = UINT64_MAX;
-        weft_door_shut(&hub->door);
+        weft_listener_shut(&hub->listener);
     }
     return WEFT_REFUSAL_NONE;
 }
@@ -195,8 +196,8 @@ static void give_up_waiting(struct weft_hub *hub)
 
     while (hub->members[missing].came)
         missing++;
-    if (hub->door.error != 0)
-        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_BARRED, hub->door.error);
+    if (hub->listener.error != 0)
+        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_BARRED, hub->listener.error);
     else
         tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
     hub->deadline = UINT64_MAX;
@@ -209,7 +210,8 @@ static void give_up_waiting(struct weft_hub *hub)
 static void lose_the_silent(struct weft_hub *hub)
 {
     for (int i = 1; i < hub->expected.processes; i++) {
-        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd, hub->door.silence_s))
+        if (hub->members[i].fd >= 0 &&
+            weft_socket_silent(hub->members[i].fd, hub->listener.silence_s))
             lose(hub, i, WEFT_SAY_INFO, "its host is silent");
     }
 }
@@ -234,9 +236,9 @@ static bool finished(const struct weft_hub *hub)
 
 static int fill_watched(struct weft_hub *hub)
 {
-    struct pollfd *p = hub->watched + WEFT_DOOR_SOCKETS;
+    struct pollfd *p = hub->watched + WEFT_LISTENER_SOCKETS;
 
-    weft_door_watch(&hub->door, hub->watched);
+    weft_listener_watch(&hub->listener, hub->watched);
     for (int i = 0; i < hub->expected.processes; i++) {
         const struct member *member = &hub->members[i];
         const bool behind = member->fd >= 0 && member->cursor->next != NULL;
@@ -248,8 +250,8 @@ static int fill_watched(struct weft_hub *hub)
 
 static void hub_round(struct weft_hub *hub)
 {
-    const struct pollfd *members = hub->watched + WEFT_DOOR_SOCKETS;
-    const bool clock_matters = hub->door.listener >= 0 || hub->end != UINT64_MAX;
+    const struct pollfd *members = hub->watched + WEFT_LISTENER_SOCKETS;
+    const bool clock_matters = hub->listener.fd >= 0 || hub->end != UINT64_MAX;
     const int count = fill_watched(hub);
 
     if (weft_poll_open(hub->watched, (size_t)count, clock_matters ? ROUND_MS : -1) < 0) {
@@ -263,8 +265,8 @@ static void hub_round(struct weft_hub *hub)
         if (hub->members[i].fd >= 0 && (members[i].revents & ~POLLOUT) != 0)
             hear(hub, i);
     }
-    weft_door_serve(&hub->door, hub->watched);
-    if (weft_now_ns() >= hub->deadline || (hub->door.barred && hub->deadline != UINT64_MAX))
+    weft_listener_serve(&hub->listener, hub->watched);
+    if (weft_now_ns() >= hub->deadline || (hub->listener.barred && hub->deadline != UINT64_MAX))
         give_up_waiting(hub);
     if (hub->end != UINT64_MAX)
         lose_the_silent(hub);
@@ -281,7 +283,7 @@ static void hub_run(void *argument)
     weft_say_process(0);
     while (!finished(hub))
         hub_round(hub);
-    weft_door_shut(&hub->door);
+    weft_listener_shut(&hub->listener);
     for (int i = 0; i < hub->expected.processes; i++) {
         if (hub->members[i].fd >= 0)
             forget(hub, &hub->members[i]);
@@ -305,7 +307,7 @@ static struct weft_hub *create(const struct weft_hello *expected)
         return NULL;
     hub->expected = *expected;
     hub->members = calloc(processes, sizeof(hub->members[0]));
-    hub->watched = calloc(2 * (WEFT_DOOR_SOCKETS + processes), sizeof(hub->watched[0]));
+    hub->watched = calloc(2 * (WEFT_LISTENER_SOCKETS + processes), sizeof(hub->watched[0]));
     if (hub->members == NULL || hub->watched == NULL || !weft_history_begin(&hub->history)) {
         destroy(hub);
         return NULL;
@@ -338,7 +340,7 @@ static weft_status check_files(int processes)
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
                            uint64_t wait_ns, int silence_s, int *member)
 {
-    weft_status status = check_files(expected->processes); /* the door would wait for room */
+    weft_status status = check_files(expected->processes); /* the listener would wait for room */
     int pair[2];
 
     if (status != WEFT_OK)
@@ -353,7 +355,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     }
     h->deadline = weft_now_ns() + wait_ns;
     h->end = UINT64_MAX;
-    weft_door_open(&h->door, listener, &h->expected, silence_s, enter, h);
+    weft_listener_open(&h->listener, listener, &h->expected, silence_s, enter, h);
     enroll(h, 0, pair[0]);
     status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {

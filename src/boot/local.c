@@ -37,7 +37,7 @@ struct weft_local {
 struct local {
     struct weft_control control;
     struct weft_local *group;
-    struct weft_entry *cursor;
+    struct weft_history_entry *cursor;
     uint32_t job; /* how many of the group's jobs were over before */
     bool woken;   /* this process waits for no frame any more; guarded by the group's lock */
     bool solo;    /* the group is this channel's own */
@@ -228,8 +228,10 @@ static weft_status local_send(struct weft_control *control, uint16_t kind, const
                               size_t bytes)
 {
     struct local *local = (struct local *)control;
-    const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)control->process,
-                                       WEFT_OP_FRAME};
+    const struct weft_header header = {.bytes = (uint32_t)bytes,
+                                       .kind = kind,
+                                       .source = (uint16_t)control->process,
+                                       .op = WEFT_OP_FRAME};
 
     weft_lock(&local->group->lock);
     const bool appended = weft_history_append(&local->group->history, &header, payload);
@@ -255,7 +257,7 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
             weft_task_yield(true);
         return WEFT_ERR_TIMEOUT;
     }
-    const struct weft_entry *entry = local->cursor->next;
+    const struct weft_history_entry *entry = local->cursor->next;
     const uint32_t bytes = entry->header.bytes;
     const bool filled = weft_frame_fill(frame, entry->header.kind, entry->header.source,
                                         entry->wire + WEFT_HEADER_BYTES, bytes);
@@ -280,7 +282,8 @@ static void local_close(struct weft_control *control, bool orderly)
 {
     struct local *local = (struct local *)control;
     struct weft_local *group = local->group;
-    const struct weft_header lost = {0, WEFT_FRAME_LOST, (uint16_t)control->process, WEFT_OP_FRAME};
+    const struct weft_header lost = {
+        .kind = WEFT_FRAME_LOST, .source = (uint16_t)control->process, .op = WEFT_OP_FRAME};
     bool told = true;
 
     weft_lock(&group->lock);
@@ -297,4 +300,5 @@ static void local_close(struct weft_control *control, bool orderly)
     free(local);
 }
 
-static const struct weft_control_ops local_ops = {local_send, local_next, local_wake, local_close};
+static const struct weft_control_ops local_ops = {
+    .send = local_send, .next = local_next, .wake = local_wake, .close = local_close};

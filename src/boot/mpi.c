@@ -1,5 +1,5 @@
 /*
- * boot/mpi.c - see the header.
+ * boot/mpi.c - see the header. Opening thread only.
  *
  * MPI knows who is who. It carries two things once, from all to all: where each process runs, then
  * where process 0 listens and the secret of the job. All else is the control channel's.

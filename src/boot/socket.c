@@ -1,4 +1,4 @@
-/* boot/socket.c - TCP for the control channel. */
+/* boot/socket.c - TCP for the control channel. Any thread; a socket is its caller's. */
 #include "boot/socket.h"
 
 #include "base/say.h"

@@ -263,8 +263,8 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
 
     if (tcp == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a control channel");
-    tcp->control =
-        (struct weft_control){&tcp_ops, (int)config->process, (int)config->processes, false};
+    tcp->control = (struct weft_control){
+        .ops = &tcp_ops, .process = (int)config->process, .processes = (int)config->processes};
     tcp->fd = -1;
     tcp->losses = weft_load_relaxed_u32(&losses);
     tcp->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -284,7 +284,8 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
 static bool send_packet(struct tcp *tcp, enum weft_frame_op op, uint16_t kind, const void *payload,
                         size_t bytes)
 {
-    const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)tcp->control.process, op};
+    const struct weft_header header = {
+        .bytes = (uint32_t)bytes, .kind = kind, .source = (uint16_t)tcp->control.process, .op = op};
     unsigned char wire[WEFT_HEADER_BYTES];
 
     weft_header_put(wire, &header);
@@ -389,4 +390,5 @@ static void tcp_close(struct weft_control *control, bool orderly)
     free(tcp);
 }
 
-static const struct weft_control_ops tcp_ops = {tcp_send, tcp_next, tcp_wake, tcp_close};
+static const struct weft_control_ops tcp_ops = {
+    .send = tcp_send, .next = tcp_next, .wake = tcp_wake, .close = tcp_close};

@@ -4,6 +4,7 @@
 #ifndef WEFT_CCL_CALL_H
 #define WEFT_CCL_CALL_H
 
+#include "ccl/moe.h"
 #include "ccl/pairs.h"
 #include "ccl/sizes.h"
 #include "ccl/words.h"
@@ -28,10 +29,13 @@ WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const voi
     return NULL;
 }
 
-/* Bytes that a member sends in a column: what decides how the call goes. */
+/*
+ * Bytes that a member sends in a column decide how a call goes. One of two members counts as two:
+ * with more, pieces take a second trip.
+ */
 WEFT_INLINE bool weft_ccl_is_few(const struct weft_ccl_view *view, uint64_t bytes)
 {
-    return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 1) <= view->few;
+    return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 2) <= view->few;
 }
 
 /* How a call's blocks lie: one at the source, or the target, or one for each member. */
@@ -79,6 +83,7 @@ struct weft_ccl_launch {
     union {
         struct weft_ccl_sizes sizes;       /* of ALLTOALL_SIZES */
         struct weft_ccl_exchange exchange; /* of EXCHANGE */
+        struct weft_moe_own moe;           /* of DISPATCH and COMBINE */
     } more;
 };
 
@@ -96,18 +101,22 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
     return good && weft_column_end(&c);
 }
 
-/* ALLTOALL_SIZES and EXCHANGE, in one of so many columns. False: it has failed. */
+/* The others, from ALLTOALL_SIZES on, in one of so many columns. what: the launch's, known where
+ * this is compiled. False: it has failed. */
 WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_view *view,
                                    uint32_t column, uint32_t columns,
                                    const struct weft_ccl_launch *launch, uint32_t movers,
-                                   const bool sizes)
+                                   const uint32_t what)
 {
     const struct weft_ccl_call *const call = &launch->call;
     struct weft_column c;
 
     weft_column_begin(&c, self, view, column, call->head, movers);
-    const bool good = sizes ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
-                            : weft_pair_call(&c, call, &launch->more.exchange, column);
+    const bool good = what == WEFT_CCL_ALLTOALL_SIZES
+                          ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
+                      : what == WEFT_CCL_EXCHANGE
+                          ? weft_pair_call(&c, call, &launch->more.exchange, column)
+                          : weft_moe_call(&c, call, &launch->more.moe, column, what);
 
     return good && weft_column_end(&c);
 }

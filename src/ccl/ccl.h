@@ -9,11 +9,13 @@
 #include "abi/ccl.h"
 #include "weft/ccl.h"
 
-/* Kernels by way and most members: 2, 4 and 8 by words, then by pieces; then the others. */
-enum { WEFT_CCL_WAYS = 3, WEFT_CCL_SIZES = 6, WEFT_CCL_PAIRS = 7 };
+/* Kernels by way and most members: 2, 4 and 8 by words, then by pieces; then the others, in the
+ * order of their calls. */
+enum { WEFT_CCL_WAYS = 3, WEFT_CCL_SIZES = 6 };
 
 struct weft_ccl {
     struct weft_job *job;
+    weft_comm group;
     weft_win win;              /* over the rooms */
     struct weft_ccl_view view; /* counters: in the device's memory, behind the room's columns */
     unsigned char *room;
@@ -21,11 +23,29 @@ struct weft_ccl {
     uint64_t each;                 /* bytes for which a call takes a column more; 0: never */
     struct weft_device_code code;  /* module NULL: calls run in the host */
     struct weft_ccl *next;         /* of the job; under its table lock */
+    struct weft_ccl_moe *moes;     /* that are open */
     uint64_t waits_for, waits_since, told; /* watch.c: a launched call that waits: its number */
 };
 
 /* The kernels of kernels.cu, as the library carries them; NULL: this build has none. */
 extern const void *const weft_ccl_image;
+
+/* open.c: all members' memory of so many bytes, which begins at `own`, as it is mapped here; 0:
+ * this one cannot go on. Collective. *win: over it. */
+weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
+                          uint64_t bytes, weft_win *win, unsigned char *room[]);
+
+struct weft_ccl_launch;
+
+/* host.c: why memory is none that a call takes (NULL: it is), how many columns so many bytes take,
+ * of at most so many, and the call. few: whether it goes by words, and so needs no more threads. */
+const char *weft_ccl_no_memory(const struct weft_ccl *ccl, const void *memory, uint64_t bytes);
+uint32_t weft_ccl_columns(const struct weft_ccl *ccl, uint64_t bytes, uint32_t most);
+weft_status weft_ccl_start(struct weft_ccl *ccl, const char *name, struct weft_ccl_launch *launch,
+                           uint32_t columns, bool few, void *stream);
+
+/* moe.c: forgets those of a ccl that the program has left open. */
+void weft_ccl_forget_moes(struct weft_ccl *ccl);
 
 /* watch.c: who waits for whom, and launched calls that wait. */
 extern const struct weft_service weft_ccl_service;

@@ -8,7 +8,7 @@
 #include "base/say.h"
 
 /* Why memory is none that a call takes; NULL: it is. */
-static const char *no_memory(const struct weft_ccl *ccl, const void *memory, uint64_t bytes)
+const char *weft_ccl_no_memory(const struct weft_ccl *ccl, const void *memory, uint64_t bytes)
 {
     const struct weft_device_ops *const ops = ccl->job->device_ops;
 
@@ -29,8 +29,7 @@ static int kernel_of(const weft_ccl *ccl, uint32_t what, bool few)
 {
     const int members = ccl->view.members, most = members <= 2 ? 0 : members <= 4 ? 1 : 2;
 
-    return what == WEFT_CCL_ALLTOALL_SIZES ? WEFT_CCL_SIZES
-           : what == WEFT_CCL_EXCHANGE     ? WEFT_CCL_PAIRS
+    return what >= WEFT_CCL_ALLTOALL_SIZES ? WEFT_CCL_SIZES + (int)(what - WEFT_CCL_ALLTOALL_SIZES)
            : few                           ? most
                                            : WEFT_CCL_WAYS + most;
 }
@@ -44,9 +43,8 @@ static bool run_columns(weft_self *self, const weft_ccl *ccl, const struct weft_
     for (uint32_t column = 0; column < columns && good; column++) {
         struct weft_ccl_call one = launch->call;
         weft_ccl_cut(&one, launch->each, column);
-        good = what == WEFT_CCL_ALLTOALL_SIZES || what == WEFT_CCL_EXCHANGE
-                   ? weft_ccl_run_more(self, &ccl->view, column, columns, launch, 1,
-                                       what == WEFT_CCL_ALLTOALL_SIZES)
+        good = what >= WEFT_CCL_ALLTOALL_SIZES
+                   ? weft_ccl_run_more(self, &ccl->view, column, columns, launch, 1, what)
                    : weft_ccl_run_any(self, &ccl->view, column, &one, 1);
     }
     return good;
@@ -69,9 +67,8 @@ static weft_status run(weft_ccl *ccl, const char *name, const struct weft_ccl_la
     return good ? status : weft_ccl_check(ccl);
 }
 
-/* few: of a launch, whether it goes by words, and so needs no more threads than words. */
-static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch *launch,
-                         uint32_t columns, bool few, void *stream)
+weft_status weft_ccl_start(weft_ccl *ccl, const char *name, struct weft_ccl_launch *launch,
+                           uint32_t columns, bool few, void *stream)
 {
     const struct weft_device_ops *const ops = ccl->job->device_ops;
     const uint64_t words = launch->each != 0 ? (launch->each + 7) / 8 : 1; /* one keeps counters */
@@ -86,8 +83,7 @@ static weft_status start(weft_ccl *ccl, const char *name, struct weft_ccl_launch
                                              (int)columns, movers + 32, stream));
 }
 
-/* How many columns so many bytes take, of at most so many. */
-static uint32_t columns_of(const weft_ccl *ccl, uint64_t bytes, uint32_t most)
+uint32_t weft_ccl_columns(const weft_ccl *ccl, uint64_t bytes, uint32_t most)
 {
     const uint64_t wanted = ccl->each == 0 ? 1 : (bytes + ccl->each - 1) / ccl->each;
     const uint64_t there = (uint64_t)ccl->view.columns < most ? (uint64_t)ccl->view.columns : most;
@@ -111,17 +107,19 @@ static weft_status make(weft_ccl *ccl, uint32_t what, const char *name, int root
     if (wrong == NULL) {
         launch.call =
             weft_ccl_call_of(what, source, target, count, type, operation, (uint32_t)root);
-        wrong = no_memory(ccl, source, launch.call.bytes);
+        wrong = weft_ccl_no_memory(ccl, source, launch.call.bytes);
     }
     if (wrong == NULL && target != source)
-        wrong = no_memory(ccl, target, launch.call.bytes);
+        wrong = weft_ccl_no_memory(ccl, target, launch.call.bytes);
     if (wrong != NULL)
         return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
                             "%s of %zu elements, type %d, operation %d, root %d, at %p and %p: %s",
                             name, count, (int)type, (int)operation, root, source, target, wrong);
-    const uint32_t columns = columns_of(ccl, launch.call.bytes, WEFT_CCL_COLUMNS);
+    const uint64_t others = ccl->view.members > 2 ? (uint64_t)ccl->view.members - 1 : 1;
+    const uint32_t columns = weft_ccl_columns(ccl, launch.call.bytes * others, WEFT_CCL_COLUMNS);
     launch.each = weft_ccl_each(launch.call.bytes, columns);
-    return start(ccl, name, &launch, columns, weft_ccl_is_few(&ccl->view, launch.each), stream);
+    return weft_ccl_start(ccl, name, &launch, columns, weft_ccl_is_few(&ccl->view, launch.each),
+                          stream);
 }
 
 weft_status weft_ccl_allreduce(weft_ccl *ccl, const void *source, void *target, size_t count,
@@ -212,17 +210,17 @@ weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source, const siz
     const char *wrong = weft_ccl_wrong(WEFT_CCL_ALLTOALL_SIZES, members, source, target,
                                        out > in ? out : in, (int)type, WEFT_SUM, 0);
     if (wrong == NULL)
-        wrong = no_memory(ccl, source, out_bytes);
+        wrong = weft_ccl_no_memory(ccl, source, out_bytes);
     if (wrong == NULL)
-        wrong = no_memory(ccl, target, in_bytes);
+        wrong = weft_ccl_no_memory(ccl, target, in_bytes);
     if (wrong != NULL)
         return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
                             "%s of at most %zu elements, type %d, at %p and %p: %s", name,
                             out > in ? out : in, (int)type, source, target, wrong);
     launch.call = weft_ccl_call_of(WEFT_CCL_ALLTOALL_SIZES, source, target, out, type, WEFT_SUM, 0);
     /* Nobody knows all sizes: as many columns everywhere. */
-    const uint32_t columns = ccl->each == 0 ? 1 : columns_of(ccl, SIZE_MAX / 2, 16);
-    return start(ccl, name, &launch, columns, false, stream);
+    const uint32_t columns = ccl->each == 0 ? 1 : weft_ccl_columns(ccl, SIZE_MAX / 2, 16);
+    return weft_ccl_start(ccl, name, &launch, columns, false, stream);
 }
 
 /* One side of an exchange; NULL: it is in order. */
@@ -240,9 +238,9 @@ static const char *make_side(const weft_ccl *ccl, struct weft_ccl_side *side, in
         return wrong;
     side->peer = peer;
     side->bytes = count * weft_element_bytes(type);
-    side->columns = columns_of(ccl, side->bytes / 4, WEFT_CCL_PAIR_COLUMNS);
+    side->columns = weft_ccl_columns(ccl, side->bytes / 4, WEFT_CCL_PAIR_COLUMNS);
     side->head = weft_ccl_head(WEFT_CCL_EXCHANGE, type, WEFT_SUM, 0, count);
-    return no_memory(ccl, memory, side->bytes);
+    return weft_ccl_no_memory(ccl, memory, side->bytes);
 }
 
 static weft_status exchange(weft_ccl *ccl, const char *name, int to, const void *source,
@@ -273,9 +271,9 @@ static weft_status exchange(weft_ccl *ccl, const char *name, int to, const void 
                                                           : 0));
     if (to == -1 && from == -1)
         return WEFT_OK;
-    return start(ccl, name, &launch,
-                 send->columns > receive->columns ? send->columns : receive->columns, false,
-                 stream);
+    return weft_ccl_start(ccl, name, &launch,
+                          send->columns > receive->columns ? send->columns : receive->columns,
+                          false, stream);
 }
 
 weft_status weft_ccl_send(weft_ccl *ccl, int to, const void *source, size_t count, weft_type type,

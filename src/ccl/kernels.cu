@@ -28,13 +28,15 @@ CALL(pieces, 2, false)
 CALL(pieces, 4, false)
 CALL(pieces, 8, false)
 
-#define CALL_MORE(name, sizes)                                                                     \
+#define CALL_MORE(name, what)                                                                      \
     KERNEL __launch_bounds__(WEFT_CCL_THREADS + 32)                                                \
         weft_ccl_##name(const __grid_constant__ struct weft_ccl_launch launch)                     \
     {                                                                                              \
         weft_ccl_run_more(NULL, &launch.view, blockIdx.x, gridDim.x, &launch, blockDim.x - 32,     \
-                          sizes);                                                                  \
+                          what);                                                                   \
     }
 
-CALL_MORE(sizes, true)
-CALL_MORE(pairs, false)
+CALL_MORE(sizes, WEFT_CCL_ALLTOALL_SIZES)
+CALL_MORE(pairs, WEFT_CCL_EXCHANGE)
+CALL_MORE(dispatch_rows, WEFT_CCL_DISPATCH)
+CALL_MORE(combine_rows, WEFT_CCL_COMBINE)

@@ -79,6 +79,15 @@ WEFT_INLINE void weft_ccl_store_wide(unsigned char *to, struct weft_wide wide)
 }
 
 /* Into a room, and out of the own one. */
+WEFT_INLINE void weft_ccl_send_i32(int32_t *to, int32_t word)
+{
+#ifdef __CUDACC__
+    *to = word;
+#else
+    weft_write_shared(to, &word, sizeof(word));
+#endif
+}
+
 WEFT_INLINE void weft_ccl_send_wide(unsigned char *to, struct weft_wide wide)
 {
 #ifdef __CUDACC__

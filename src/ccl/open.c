@@ -40,8 +40,9 @@ static weft_status find_group(weft_job *job, weft_comm group, struct weft_ccl_vi
 static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
 {
     static const char *const names[WEFT_DEVICE_KERNELS + 1] = {
-        "weft_ccl_words_2",  "weft_ccl_words_4",  "weft_ccl_words_8", "weft_ccl_pieces_2",
-        "weft_ccl_pieces_4", "weft_ccl_pieces_8", "weft_ccl_sizes",   "weft_ccl_pairs"};
+        "weft_ccl_words_2",       "weft_ccl_words_4",     "weft_ccl_words_8", "weft_ccl_pieces_2",
+        "weft_ccl_pieces_4",      "weft_ccl_pieces_8",    "weft_ccl_sizes",   "weft_ccl_pairs",
+        "weft_ccl_dispatch_rows", "weft_ccl_combine_rows"};
     struct weft_job *const job = ccl->job;
     struct weft_ccl_view *const view = &ccl->view;
     const struct weft_config *const config = &job->config;
@@ -75,9 +76,10 @@ static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
 }
 
 /* Where the rooms are, and whether all members have one like this; *mapped: all are mapped here. */
-static weft_status find_rooms(struct weft_ccl *ccl, uint64_t bytes, bool *mapped)
+static weft_status find_rooms(const struct weft_ccl *ccl, const char *name, weft_win win,
+                              uint64_t bytes, unsigned char *room[], bool *mapped)
 {
-    const struct weft_window *const window = weft_host_window(ccl->job, call_name, ccl->win);
+    const struct weft_window *const window = weft_host_window(ccl->job, name, win);
 
     *mapped = true;
     if (window == NULL)
@@ -87,52 +89,54 @@ static weft_status find_rooms(struct weft_ccl *ccl, uint64_t bytes, bool *mapped
         const int process = window->member[m].process;
         if (entry->bytes == 0)
             return weft_refused(ccl->job, WEFT_ERR_MEMORY,
-                                "%s: process %d has no memory or no code for it", call_name,
-                                process);
+                                "%s: process %d has no memory or no code for it", name, process);
         if (entry->bytes != bytes)
             return weft_refused(ccl->job, WEFT_ERR_MISMATCH,
-                                "%s: process %d asks for another number of columns", call_name,
-                                process);
-        ccl->view.room[m] = m == ccl->view.me ? ccl->room : entry->address;
-        if (ccl->view.room[m] == NULL || weft_process_kind(ccl->job, process) !=
-                                             weft_process_kind(ccl->job, ccl->job->numbers.process))
+                                "%s: process %d asks for other numbers", name, process);
+        if (m != ccl->view.me)
+            room[m] = entry->address;
+        if (room[m] == NULL || weft_process_kind(ccl->job, process) !=
+                                   weft_process_kind(ccl->job, ccl->job->numbers.process))
             *mapped = false;
     }
     return WEFT_OK;
 }
 
 /* Whether every member says so. Collective. */
-static weft_status all_say(struct weft_ccl *ccl, weft_comm group, bool mine, int *not_so)
+static weft_status all_say(const struct weft_ccl *ccl, const char *name, unsigned char *own,
+                           bool mine, int *not_so)
 {
     weft_win vote;
     weft_status status =
-        weft_host_group_win_create(ccl->job, group, mine ? ccl->room : NULL, mine ? 1 : 0, &vote);
+        weft_host_group_win_create(ccl->job, ccl->group, mine ? own : NULL, mine ? 1 : 0, &vote);
 
     *not_so = -1;
     if (status != WEFT_OK)
         return status;
-    const struct weft_window *const window = weft_host_window(ccl->job, call_name, vote);
+    const struct weft_window *const window = weft_host_window(ccl->job, name, vote);
     for (int m = 0; window != NULL && m < window->members; m++)
         if (window->entry[m].bytes == 0)
             *not_so = window->member[m].process;
     return weft_host_win_free(ccl->job, &vote);
 }
 
-static weft_status meet(struct weft_ccl *ccl, weft_comm group, uint64_t bytes)
+weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
+                          uint64_t bytes, weft_win *win, unsigned char *room[])
 {
     int unmapped;
     bool mapped;
-    weft_status status = weft_host_group_win_create(ccl->job, group, bytes != 0 ? ccl->room : NULL,
-                                                    bytes, &ccl->win);
+    weft_status status =
+        weft_host_group_win_create(ccl->job, ccl->group, bytes != 0 ? own : NULL, bytes, win);
 
+    room[ccl->view.me] = own;
     if (status == WEFT_OK)
-        status = find_rooms(ccl, bytes, &mapped);
+        status = find_rooms(ccl, name, *win, bytes, room, &mapped);
     if (status == WEFT_OK)
-        status = all_say(ccl, group, mapped, &unmapped);
+        status = all_say(ccl, name, own, mapped, &unmapped);
     if (status == WEFT_OK && unmapped >= 0)
-        status = weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
-                              "%s: process %d does not map the memory of all members", call_name,
-                              unmapped);
+        status =
+            weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
+                         "%s: process %d does not map the memory of all members", name, unmapped);
     return status;
 }
 
@@ -157,6 +161,7 @@ static void free_own(struct weft_ccl *ccl)
     if (ccl->code.module != NULL)
         job->device_ops->unload(job->device, &ccl->code);
     weft_job_host_free(job, ccl->view.trouble);
+    weft_ccl_forget_moes(ccl);
     free(ccl);
 }
 
@@ -210,11 +215,13 @@ weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, weft_ccl 
     if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "%s: no memory", call_name);
     made->job = job;
+    made->group = group;
     made->view.columns = columns != 0 ? columns : WEFT_CCL_COLUMNS;
     status = find_group(job, group, &made->view);
     if (status == WEFT_OK) {
         const weft_status own = make(made, &bytes);
-        status = meet(made, group, own == WEFT_OK ? bytes : 0);
+        status = weft_ccl_meet(made, call_name, made->room, own == WEFT_OK ? bytes : 0, &made->win,
+                               made->view.room);
         if (own != WEFT_OK)
             status = own;
     }

@@ -87,6 +87,27 @@ WEFT_INLINE unsigned char *weft_pieces_at(const struct weft_column *c, unsigned 
 enum { WEFT_PIECES_DEEP = 4 };
 #define WEFT_PIECES_DEEP_OF(most) ((most) >= 4 ? 1 : 4 / (most))
 
+/* So many wides. sent: into a room; taken: out of the own one. */
+WEFT_INLINE void weft_pieces_copy(const struct weft_column *c, unsigned char *to, const bool sent,
+                                  const unsigned char *from, const bool taken, uint32_t wides)
+{
+    WEFT_ROLLED
+    for (uint32_t i = c->mover; i < wides; i += WEFT_PIECES_DEEP * c->movers) {
+        struct weft_wide wide[WEFT_PIECES_DEEP];
+        WEFT_UNROLL
+        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
+            if (i + d * c->movers < wides)
+                wide[d] = taken ? weft_ccl_take_wide(from + 16 * (i + d * c->movers))
+                                : weft_ccl_load_wide(from + 16 * (i + d * c->movers));
+        WEFT_UNROLL
+        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
+            if (i + d * c->movers < wides && sent)
+                weft_ccl_send_wide(to + 16 * (i + d * c->movers), wide[d]);
+            else if (i + d * c->movers < wides)
+                weft_ccl_store_wide(to + 16 * (i + d * c->movers), wide[d]);
+    }
+}
+
 /* Bytes of a block into a buffer. */
 WEFT_INLINE void weft_pieces_fill(const struct weft_column *c, unsigned char *buffer,
                                   const unsigned char *block, struct weft_span span)
@@ -94,18 +115,7 @@ WEFT_INLINE void weft_pieces_fill(const struct weft_column *c, unsigned char *bu
     const unsigned char *const from = block + span.at;
     const uint32_t whole = weft_ccl_whole(from, span.bytes);
 
-    WEFT_ROLLED
-    for (uint32_t i = c->mover; i < whole; i += WEFT_PIECES_DEEP * c->movers) {
-        struct weft_wide wide[WEFT_PIECES_DEEP];
-        WEFT_UNROLL
-        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < whole)
-                wide[d] = weft_ccl_load_wide(from + 16 * (i + d * c->movers));
-        WEFT_UNROLL
-        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < whole)
-                weft_ccl_send_wide(buffer + 16 * (i + d * c->movers), wide[d]);
-    }
+    weft_pieces_copy(c, buffer, true, from, false, whole);
     WEFT_ROLLED
     for (uint32_t i = whole + c->mover; 16 * i < span.bytes; i += c->movers)
         weft_ccl_send_wide(buffer + 16 * i, weft_ccl_load_odd(from, 16 * i, span.bytes));
@@ -118,18 +128,7 @@ WEFT_INLINE void weft_pieces_empty(const struct weft_column *c, unsigned char *b
     unsigned char *const to = block + span.at;
     const uint32_t whole = weft_ccl_whole(to, span.bytes);
 
-    WEFT_ROLLED
-    for (uint32_t i = c->mover; i < whole; i += WEFT_PIECES_DEEP * c->movers) {
-        struct weft_wide wide[WEFT_PIECES_DEEP];
-        WEFT_UNROLL
-        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < whole)
-                wide[d] = weft_ccl_take_wide(buffer + 16 * (i + d * c->movers));
-        WEFT_UNROLL
-        for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < whole)
-                weft_ccl_store_wide(to + 16 * (i + d * c->movers), wide[d]);
-    }
+    weft_pieces_copy(c, to, false, buffer, true, whole);
     WEFT_ROLLED
     for (uint32_t i = whole + c->mover; 16 * i < span.bytes; i += c->movers)
         weft_ccl_store_odd(to, 16 * i, span.bytes, weft_ccl_take_wide(buffer + 16 * i));

@@ -13,12 +13,19 @@ static void say_head(uint64_t head, char *text, size_t bytes)
 {
     static const char *const names[] = {
         "?",         "barrier",  "allreduce", "reduce",         "reduce_scatter",
-        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange"}; /* weft_ccl_what */
+        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange",
+        "dispatch",  "combine"}; /* weft_ccl_what */
     static const char *const types[] = {"I32", "U32", "I64",  "U64", "F32",
                                         "F64", "F16", "BF16", "U8"};
     static const char *const operations[] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};
     const size_t what = head & 15, type = head >> 4 & 15, operation = head >> 8 & 7;
 
+    if (what == WEFT_CCL_DISPATCH || what == WEFT_CCL_COMBINE) {
+        snprintf(text, bytes, "weft_ccl_%s of %s (key %llx)", names[what],
+                 type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
+                 (unsigned long long)(head >> 14));
+        return;
+    }
     snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)",
              what < sizeof(names) / sizeof(names[0]) ? names[what] : "?",
              (unsigned long long)(head >> 14),
@@ -27,9 +34,10 @@ static void say_head(uint64_t head, char *text, size_t bytes)
              (unsigned)(head >> 11 & 7));
 }
 
+/* What a column tells; as that is not seen by random mode, which takes many loads for idleness. */
 static uint64_t load(const uint64_t *word)
 {
-    return weft_load_relaxed_u64(word);
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 weft_status weft_ccl_check(weft_ccl *ccl)
@@ -42,6 +50,7 @@ weft_status weft_ccl_check(weft_ccl *ccl)
 
     if (status == WEFT_OK)
         status = weft_job_status(job);
+    const weft_status before = status;
     for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS && status == WEFT_OK; i++) {
         const struct weft_ccl_trouble *const trouble = &ccl->view.trouble[i];
         const uint64_t state = load(&trouble->state);
@@ -52,12 +61,18 @@ weft_status weft_ccl_check(weft_ccl *ccl)
                           "column %d, call %llu: member %d makes %s, member %d %s",
                           i / WEFT_CCL_MEMBERS, (unsigned long long)(state >> 8), ccl->view.me, own,
                           i % WEFT_CCL_MEMBERS, other);
+        else if ((state & 0xff) == WEFT_ERR_ARGUMENT &&
+                 (load(&trouble->own) & 15) == WEFT_CCL_DISPATCH)
+            weft_job_fail(job, status = WEFT_ERR_ARGUMENT,
+                          "%s, member %d: token %u chose expert %d, which is out of range or twice",
+                          own, ccl->view.me, (unsigned)(load(&trouble->other) >> 32),
+                          (int)(int32_t)load(&trouble->other));
         else if ((state & 0xff) == WEFT_ERR_ARGUMENT)
             weft_job_fail(job, status = WEFT_ERR_ARGUMENT,
                           "%s in a kernel, member %d: the column, or an argument, is none", own,
                           ccl->view.me);
     }
-    return status;
+    return status == before ? status : weft_job_agree_failure(job);
 }
 
 /* A rank, or the host program, waits in a column. */

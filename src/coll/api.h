@@ -22,7 +22,7 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
  * compared. */
 WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
 {
-    const struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, members, 0, 0, 0, NULL, 0};
+    const struct weft_coll_from from = {.kind = WEFT_COLL_CELLS, .members = members};
 
     if (c->target != NULL && c->count != 0)
         weft_coll_fold(self, c, &from, c->target, c->count, true);
@@ -61,6 +61,7 @@ WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *
 
     weft_coll_begin(self, &c, WEFT_COLL_REDUCE, comm, root, source, target, count, type, operation);
     weft_coll_reduce_any(self, &c);
+    weft_region_end(self);
 }
 
 WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
@@ -73,6 +74,31 @@ WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source,
     weft_coll_begin(self, &c, WEFT_COLL_ALLREDUCE, comm, -1, source, target, count, type,
                     operation);
     weft_coll_reduce_any(self, &c);
+    weft_region_end(self);
+}
+
+WEFT_INLINE void weft_coll_broadcast_any(weft_self *self, struct weft_coll *c, int root)
+{
+    const size_t bytes = c->count * c->size;
+    const bool few = weft_coll_is_few(self, c);
+
+    if (few && c->leaders > 1) {
+        weft_coll_few_far(self, c, root);
+        return;
+    }
+    weft_coll_publish(self, c, c->source, few && root == c->me ? bytes : 0);
+    weft_coll_agree(self, c);
+    if (c->leaders > 1) {
+        weft_coll_reduce_far(self, c, root, true);
+        return;
+    }
+    const struct weft_coll_cell *const cell = weft_coll_cell_of_rank(self, c, root);
+    if (c->target != NULL)
+        weft_coll_fetch(self, c->target, few ? cell->data : weft_coll_place(&cell->source), bytes);
+    if (few)
+        weft_join(self);
+    else
+        weft_barrier(self, c->comm);
 }
 
 WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *data, size_t count,
@@ -83,26 +109,9 @@ WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *dat
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_BROADCAST, comm, root, data, data, count, type, WEFT_SUM);
-    const size_t bytes = count * c.size;
-    const bool few = weft_coll_is_few(self, &c);
     c.target = root == c.me ? NULL : (unsigned char *)data;
-    if (few && c.leaders > 1) {
-        weft_coll_few_far(self, &c, root);
-        return;
-    }
-    weft_coll_publish(self, &c, c.source, few && root == c.me ? bytes : 0);
-    weft_coll_agree(self, &c);
-    if (c.leaders > 1) {
-        weft_coll_reduce_far(self, &c, root, true);
-        return;
-    }
-    const struct weft_coll_cell *const cell = weft_coll_cell_of_rank(self, &c, root);
-    if (c.target != NULL)
-        weft_coll_fetch(self, c.target, few ? cell->data : weft_coll_place(&cell->source), bytes);
-    if (few)
-        weft_join(self);
-    else
-        weft_barrier(self, comm);
+    weft_coll_broadcast_any(self, &c, root);
+    weft_region_end(self);
 }
 
 WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *source, void *target,
@@ -118,12 +127,14 @@ WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *so
     weft_coll_agree(self, &c);
     if (c.leaders > 1) {
         weft_coll_reduce_scatter_far(self, &c);
-        return;
+    } else {
+        const struct weft_coll_from from = {.kind = WEFT_COLL_SOURCES,
+                                            .members = c.members,
+                                            .offset = (size_t)c.me * count * c.size};
+        weft_coll_fold(self, &c, &from, c.target, count, true);
+        weft_barrier(self, comm);
     }
-    const struct weft_coll_from from = {
-        WEFT_COLL_SOURCES, false, false, c.members, 0, (size_t)c.me * count * c.size, 0, NULL, 0};
-    weft_coll_fold(self, &c, &from, c.target, count, true);
-    weft_barrier(self, comm);
+    weft_region_end(self);
 }
 
 WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void *target,
@@ -138,10 +149,11 @@ WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void
     weft_coll_publish(self, &c, c.source, few ? count * c.size : 0);
     if (few) {
         weft_coll_reduce_cells(self, &c, c.me + 1);
-        return;
+    } else {
+        weft_coll_agree(self, &c);
+        weft_coll_scan_blocks(self, &c);
     }
-    weft_coll_agree(self, &c);
-    weft_coll_scan_blocks(self, &c);
+    weft_region_end(self);
 }
 
 /* root < 0: for all. */
@@ -166,6 +178,7 @@ WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *
 
     weft_coll_begin(self, &c, WEFT_COLL_GATHER, comm, root, source, target, count, type, WEFT_SUM);
     weft_coll_gather_any(self, &c);
+    weft_region_end(self);
 }
 
 WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
@@ -177,6 +190,7 @@ WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source,
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLGATHER, comm, -1, source, target, count, type, WEFT_SUM);
     weft_coll_gather_any(self, &c);
+    weft_region_end(self);
 }
 
 WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
@@ -190,6 +204,7 @@ WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, 
     weft_coll_publish(self, &c, NULL, 0);
     weft_coll_agree(self, &c);
     weft_coll_alltoall_blocks(self, &c);
+    weft_region_end(self);
 }
 
 #endif

@@ -144,8 +144,10 @@ WEFT_INLINE void weft_coll_scan_slices(weft_self *self, const struct weft_coll *
                                        size_t count, uint64_t turn)
 {
     const struct weft_coll_span span = weft_coll_slice(count, c->here, c->mine, c->size);
-    struct weft_coll_from from = {
-        WEFT_COLL_RANKS, true, false, c->members, 0, (at + span.first) * c->size, 0, NULL, 0};
+    struct weft_coll_from from = {.kind = WEFT_COLL_RANKS,
+                                  .each = true,
+                                  .members = c->members,
+                                  .offset = (at + span.first) * c->size};
 
     if (c->leaders > 1) {
         from.at = turn + span.first * c->size;

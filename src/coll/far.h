@@ -19,7 +19,10 @@ WEFT_INLINE struct weft_coll_room weft_coll_room(const weft_self *self)
 {
     const uint64_t at = weft_coll_pieces_at(self->state->comms_count);
     const size_t bytes = (self->exchange_bytes - at) / 4 / 16 * 16;
-    const struct weft_coll_room room = {{at, at + bytes}, at + 2 * bytes, at + 3 * bytes, bytes};
+    const struct weft_coll_room room = {.turn = {at, at + bytes},
+                                        .part = at + 2 * bytes,
+                                        .fetched = at + 3 * bytes,
+                                        .bytes = bytes};
     return room;
 }
 
@@ -64,8 +67,11 @@ WEFT_INLINE void weft_coll_ask(weft_self *self, const struct weft_coll *c, int32
 WEFT_COLD struct weft_coll_from weft_coll_column(weft_self *self, const struct weft_coll *c,
                                                  int32_t column, uint64_t at, size_t bytes)
 {
-    struct weft_coll_from from = {
-        WEFT_COLL_COLUMN, false, false, c->leaders, column, 0, at, NULL, bytes};
+    struct weft_coll_from from = {.kind = WEFT_COLL_COLUMN,
+                                  .members = c->leaders,
+                                  .column = column,
+                                  .at = at,
+                                  .stride = bytes};
 
     WEFT_IN_SHARED(self);
     from.fetched = weft_coll_own(self, weft_coll_room(self).fetched);
@@ -109,7 +115,7 @@ WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
     if (c->leaders == 1 || c->mine != 0)
         return;
     const int32_t next = c->lead + 1 < c->leaders ? c->lead + 1 : 0;
-    struct weft_coll_from from = {WEFT_COLL_COLUMN, false, false, c->leaders, 0, 0, 0, NULL, 0};
+    struct weft_coll_from from = {.kind = WEFT_COLL_COLUMN, .members = c->leaders};
     from.at = weft_coll_cell_at(self, c, c->call.barriers);
     from.fetched = weft_coll_own(self, weft_coll_room(self).fetched);
     if (c->window->entry[weft_coll_rank_of(c, next, 0)].address == NULL)
@@ -127,7 +133,7 @@ WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t r
 {
     const size_t bytes = c->count * c->size, data_at = offsetof(struct weft_coll_cell, data);
     const size_t used = weft_coll_cell_bytes(bytes);
-    struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, c->here, 0, 0, 0, NULL, 0};
+    struct weft_coll_from from = {.kind = WEFT_COLL_CELLS, .members = c->here};
     int32_t source = 0; /* whose of the processes is for all */
 
     WEFT_IN_SHARED(self);
@@ -202,7 +208,7 @@ WEFT_COLD void weft_coll_connect(weft_self *self, struct weft_coll *c,
         *mapped = maps;
     weft_coll_few_far(self, &asked, -1);
     if (weft_leads(self)) {
-        const struct weft_coll_known made = {c->comm, c->win, *mapped, 0};
+        const struct weft_coll_known made = {.comm = c->comm, .win = c->win, .mapped = *mapped};
         *known = made;
     }
     weft_join(self);
@@ -215,10 +221,14 @@ WEFT_COLD void weft_coll_begin(weft_self *self, struct weft_coll *c, enum weft_c
                                weft_comm comm, int root, const void *source, void *target,
                                size_t count, weft_type type, int operation)
 {
-    const struct weft_coll_call call = {
-        0, (uint8_t)what, (uint8_t)type, (uint8_t)operation, 0, root, 0, count};
+    const struct weft_coll_call call = {.what = (uint8_t)what,
+                                        .type = (uint8_t)type,
+                                        .operation = (uint8_t)operation,
+                                        .root = root,
+                                        .count = count};
 
     WEFT_IN_SHARED(self);
+    weft_region_begin(self, weft_coll_name(what) + sizeof("weft"));
     c->call = call;
     c->source = (unsigned char *)(uintptr_t)source;
     c->target = (unsigned char *)target;

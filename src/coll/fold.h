@@ -20,7 +20,7 @@ struct weft_coll_how {
 
 WEFT_INLINE uint64_t weft_coll_put_together(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
 {
-    const struct weft_change change = {b, 0, how, type};
+    const struct weft_change change = {.value = b, .how = how, .type = type};
     return weft_change_of(a, &change);
 }
 

@@ -46,7 +46,7 @@ WEFT_INLINE void weft_coll_reduce_here(weft_self *self, const struct weft_coll *
     const size_t at = span.first * c->size;
     const int32_t root = c->call.root;
     const struct weft_coll_from from = {
-        WEFT_COLL_SOURCES, false, root < 0, c->here, 0, at, 0, NULL, 0};
+        .kind = WEFT_COLL_SOURCES, .spread = root < 0, .members = c->here, .offset = at};
     unsigned char *const to =
         (root < 0 ? c->target : weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target)) +
         at;
@@ -106,7 +106,7 @@ WEFT_INLINE void weft_coll_fill(weft_self *self, const struct weft_coll *c, int3
 {
     const size_t at = chunk.first * c->size;
     const struct weft_coll_from from = {
-        WEFT_COLL_SOURCES, false, false, c->here, 0, at, 0, NULL, 0};
+        .kind = WEFT_COLL_SOURCES, .members = c->here, .offset = at};
     unsigned char *const own = weft_coll_own(self, to);
 
     if (root < 0)
@@ -177,7 +177,8 @@ WEFT_INLINE void weft_coll_spread_chunk(weft_self *self, const struct weft_coll 
                        weft_coll_place(&weft_coll_cell_of_rank(self, c, c->call.root)->target) + at,
                        own, chunk.count * c->size);
     } else {
-        const struct weft_coll_from from = {WEFT_COLL_OWN, false, true, 1, 0, at, 0, NULL, 0};
+        const struct weft_coll_from from = {
+            .kind = WEFT_COLL_OWN, .spread = true, .members = 1, .offset = at};
         weft_coll_fold(self, c, &from, own, chunk.count, false);
     }
 }

@@ -1,4 +1,4 @@
-/* device/device.c - which device runs the kernels. */
+/* device/device.c - which device runs the kernels. Opening thread only. */
 #include "device/device.h"
 
 #include "base/say.h"

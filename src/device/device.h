@@ -74,6 +74,7 @@ enum weft_device_stream {
     WEFT_STREAM_SEND,
     WEFT_STREAM_RECEIVE,
     WEFT_STREAM_MESSAGES, /* whoever has the lock of msg/ */
+    WEFT_STREAM_TEAMS,    /* whoever has the lock of teams (coll/host) */
     WEFT_STREAMS
 };
 
@@ -89,7 +90,7 @@ struct weft_sharing {
     bool take_turns; /* from the device: kernels of those never overlap */
 };
 
-enum { WEFT_DEVICE_KERNELS = 8 };
+enum { WEFT_DEVICE_KERNELS = 10 };
 
 /* Kernels of an image; the device fills in what it has loaded. */
 struct weft_device_code {
@@ -228,12 +229,14 @@ struct weft_device_ops {
     /*
      * Kernels of the library's own, for streams of the program's; left out where calls run in the
      * host. load: before any is launched, while no kernel runs. launch: without waiting; argument:
-     * the kernel's only one, which is copied. Errors: DEVICE, MEMORY.
+     * the kernel's only one, which is copied. stream: what launch takes for one of the device's
+     * own. Errors: DEVICE, MEMORY.
      */
     weft_status (*load)(struct weft_device *device, struct weft_device_code *code);
     void (*unload)(struct weft_device *device, struct weft_device_code *code);
     weft_status (*launch)(struct weft_device *device, const struct weft_device_code *code,
                           int kernel, void *argument, int blocks, int threads, void *stream);
+    void *(*stream)(const struct weft_device *device, enum weft_device_stream stream);
 
     /* Runs the kernel on all ranks and waits for all of them; *ms becomes its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);
@@ -254,6 +257,7 @@ const struct weft_device_ops *weft_device_choose(const struct weft_config *confi
  * and else known from the last time.
  */
 bool weft_device_is_foreign(const void *memory, bool look);
+extern bool weft_device_foreign_known; /* such a driver was found: it stays */
 
 /* Why no program can use a GPU on this machine, with this build; NULL: it can. */
 const char *weft_device_no_gpu(void);

@@ -1,6 +1,6 @@
 /*
  * device/foreign.c - GPU memory in a job on the CPU device: recognised by the CUDA driver that the
- * program itself has loaded. Without one there is no such memory.
+ * program itself has loaded. Without one there is no such memory. Any thread; what was found stays.
  */
 #include "device/device.h"
 
@@ -19,12 +19,14 @@ static int loads(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-static get_attribute *find(void)
+static get_attribute *find_driver_call(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
     return library != NULL ? (get_attribute *)dlsym(library, "cuPointerGetAttribute") : NULL;
 }
+
+bool weft_device_foreign_known;
 
 /* The driver's function; NULL: there is none. Looked for again only after another library was
  * loaded: dlopen takes long to find that there is none. */
@@ -35,9 +37,10 @@ static get_attribute *look_again(get_attribute **known)
 
     dl_iterate_phdr(loads, &now);
     if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) != now) {
-        get_attribute *const found = find();
+        get_attribute *const found = find_driver_call();
         if (found != NULL)
             __atomic_store_n(known, found, __ATOMIC_RELEASE);
+        __atomic_store_n(&weft_device_foreign_known, found != NULL, __ATOMIC_RELAXED);
         __atomic_store_n(&seen, now, __ATOMIC_RELEASE);
     }
     return __atomic_load_n(known, __ATOMIC_ACQUIRE);
@@ -45,7 +48,7 @@ static get_attribute *look_again(get_attribute **known)
 
 bool weft_device_is_foreign(const void *memory, bool look)
 {
-    static get_attribute *known; /* it stays loaded: `find` holds it */
+    static get_attribute *known; /* it stays loaded: find_driver_call holds it */
     get_attribute *get = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
     const unsigned long long at = (unsigned long long)(uintptr_t)memory;
     unsigned type = 0, managed = 0;

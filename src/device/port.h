@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct weft_fiber;
-struct weft_team;
+struct weft_thread_team;
 
 /*
  * The first member of a rank's state: how the rank is run. A rank and its worker share a thread,
@@ -34,7 +34,7 @@ struct weft_port {
     bool host;       /* the host program: plain threads, which sleep on a bell */
     uintptr_t stack; /* of a rank: its lowest address, */
     size_t stack_bytes;
-    struct weft_team *team; /* the rank's threads (device/cpu/team.h); NULL: it has one */
+    struct weft_thread_team *team; /* the rank's threads (device/cpu/team.h); NULL: it has one */
     struct weft_bell *bell;
     struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
     struct weft_port_call *call; /* of the host program: of the thread that has the lock */

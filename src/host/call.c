@@ -1,4 +1,4 @@
-/* host/call.c - see host.h. */
+/* host/call.c - see host.h. Runs in the program's threads, one at a time. */
 #include "host/host.h"
 
 #include "rank/parts.h"

@@ -1,4 +1,5 @@
-/* host/expose.c - windows with one member (runtime/space/exposure.c), as the program has them. */
+/* host/expose.c - windows with one member (runtime/space/exposure.c), as the program has them.
+ * Program's threads. */
 #include "host/host.h"
 
 #include "rank/parts.h"
@@ -76,7 +77,8 @@ weft_status weft_unexpose(weft_job *job, uint32_t number)
 }
 
 /* TIMEOUT: in silence. */
-static weft_status find(weft_job *job, int process, uint32_t number, double seconds, weft_win *win)
+static weft_status find_exposed(weft_job *job, int process, uint32_t number, double seconds,
+                                weft_win *win)
 {
     WEFT_HOST_BEGIN(job, self, "weft_exposed");
     struct weft_announced found;
@@ -91,7 +93,7 @@ static weft_status find(weft_job *job, int process, uint32_t number, double seco
 
 weft_status weft_exposed(weft_job *job, int process, uint32_t number, double seconds, weft_win *win)
 {
-    const weft_status status = find(job, process, number, seconds, win);
+    const weft_status status = find_exposed(job, process, number, seconds, win);
 
     if (status != WEFT_ERR_TIMEOUT || weft_job_status(job) != WEFT_OK)
         return status;

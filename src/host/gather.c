@@ -1,6 +1,6 @@
 /*
  * host/gather.c - gather and scatter: everybody learns of everybody's piece, and puts into a window
- * of the receiver.
+ * of the receiver. Runs in the program's threads, one at a time.
  */
 #include "host/host.h"
 
@@ -75,8 +75,8 @@ static weft_status exchange_pieces(weft_job *job, enum weft_exchange_op op,
  * The beginning: everybody knows of all pieces, and has a stage that others may put into, for all
  * of them at the root or for its own. Collective.
  */
-static weft_status begin(weft_job *job, enum weft_exchange_op op, const struct piece *mine,
-                         struct pieces *pieces)
+static weft_status begin_exchange(weft_job *job, enum weft_exchange_op op, const struct piece *mine,
+                                  struct pieces *pieces)
 {
     const bool to_root = op == WEFT_EXCHANGE_GATHER;
     weft_status status = weft_job_idle(job, weft_exchange_name(op));
@@ -116,9 +116,10 @@ static weft_status end(weft_job *job, weft_status status, struct pieces *pieces,
 
 weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
 {
-    const struct piece mine = {bytes, root, send != NULL, receive != NULL};
+    const struct piece mine = {
+        .bytes = bytes, .root = root, .own = send != NULL, .whole = receive != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
+    weft_status status = begin_exchange(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
 
     if (status == WEFT_OK)
         status =
@@ -129,9 +130,10 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
                               size_t bytes)
 {
-    const struct piece mine = {bytes, root, receive != NULL, send != NULL};
+    const struct piece mine = {
+        .bytes = bytes, .root = root, .own = receive != NULL, .whole = send != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
+    weft_status status = begin_exchange(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
 
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
          p++)

@@ -123,10 +123,11 @@ static weft_status check_update(weft_job *job, const char *call, weft_win win, i
     return WEFT_OK;
 }
 
-/* A call that updates one word of a type and returns what was there. */
-#define UPDATE(name, word, type, how, value, expected)                                             \
+/* A call that updates one word of a type, by the fields of a weft_change, and returns what was
+ * there. */
+#define UPDATE(name, word, ...)                                                                    \
     WEFT_HOST_BEGIN(job, self, name);                                                              \
-    const struct weft_change change = {value, expected, how, type};                                \
+    const struct weft_change change = {__VA_ARGS__};                                               \
     word was = 0;                                                                                  \
     WEFT_HOST_TRY(                                                                                 \
         check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was)));       \
@@ -138,37 +139,63 @@ static weft_status check_update(weft_job *job, const char *call, weft_win win, i
 weft_status weft_host_fetch_add(weft_job *job, weft_win win, int process, size_t offset,
                                 uint64_t value, uint64_t *old)
 {
-    UPDATE("weft_host_fetch_add", uint64_t, WEFT_U64, WEFT_SUM, value, 0);
+    UPDATE("weft_host_fetch_add", uint64_t, .value = value, .how = WEFT_SUM, .type = WEFT_U64);
 }
 
 weft_status weft_host_swap(weft_job *job, weft_win win, int process, size_t offset, uint64_t value,
                            uint64_t *old)
 {
-    UPDATE("weft_host_swap", uint64_t, WEFT_U64, WEFT_REPLACE, value, 0);
+    UPDATE("weft_host_swap", uint64_t, .value = value, .how = WEFT_REPLACE, .type = WEFT_U64);
 }
 
 weft_status weft_host_compare_swap(weft_job *job, weft_win win, int process, size_t offset,
                                    uint64_t expected, uint64_t desired, uint64_t *old)
 {
-    UPDATE("weft_host_compare_swap", uint64_t, WEFT_U64, WEFT_COMPARE, desired, expected);
+    UPDATE("weft_host_compare_swap", uint64_t, .value = desired, .expected = expected,
+           .how = WEFT_COMPARE, .type = WEFT_U64);
 }
 
 weft_status weft_host_fetch_add_u32(weft_job *job, weft_win win, int process, size_t offset,
                                     uint32_t value, uint32_t *old)
 {
-    UPDATE("weft_host_fetch_add_u32", uint32_t, WEFT_U32, WEFT_SUM, value, 0);
+    UPDATE("weft_host_fetch_add_u32", uint32_t, .value = value, .how = WEFT_SUM, .type = WEFT_U32);
 }
 
 weft_status weft_host_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
                                uint32_t value, uint32_t *old)
 {
-    UPDATE("weft_host_swap_u32", uint32_t, WEFT_U32, WEFT_REPLACE, value, 0);
+    UPDATE("weft_host_swap_u32", uint32_t, .value = value, .how = WEFT_REPLACE, .type = WEFT_U32);
 }
 
 weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
                                        uint32_t expected, uint32_t desired, uint32_t *old)
 {
-    UPDATE("weft_host_compare_swap_u32", uint32_t, WEFT_U32, WEFT_COMPARE, desired, expected);
+    UPDATE("weft_host_compare_swap_u32", uint32_t, .value = desired, .expected = expected,
+           .how = WEFT_COMPARE, .type = WEFT_U32);
+}
+
+/* Begins one of a type; what was there comes to `old`. */
+#define UPDATE_BEGIN(name, type, value, expected)                                                  \
+    WEFT_HOST_BEGIN(job, self, name);                                                              \
+    const struct weft_change change = {value, expected, WEFT_COMPARE, type};                       \
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));                                      \
+    WEFT_HOST_TRY(                                                                                 \
+        check_update(job, host_name, win, process, offset, old, sizeof(*old), sizeof(*old)));      \
+    *op = weft_update_begin(self, win, process, offset, &change, old);                             \
+    return weft_host_leave(job, WEFT_OK)
+
+weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                         uint64_t expected, uint64_t desired, uint64_t *old,
+                                         weft_op *op)
+{
+    UPDATE_BEGIN("weft_host_compare_swap_begin", WEFT_U64, desired, expected);
+}
+
+weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
+                                             size_t offset, uint32_t expected, uint32_t desired,
+                                             uint32_t *old, weft_op *op)
+{
+    UPDATE_BEGIN("weft_host_compare_swap_u32_begin", WEFT_U32, desired, expected);
 }
 
 weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)

@@ -1,4 +1,4 @@
-/* host/region.c - regions that the host program names, on its track of the timeline. */
+/* host/region.c - regions that the host program names. Program's thread. */
 #include "host/host.h"
 
 #include "rank/parts.h"

@@ -1,6 +1,6 @@
 /*
  * host/window.c - windows of host programs, and the groups that have them; puts, notifications and
- * waits.
+ * waits. Runs in the program's threads, with the state of slot 0.
  */
 #include "host/host.h"
 
@@ -219,6 +219,15 @@ weft_status weft_host_flush(weft_job *job, weft_win win)
     WEFT_HOST_BEGIN(job, self, "weft_host_flush");
     WEFT_HOST_TRY(weft_host_window(job, host_name, win) != NULL ? WEFT_OK : WEFT_ERR_WINDOW);
     weft_flush(self, win);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_ptr(weft_job *job, weft_win win, int process, void **memory)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_ptr");
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "memory", memory));
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, 0, NULL, 0));
+    *memory = weft_ptr(self, win, process);
     return weft_host_leave(job, WEFT_OK);
 }
 

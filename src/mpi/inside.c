@@ -26,7 +26,6 @@ struct message {
     size_t bytes;
     const void *source; /* of a large one; NULL: the data follows */
     bool received;      /* a large one's sender may go on */
-    struct end *end;    /* has matched it, and not received it yet */
     unsigned char data[];
 };
 
@@ -43,7 +42,6 @@ struct request {
 
 struct end {
     struct message *first, **last; /* where the next one goes */
-    struct message *matched;       /* one at a time */
     struct request *requests;      /* not done */
     int process, processes;
     struct end **peers;
@@ -118,16 +116,6 @@ static void free_request(struct request *request)
     free(request);
 }
 
-/* Nobody receives it. Lock held. */
-static void drop(struct message *message)
-{
-    if (message == NULL)
-        return;
-    message->received = true;
-    if (message->source == NULL)
-        free(message);
-}
-
 void weft_mpi_inside_close(struct weft_mpi_handle *comm)
 {
     struct end *end = in(comm);
@@ -135,19 +123,16 @@ void weft_mpi_inside_close(struct weft_mpi_handle *comm)
     weft_lock(&lock);
     while (end->requests != NULL) {
         struct request *request = end->requests;
-        if (request->sent != NULL && !request->sent->received) {
-            if (request->to->matched == request->sent)
-                request->to->matched = NULL;
-            else
-                unlink_message(request->to, request->sent);
-        }
+        if (request->sent != NULL && !request->sent->received)
+            unlink_message(request->to, request->sent);
         free_request(request);
     }
-    drop(end->matched);
-    while (end->first != NULL) {
+    while (end->first != NULL) { /* nobody receives it */
         struct message *message = end->first;
         end->first = message->next;
-        drop(message);
+        message->received = true;
+        if (message->source == NULL)
+            free(message);
     }
     weft_unlock(&lock);
     free(end->peers);
@@ -157,7 +142,7 @@ void weft_mpi_inside_close(struct weft_mpi_handle *comm)
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* The first message with that tag, from that process or (-1) any, off the list. Lock held. */
-static struct message *take(struct end *end, int from, int tag)
+static struct message *take_message(struct end *end, int from, int tag)
 {
     for (struct message *m = end->first; m != NULL; m = m->next)
         if (m->tag == tag && (from < 0 || m->from == from)) {
@@ -239,43 +224,7 @@ static int irecv(const struct weft_mpi_handle *comm, void *buffer, size_t bytes,
     return 0;
 }
 
-static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
-                   size_t *bytes, struct weft_mpi_handle *handle)
-{
-    struct end *end = in(comm);
-
-    weft_lock(&lock);
-    struct message *message = take(end, -1, tag);
-    if (message != NULL) {
-        drop(end->matched);
-        end->matched = message;
-        message->end = end;
-    }
-    weft_unlock(&lock);
-    *found = message != NULL;
-    if (message != NULL) {
-        *from = message->from;
-        *bytes = message->bytes;
-        set(handle, message);
-    }
-    return 0;
-}
-
-static int imrecv(struct weft_mpi_handle *handle, void *buffer, size_t bytes,
-                  struct weft_mpi_handle *request)
-{
-    struct message *message = in(handle);
-    size_t received;
-
-    set(request, NULL);
-    weft_lock(&lock);
-    message->end->matched = NULL;
-    const int error = receive(message, buffer, bytes, &received);
-    weft_unlock(&lock);
-    return error;
-}
-
-static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
+static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes, int *from)
 {
     struct request *request = in(handle);
     int error = 0;
@@ -288,10 +237,12 @@ static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
     if (request->sent != NULL) {
         *done = request->sent->received;
     } else {
-        struct message *message = take(request->end, request->from, request->tag);
+        struct message *message = take_message(request->end, request->from, request->tag);
         *done = message != NULL;
-        if (message != NULL)
+        if (message != NULL) {
+            *from = message->from;
             error = receive(message, request->buffer, request->room, bytes);
+        }
     }
     if (*done)
         free_request(request);
@@ -316,7 +267,5 @@ const struct weft_mpi_ops weft_mpi_inside = {
     .truncated = truncated,
     .isend = isend,
     .irecv = irecv,
-    .improbe = improbe,
-    .imrecv = imrecv,
     .test = test,
 };

@@ -1,5 +1,6 @@
 /*
- * mpi/library.c - the MPI of this process: one, from the first job that wants it until exit.
+ * mpi/library.c - the MPI of this process: one, from the first job that wants it until exit. A
+ * thread of its own starts and ends MPI; the process owns the one MPI.
  *
  * An MPI can be initialised once. So it stays when a job is closed, and MPI_Finalize, which waits
  * for all processes, comes at exit: unless the program itself initialised MPI, or communication was
@@ -46,9 +47,10 @@ weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handl
     const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
     bool done = false;
     size_t bytes;
+    int from;
 
     for (;;) {
-        const int error = ops->test(request, &done, &bytes);
+        const int error = ops->test(request, &done, &bytes, &from);
         if (error != 0)
             return weft_mpi_failed(ops, error, what);
         if (done)

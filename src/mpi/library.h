@@ -16,10 +16,10 @@
 #include <stdint.h>
 
 /* Changes with the table: a module of another version of weft is refused. */
-#define WEFT_MPI_TABLE 1u
+#define WEFT_MPI_TABLE 2u
 
-/* A communicator, request or matched message of the MPI: an int or a pointer, nobody else's to
- * read. It stays in place while a request that fills it is under way. */
+/* A communicator or request of the MPI: an int or a pointer, nobody else's to read. It stays in
+ * place while a request that fills it is under way. */
 struct weft_mpi_handle {
     _Alignas(8) unsigned char bits[8];
 };
@@ -65,15 +65,13 @@ struct weft_mpi_ops {
     /* Bytes. The buffer is the library's until the request is done. At most INT_MAX bytes. */
     int (*isend)(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
                  int tag, struct weft_mpi_handle *request);
+    /* from -1: of anybody. Those of one tag take messages in the order in which they were posted.
+     */
     int (*irecv)(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
                  struct weft_mpi_handle *request);
-    /* Takes a message with that tag from anybody off the queue; then receives it. */
-    int (*improbe)(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
-                   size_t *bytes, struct weft_mpi_handle *message);
-    int (*imrecv)(struct weft_mpi_handle *message, void *buffer, size_t bytes,
-                  struct weft_mpi_handle *request);
-    /* *done: the request is gone. *bytes: how many were received (by irecv and imrecv). */
-    int (*test)(struct weft_mpi_handle *request, bool *done, size_t *bytes);
+    /* *done: the request is gone. Of an irecv: how many bytes came, and *from whom. */
+    int (*test)(struct weft_mpi_handle *request, bool *done, size_t *bytes, int *from);
+    int (*cancel)(struct weft_mpi_handle *request); /* of an irecv: it is gone */
 };
 
 /* What a module exports, under this name. */

@@ -1,5 +1,5 @@
 /*
- * mpi/load.c - which MPI's module a process needs, and loading it.
+ * mpi/load.c - which MPI's module a process needs, and loading it. Opening thread only.
  *
  * A module is loaded with its symbols global (RTLD_GLOBAL): it brings its MPI along, and Open MPI
  * loads plugins that expect to find the library's symbols so. For the same reason two MPIs in one

@@ -1,21 +1,9 @@
-/* msg/call.c - see the header. */
+/* msg/call.c - see the header. The program's threads; as a call begins, it takes the lock. */
 #include "msg/call.h"
 
 #include "runtime/space/tables.h"
 
 #include <stdlib.h>
-
-weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char *name)
-{
-    const weft_status status = weft_job_ready(job, name);
-
-    if (status != WEFT_OK)
-        return status;
-    call->name = name;
-    call->m = job->messages;
-    weft_msg_lock(call->m);
-    return WEFT_OK;
-}
 
 /*
  * Those of communicators that had the same place in the table before, if nothing is left in them.
@@ -65,29 +53,28 @@ static struct weft_msg_context *context_of_group(struct weft_messages *m, weft_c
     return *memory ? context : NULL;
 }
 
+static weft_status no_group(struct weft_msg_call *call, weft_comm comm)
+{
+    return weft_msg_refuse(call, WEFT_ERR_COMM,
+                           "0x%x is no communicator of host programs with process %d", comm,
+                           call->m->job->numbers.process);
+}
+
 static weft_status begin_in_group(struct weft_msg_call *call, weft_job *job, const char *name,
                                   weft_comm comm)
 {
     bool memory = true;
 
-    if (!weft_group_is(comm))
-        weft_lock(&job->space.tables);
+    weft_lock(&job->space.tables);
     const weft_status status = weft_msg_begin(call, job, name);
-    if (status == WEFT_OK) {
-        call->context = weft_group_is(comm) ? weft_context_find(&call->m->contexts, comm)
-                                            : context_of_group(call->m, comm, &memory);
-        if (call->context != NULL && call->context->members == 0)
-            call->context = NULL; /* messages are there, but the group was not taken */
-    }
-    if (!weft_group_is(comm))
-        weft_unlock(&job->space.tables);
+    if (status == WEFT_OK)
+        call->context = context_of_group(call->m, comm, &memory);
+    weft_unlock(&job->space.tables);
     if (status != WEFT_OK || call->context != NULL)
         return status;
     if (!memory)
         return weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for communicator 0x%x", comm);
-    return weft_msg_refuse(call, WEFT_ERR_COMM,
-                           "0x%x is no communicator of host programs with process %d", comm,
-                           job->numbers.process);
+    return no_group(call, comm);
 }
 
 weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
@@ -95,18 +82,21 @@ weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const c
 {
     weft_status status;
 
-    if (comm != WEFT_COMM_HOST) {
+    if (comm != WEFT_COMM_HOST && !weft_group_is(comm)) {
         status = weft_job_ready(job, name);
         return status == WEFT_OK ? begin_in_group(call, job, name, comm) : status;
     }
     status = weft_msg_begin(call, job, name);
-    if (status == WEFT_OK)
-        call->context = weft_context_find(&call->m->contexts, comm);
-    return status;
+    if (status != WEFT_OK)
+        return status;
+    call->context = weft_context_find(&call->m->contexts, comm);
+    if (call->context != NULL && call->context->members != 0)
+        return WEFT_OK;
+    return no_group(call, comm); /* messages may be there, but the group was not taken */
 }
 
-weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,
-                                weft_comm comm, int member, int tag, bool wild)
+weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
+                               weft_comm comm, int member, int tag, bool wild)
 {
     const weft_status status = weft_msg_begin_in(call, job, name, comm);
 
@@ -122,17 +112,16 @@ weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const
     return WEFT_OK;
 }
 
-struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched)
+struct weft_transfer *weft_msg_not_found(struct weft_msg_call *call, weft_message_op op,
+                                         bool matched)
 {
-    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(op));
+    const bool over = weft_transfer_find(&call->m->transfers, weft_op_number(op)) == NULL;
 
-    if (transfer != NULL && (transfer->state == WEFT_TRANSFER_MATCHED) == matched)
-        return transfer;
     weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u of process %d %s", op.index,
                     op.generation, call->m->job->numbers.process,
-                    transfer == NULL ? "is none, or is over"
-                    : matched        ? "is no matched message"
-                                     : "is a matched message, to be received");
+                    over      ? "is none, or is over"
+                    : matched ? "is no matched message"
+                              : "is a matched message, to be received");
     return NULL;
 }
 

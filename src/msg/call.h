@@ -16,13 +16,44 @@ struct weft_msg_call {
 };
 
 /* The call may be made; the lock is held. Errors: the job's, ARGUMENT, STATE. */
-weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char *name);
+static inline weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job,
+                                         const char *name)
+{
+    const weft_status status = weft_job_ready(job, name);
+
+    if (status != WEFT_OK)
+        return status;
+    call->name = name;
+    call->m = job->messages;
+    weft_msg_lock(call->m);
+    return WEFT_OK;
+}
 /* The same, with a communicator. Errors: COMM, too. */
 weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
                               weft_comm comm);
 /* The same, with a member and a tag; wild: WEFT_ANY is one. Errors: RANK, TAG, too. */
-weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,
-                                weft_comm comm, int member, int tag, bool wild);
+weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
+                               weft_comm comm, int member, int tag, bool wild);
+/* The same, and quick for what names a member and a tag where the last call was. */
+static inline weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job,
+                                              const char *name, weft_comm comm, int member, int tag,
+                                              bool wild)
+{
+    if (!weft_job_is_ready(job) || !(comm == WEFT_COMM_HOST || weft_group_is(comm)) || tag < 0)
+        return weft_msg_begin_any(call, job, name, comm, member, tag, wild);
+    call->name = name;
+    call->m = job->messages;
+    call->tag = tag;
+    weft_msg_lock(call->m);
+    call->context = call->m->contexts.last;
+    if (call->context == NULL || call->context->handle != comm ||
+        (uint32_t)member >= (uint32_t)call->context->members) {
+        weft_unlock(&call->m->lock);
+        return weft_msg_begin_any(call, job, name, comm, member, tag, wild);
+    }
+    call->process = weft_context_process(call->context, member);
+    return WEFT_OK;
+}
 /* An error that is said; the lock is given up. */
 #define weft_msg_refuse(call, status, format, ...)                                                 \
     ({                                                                                             \
@@ -40,7 +71,17 @@ weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
 
 /* An operation of the program's; NULL: it is none, or a matched message where `matched` is not set,
  * which is said, and the lock is given up. */
-struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched);
+struct weft_transfer *weft_msg_not_found(struct weft_msg_call *call, weft_message_op op,
+                                         bool matched);
+static inline struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op,
+                                                  bool matched)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(op));
+
+    return transfer != NULL && (transfer->state == WEFT_TRANSFER_MATCHED) == matched
+               ? transfer
+               : weft_msg_not_found(call, op, matched);
+}
 /* A new one for the call. NULL: no memory; said, the lock is given up. */
 struct weft_transfer *weft_msg_make(struct weft_msg_call *call, enum weft_transfer_state state);
 

@@ -1,11 +1,11 @@
-/* msg/complete.c - operations are tested, waited for and taken back. */
+/* msg/complete.c - operations are tested, waited for and taken back. The program's threads. */
 #include "msg/call.h"
 
 #include <math.h>
 
 /* Of the calls with one operation: the lock is held, *transfer is it; NULL: it is none. */
-static weft_status begin(struct weft_msg_call *call, weft_job *job, const char *name,
-                         const weft_message_op *op, struct weft_transfer **transfer)
+static weft_status begin_call(struct weft_msg_call *call, weft_job *job, const char *name,
+                              const weft_message_op *op, struct weft_transfer **transfer)
 {
     const weft_status status = weft_msg_begin(call, job, name);
 
@@ -25,7 +25,7 @@ static weft_status wait(weft_job *job, const char *name, weft_message_op *op, do
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin(&call, job, name, op, &transfer);
+    weft_status status = begin_call(&call, job, name, op, &transfer);
 
     if (status != WEFT_OK)
         return status;
@@ -66,7 +66,7 @@ static weft_status test(weft_job *job, const char *name, weft_message_op *op, bo
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin(&call, job, name, op, &transfer);
+    weft_status status = begin_call(&call, job, name, op, &transfer);
 
     if (status != WEFT_OK)
         return status;
@@ -103,7 +103,7 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    const weft_status status = begin(&call, job, "weft_host_message_cancel", op, &transfer);
+    const weft_status status = begin_call(&call, job, "weft_host_message_cancel", op, &transfer);
 
     if (status != WEFT_OK)
         return status;
@@ -143,36 +143,55 @@ static weft_status begin_all(struct weft_msg_call *call, weft_job *job, const ch
     return WEFT_OK;
 }
 
+/* Waits for one of several, and ends it; attends from the first that is not complete on. */
+static weft_status end_one(struct weft_msg_call *call, weft_message_op *op, bool *attends,
+                           weft_message *message, weft_status *its)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(*op));
+
+    if (transfer == NULL) /* twice in the list */
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u is over", op->index,
+                               op->generation);
+    if (transfer->state != WEFT_TRANSFER_DONE) {
+        if (!*attends)
+            weft_msg_attend(call->m);
+        *attends = true;
+        const weft_status status = weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
+                                                 weft_transfer_number(transfer), HUGE_VAL);
+        if (status != WEFT_OK)
+            return status;
+    }
+    *op = WEFT_MESSAGE_NONE;
+    *its = weft_msg_end(call, transfer, message);
+    return WEFT_OK;
+}
+
 weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size_t count,
                                        weft_message *messages)
 {
     struct weft_msg_call call = {0};
     weft_status first = WEFT_OK,
                 status = begin_all(&call, job, "weft_host_message_wait_all", ops, count);
+    bool attends = false;
 
-    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
-        weft_message *message = messages != NULL ? &messages[i] : NULL;
-        if (weft_msg_is_none(ops[i])) {
-            weft_msg_tell_none(message);
-            continue;
-        }
-        struct weft_transfer *transfer =
-            weft_transfer_find(&call.m->transfers, weft_op_number(ops[i]));
-        if (transfer == NULL) /* twice in the list */
-            return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "operation %u, %u is over",
-                                   ops[i].index, ops[i].generation);
-        status = weft_msg_wait(call.m, call.name, weft_msg_is_done, transfer,
-                               weft_transfer_number(transfer), HUGE_VAL);
-        if (status != WEFT_OK)
-            return status;
-        ops[i] = WEFT_MESSAGE_NONE;
-        const weft_status its = weft_msg_end(&call, transfer, message);
-        first = first == WEFT_OK ? its : first;
-    }
     if (status != WEFT_OK)
         return status;
-    weft_msg_unlock(call.m);
-    return first;
+    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
+        weft_message *message = messages != NULL ? &messages[i] : NULL;
+        weft_status its = WEFT_OK;
+        if (weft_msg_is_none(ops[i]))
+            weft_msg_tell_none(message);
+        else
+            status = end_one(&call, &ops[i], &attends, message, &its);
+        first = first == WEFT_OK ? its : first;
+    }
+    if (status != WEFT_OK && attends)
+        weft_msg_lock(call.m);
+    if (attends)
+        weft_msg_leave(call.m);
+    if (status == WEFT_OK || attends)
+        weft_msg_unlock(call.m);
+    return status != WEFT_OK ? status : first;
 }
 
 struct any {

@@ -1,4 +1,4 @@
-/* msg/context.c - see the header. */
+/* msg/context.c - see the header. Lock held. */
 #include "msg/context.h"
 
 #include <stdlib.h>

@@ -6,33 +6,33 @@
 
 #include <string.h>
 
-enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
-
-weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
+const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device)
 {
-    const struct weft_job *job = call->m->job;
+    enum weft_memory whose = WEFT_MEMORY_HOST;
 
     *device = false;
     if (bytes == 0)
-        return WEFT_OK;
-    if (memory == NULL)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at NULL", bytes);
-    if (job->device_ops->whose == NULL) {
-        if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= LOOK_FROM)))
-            return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                                   "%zu bytes at %p are memory of a GPU, and this job is on the "
-                                   "CPU device",
-                                   bytes, memory);
-        return WEFT_OK;
-    }
-    const enum weft_memory whose = job->device_ops->whose(job->device, memory);
+        return NULL;
+    if (job->device_ops->whose != NULL)
+        whose = job->device_ops->whose(job->device, memory);
+    else if (WEFT_UNLIKELY(weft_device_is_foreign(memory, bytes >= WEFT_MSG_LOOK_FROM)))
+        return "are memory of a GPU, and this job is on the CPU device";
     *device = whose == WEFT_MEMORY_DEVICE;
-    if (whose == WEFT_MEMORY_OTHER_DEVICE)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT,
-                               "%zu bytes at %p are memory of another GPU than that of process %d",
-                               bytes, memory, job->numbers.process);
-    return WEFT_OK;
+    return whose == WEFT_MEMORY_OTHER_DEVICE ? "are memory of another GPU than this process's"
+                                             : NULL;
+}
+
+weft_status weft_msg_place_any(struct weft_msg_call *call, const void *memory, size_t bytes,
+                               bool *device)
+{
+    const char *const wrong = weft_msg_whose(call->m->job, memory, bytes, device);
+
+    if (bytes != 0 && memory == NULL)
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at NULL", bytes);
+    return wrong == NULL ? WEFT_OK
+                         : weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu bytes at %p %s", bytes,
+                                           memory, wrong);
 }
 
 int weft_host_reaches(const weft_job *job, const void *memory)
@@ -106,7 +106,7 @@ static bool fetch_by_block(struct weft_messages *m, void *stage, const void *dev
     return true;
 }
 
-static bool land_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
+static bool deliver_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
     struct weft_errand errand = copying(device, stage, bytes);
@@ -127,23 +127,23 @@ bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, si
            by_engine(m, stage, device, bytes);
 }
 
-bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes)
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
-    return (suits_block(m, device, bytes) && land_by_block(m, device, host, bytes)) ||
+    return (suits_block(m, device, bytes) && deliver_by_block(m, device, host, bytes)) ||
            by_engine(m, device, host, bytes);
 }
 
-bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
+bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
 {
     const struct weft_job *job = m->job;
 
-    return weft_msg_landed(m) && checked(m,
-                                         job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
-                                                               device, stage, bytes) == WEFT_OK,
-                                         "copy engine", bytes);
+    return weft_msg_delivered(m) && checked(m,
+                                            job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
+                                                                  device, stage, bytes) == WEFT_OK,
+                                            "copy engine", bytes);
 }
 
-bool weft_msg_landed(struct weft_messages *m)
+bool weft_msg_delivered(struct weft_messages *m)
 {
     const struct weft_job *job = m->job;
 
@@ -175,6 +175,21 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
     return good;
 }
 
+bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    struct weft_transfer copy = {
+        .buffer = target, .mapped = source, .peer = m->job->numbers.process, .device = true};
+    bool good = true;
+
+    for (size_t some; copy.moved < bytes && good; copy.moved += some) {
+        some = bytes - copy.moved < 8 * WEFT_MSG_STAGE ? bytes - copy.moved : 8 * WEFT_MSG_STAGE;
+        weft_msg_lock(m); /* which others may have in between */
+        good = weft_msg_copy_mapped(m, &copy, some);
+        weft_msg_unlock(m);
+    }
+    return good;
+}
+
 weft_status weft_msg_open_copiers(struct weft_messages *m)
 {
     if (m->job->device_ops->host_access)
@@ -189,7 +204,8 @@ weft_status weft_msg_open_copiers(struct weft_messages *m)
 
 void weft_msg_close_copiers(struct weft_messages *m)
 {
-    if (m->stage != NULL) /* what was landing when the job failed, or was closed before its end */
+    if (m->stage !=
+        NULL) /* what was being delivered when the job failed, or was closed before its end */
         m->job->device_ops->wait(m->job->device, WEFT_STREAM_MESSAGES);
     weft_job_host_free(m->job, m->stage);
 }

@@ -29,26 +29,43 @@ static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int p
     return m->stage + (size_t)part * WEFT_MSG_STAGE;
 }
 
-/*
- * Whether a buffer is memory of the device. Errors, said, and the lock given up: ARGUMENT: it is
- * NULL, or memory of another device, or of a GPU in a job on the CPU device.
- */
-weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
+enum { WEFT_MSG_LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
+
+/* Whether a buffer is memory of the device. NULL, or what its bytes "are" that no message takes. */
+const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device);
+/*
+ * The same for a call. Errors, said, and the lock given up: ARGUMENT: it is NULL, or memory of
+ * another device, or of a GPU in a job on the CPU device.
+ */
+weft_status weft_msg_place_any(struct weft_msg_call *call, const void *memory, size_t bytes,
+                               bool *device);
+static inline weft_status weft_msg_place(struct weft_msg_call *call, const void *memory,
+                                         size_t bytes, bool *device)
+{
+    *device = false;
+    return bytes == 0 || (memory != NULL && bytes < WEFT_MSG_LOOK_FROM &&
+                          !__atomic_load_n(&weft_device_foreign_known, __ATOMIC_RELAXED) &&
+                          call->m->job->device_ops->whose == NULL)
+               ? WEFT_OK
+               : weft_msg_place_any(call, memory, bytes, device);
+}
 
 /*
  * Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
  * stage: a part of it.
  */
 bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes);
-bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes);
-/* Begins to land bytes of a part of the stage; another part may be filled meanwhile. */
-bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
-/* Waits until all that was begun has landed. */
-bool weft_msg_landed(struct weft_messages *m);
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes);
+/* Begins to deliver bytes of a part of the stage; another part may be filled meanwhile. */
+bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
+/* Waits until all that was begun is delivered. */
+bool weft_msg_delivered(struct weft_messages *m);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes);
+/* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */
+bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes);
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);

@@ -1,4 +1,4 @@
-/* msg/deliver.c - messages meet receives. */
+/* msg/deliver.c - messages meet receives. Lock held. */
 #include "msg/copy.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void copy(struct weft_messages *m, const struct weft_transfer *transfer,
     if (bytes == 0)
         return;
     if (transfer->device)
-        weft_msg_land(m, transfer->buffer, met->payload, bytes);
+        weft_msg_deliver(m, transfer->buffer, met->payload, bytes);
     else if (met->in_ring)
         weft_read_shared(transfer->buffer, met->payload, bytes);
     else
@@ -40,7 +40,8 @@ static void answer(struct weft_messages *m, int process, uint64_t request)
     weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_TAKEN}, &text, NULL, NULL);
 }
 
-static void meet(struct weft_messages *m, struct weft_transfer *transfer, const struct met *met)
+static inline void meet(struct weft_messages *m, struct weft_transfer *transfer,
+                        const struct met *met)
 {
     const bool fits = met->bytes <= transfer->room;
     const size_t bytes = fits ? (size_t)met->bytes : transfer->room;
@@ -75,7 +76,7 @@ void weft_msg_receive_kept(struct weft_messages *m, struct weft_transfer *transf
                             .payload = weft_unexpected_payload(unexpected)};
 
     meet(m, transfer, &met);
-    weft_msg_took(m, met.from, met.head.count);
+    weft_msg_took(m, met.from, weft_mail_need(met.head.count));
     weft_unexpected_free(&m->unexpected, unexpected);
 }
 
@@ -133,6 +134,7 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
         return true;
     }
     meet(m, (struct weft_transfer *)(void *)posted, &met);
-    weft_msg_took(m, process, head.count);
+    if (head.count > WEFT_MAIL_WITHIN)
+        weft_msg_took(m, process, weft_mail_need(head.count));
     return true;
 }

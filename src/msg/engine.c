@@ -1,6 +1,6 @@
 /*
  * msg/engine.c - frames go out and come in: one FIFO for each process that they go to, rounds that
- * look at what has arrived, and who is woken.
+ * look at what has arrived, and who is woken. Lock held, except to wake.
  */
 #include "msg/msg.h"
 
@@ -35,11 +35,11 @@ bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint
     return false;
 }
 
-void weft_msg_took(struct weft_messages *m, int process, uint32_t bytes)
+void weft_msg_took(struct weft_messages *m, int process, uint32_t units)
 {
     struct weft_msg_peer *peer = &m->peers[process];
 
-    peer->took += weft_mail_need(bytes);
+    peer->took += units;
     if (process == m->job->numbers.process)
         peer->taken = peer->took;
     else if (peer->far.hears)
@@ -215,9 +215,9 @@ bool weft_msg_round(struct weft_messages *m)
 /*
  * Frames that come by memory ring the bell on which the program sleeps. The receive task, which
  * looks while no thread of the program waits, sleeps on a bell that others do not reach. It stands
- * in box->watch as a sleeper then (armed), and who sends knocks: a notice, once for each time.
+ * in box->watch as a sleeper then (armed), and who sends wakes it: by a notice, once for each time.
  *
- * A program that waits often would be knocked at between its waits. So when the task sees that
+ * A program that waits often would be woken at between its waits. So when the task sees that
  * there were waits since it last looked, it does not arm but looks every now and then (active),
  * until it has seen none for a while.
  */
@@ -279,9 +279,9 @@ static bool rest(struct weft_messages *m)
     const uint64_t next = !m->active ? 0 : m->quiet == 0 || look == 0 ? LOOK_NS : look * 2;
     __atomic_store_n(&m->job->proxy.look_ns, next < LOOK_MOST_NS ? next : LOOK_MOST_NS,
                      __ATOMIC_RELAXED);
-    if (m->active || m->knocked) /* a knock stands for one time */
+    if (m->active || m->woken) /* a wake-up stands for one time */
         disarm(m);
-    m->knocked = false;
+    m->woken = false;
     return !m->active && arm(m);
 }
 
@@ -300,7 +300,7 @@ static bool receive_round(struct weft_job *job)
     return did || blocked;
 }
 
-void weft_msg_unlock(struct weft_messages *m)
+void weft_msg_unlock_all(struct weft_messages *m)
 {
     const bool completed = m->completed && m->attending != 0, posted = m->posted;
 
@@ -313,15 +313,15 @@ void weft_msg_unlock(struct weft_messages *m)
 }
 
 /* The receiver's task sleeps on a bell that others do not reach: a notice wakes it. */
-static void knock(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
+static void wake(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
 {
     const uint32_t rung = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED);
 
     if (!locked)
         weft_msg_lock(m);
-    if (!peer->knocks && peer->knocked != rung) {
-        peer->knocked = rung;
-        peer->knocks = m->posted = true;
+    if (!peer->wakes && peer->woken != rung) {
+        peer->woken = rung;
+        peer->wakes = m->posted = true;
     }
     if (!locked)
         weft_msg_unlock(m);
@@ -334,7 +334,7 @@ void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer, bool aft
     else
         weft_bell_ring(peer->bell);
     if (WEFT_UNLIKELY(weft_bell_has_sleeper(&peer->box->watch)))
-        knock(m, peer, !after_unlock);
+        wake(m, peer, !after_unlock);
 }
 
 const struct weft_service weft_msg_rounds = {.round = {weft_far_round, receive_round}};

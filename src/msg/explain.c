@@ -1,4 +1,4 @@
-/* msg/explain.c - in words: what a call waits for, and what is left at the end. */
+/* msg/explain.c - in words: what a call waits for, what is left at the end. Lock held. */
 #include "msg/msg.h"
 
 #include <stdarg.h>

@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags of the notice. KNOCK: no frame; look at the rings in memory (engine.c). WRITTEN: the
+/* Tags of the notice. WAKE: no frame; look at the rings in memory (engine.c). WRITTEN: the
  * receive whose PUT is the oldest has its bytes. */
-enum { FRAME, KNOCK, FRAME_AT_START, WRITTEN };
+enum { FRAME, WAKE, FRAME_AT_START, WRITTEN };
 
 enum { SKIP = 255 /* a kind, in the shadow alone: the next frame is at the start */ };
 
@@ -112,13 +112,13 @@ bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
         transfer->peer == m->job->numbers.process || transfer->offer == 0 ||
         weft_memory_is_offer(transfer->offer))
         return false;
-    if (proxy->net_ops->reg(proxy->net, transfer->buffer, transfer->room, true, &transfer->key) !=
+    if (weft_net_reg(proxy->net, transfer->buffer, transfer->room, true, &transfer->key) !=
         WEFT_OK) {
         weft_msg_no_memory(m, "a region of a receive");
         return true;
     }
     text.data.region.key = transfer->key;
-    proxy->net_ops->place(proxy->net, transfer->key, text.data.region.place);
+    weft_net_place(proxy->net, transfer->key, text.data.region.place);
     m->put++;
     transfer->state = WEFT_TRANSFER_WRITTEN;
     STAILQ_INSERT_TAIL(&peer->far.written, transfer, link);
@@ -129,17 +129,17 @@ bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* The next frame to a process, or a knock; false: there is none. Lock held. */
+/* The next frame to a process, or a wake-up; false: there is none. Lock held. */
 static bool next_put(struct weft_messages *m, int process, struct weft_net_put *put)
 {
     struct weft_msg_peer *peer = &m->peers[process];
     struct weft_far *far = &peer->far;
-    uint32_t tag = peer->knocks ? KNOCK : FRAME;
+    uint32_t tag = peer->wakes ? WAKE : FRAME;
 
     *put = (struct weft_net_put){.process = process, .key = far->key};
-    if (!peer->knocks && far->posted == far->head)
+    if (!peer->wakes && far->posted == far->head)
         return false;
-    if (!peer->knocks) {
+    if (!peer->wakes) {
         if (weft_mail_head_of(shadow_line(far, far->posted)->commit).kind == SKIP) {
             far->posted = weft_mail_place(far->posted, far->units, far->units);
             tag = FRAME_AT_START;
@@ -151,7 +151,7 @@ static bool next_put(struct weft_messages *m, int process, struct weft_net_put *
         put->offset = far->offset + (uint64_t)(far->posted & (far->units - 1)) * WEFT_MAIL_UNIT;
         far->posted += frame_units(count);
     }
-    peer->knocks = false;
+    peer->wakes = false;
     put->notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, (uint32_t)m->job->numbers.process);
     return true;
 }
@@ -307,25 +307,27 @@ static weft_status take_written(struct weft_messages *m, int process)
     if (transfer == NULL)
         return WEFT_ERR_PROTOCOL;
     STAILQ_REMOVE_HEAD(written, link);
-    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
+    weft_net_dereg(m->job->proxy.net, transfer->key);
     weft_msg_complete(m, transfer);
     return WEFT_OK;
 }
 
-weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
+weft_status weft_far_take(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_job *job = context;
     struct weft_messages *m = job->messages;
-    const uint32_t process = weft_notice_slot(arrival->notice);
-    const uint32_t tag = weft_notice_tag(arrival->notice);
+    const uint32_t process = weft_notice_slot(delivery->notice);
+    const uint32_t tag = weft_notice_tag(delivery->notice);
 
-    if (process >= (uint32_t)job->numbers.processes || process == (uint32_t)job->numbers.process ||
-        (arrival->process >= 0 && arrival->process != (int)process) || tag > WRITTEN)
+    /* What comes for messages lies in memory of the host: it is there before its notice. */
+    if (delivery->bytes != 0 || process >= (uint32_t)job->numbers.processes ||
+        process == (uint32_t)job->numbers.process ||
+        (delivery->process >= 0 && delivery->process != (int)process) || tag > WRITTEN)
         return WEFT_ERR_PROTOCOL;
     weft_msg_lock(m);
-    if (tag == KNOCK) /* the round that brought it goes on with those rings */
-        m->knocked = true;
-    const weft_status status = tag == KNOCK     ? WEFT_OK
+    if (tag == WAKE) /* the round that brought it goes on with those rings */
+        m->woken = true;
+    const weft_status status = tag == WAKE      ? WEFT_OK
                                : !m->exposed    ? WEFT_ERR_PROTOCOL
                                : tag == WRITTEN ? take_written(m, (int)process)
                                                 : take_frame(m, (int)process, tag);

@@ -1,4 +1,4 @@
-/* msg/group.c - groups that a front end numbers. */
+/* msg/group.c - groups that a front end numbers. Lock held. */
 #include "msg/call.h"
 
 /* The members: processes of the job, each once, this one among them. */

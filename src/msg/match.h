@@ -1,10 +1,10 @@
 /*
  * msg/match.h - which message a receive takes: the matching of one context, and nothing else.
  *
- * A receive takes the first message that fits, by arrival; a message the first receive that fits,
+ * A receive takes the first message that fits, by delivery; a message the first receive that fits,
  * by the order of posts. Receives that name sender and tag lie in bins by both, the others in one
  * list; each has its number, and of two that fit the lower one wins. Messages that no receive
- * fits are kept in bins, and all of them in the order of arrival, for receives with wildcards.
+ * fits are kept in bins, and all of them in the order of delivery, for receives with wildcards.
  *
  * Entries belong to the caller, who embeds them. One thread at a time.
  */

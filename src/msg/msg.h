@@ -4,8 +4,8 @@
  *
  * One lock is over all of it. Who waits in a call does rounds himself; while nobody does, the
  * receive task does. So a call takes the lock, does its part, and looks at what has arrived only
- * where it has to wait. Locks that come before it: `duty` (runtime/service/proxy.h). The job's
- * tables are not waited for under it, since who watches waits has them locked.
+ * where it has to wait. Locks that come before it: `progress_lock` (runtime/service/proxy.h). The
+ * job's tables are not waited for under it, since who watches waits has them locked.
  */
 #ifndef WEFT_MSG_MSG_H
 #define WEFT_MSG_MSG_H
@@ -15,6 +15,7 @@
 #include "msg/transfer.h"
 #include "msg/unexpected.h"
 #include "ring/mail.h"
+#include "ring/shared.h"
 #include "runtime/job/job.h"
 
 struct weft_module;
@@ -28,12 +29,15 @@ struct weft_outgoing {
     struct weft_transfer *transfer; /* a send that is complete when the frame has gone; or NULL */
 };
 
+enum { WEFT_MSG_ROWS = 32 };
+
 /* What this process shares with those that map it; the rings follow, one for each process. */
 struct weft_msg_box {
-    struct weft_bell watch; /* nobody looks: who sends has to knock (far.c). rung: times so far */
+    struct weft_bell watch; /* nobody looks: who sends has to wake it (far.c). rung: times so far */
     unsigned char unused[64 - sizeof(struct weft_bell)];
+    struct weft_shared_row rows[WEFT_MSG_ROWS]; /* of the layer above */
 };
-static_assert(sizeof(struct weft_msg_box) == 64, "the rings begin at a line of their own");
+static_assert(sizeof(struct weft_msg_box) % 64 == 0, "the rings begin at a line of their own");
 
 /* The way of frames that this process does not store itself: far.c. */
 struct weft_far {
@@ -55,8 +59,8 @@ struct weft_msg_peer {
     struct weft_msg_box *box; /* its own, mapped; NULL: it is not */
     struct weft_share share;
     struct weft_bell *bell; /* on which its program sleeps */
-    uint32_t knocked;       /* box->watch.rung when it was knocked at last */
-    bool knocks;            /* a knock is for the progress task to send */
+    uint32_t woken;         /* box->watch.rung when it was woken at last */
+    bool wakes;             /* a wake-up is for the progress task to send */
     struct weft_far far;
 
     uint32_t eager; /* most bytes of a message that goes at once */
@@ -87,7 +91,7 @@ struct weft_messages {
     /* Who looks at what arrives (engine.c). */
     uint32_t attending;   /* threads of the program that wait */
     uint32_t waits, seen; /* waits so far; when the receive task looked last */
-    bool armed, knocked;  /* box->watch has this process as a sleeper; someone knocked */
+    bool armed, woken;    /* box->watch has this process as a sleeper; it was woken */
     bool active;          /* the receive task looks often, */
     uint32_t quiet;       /* and so often in a row there were no waits since its last look */
     uint32_t vain;        /* times that a thread looked and found nothing */
@@ -100,10 +104,10 @@ struct weft_messages {
     bool (*drive)(struct weft_job *job, bool task);
 
     unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
-    int landing;          /* the part that is read into next; the other one may be landing */
-    uint64_t gathers;     /* the receive whose pieces are gathered in a part; 0: none */
-    size_t gathered;      /* bytes of it that have not landed */
-    uint64_t fetched;     /* the send whose next bytes are in a part; 0: none */
+    int part; /* the part that is read into next; the other one may be on its way to the device */
+    uint64_t gathers;                 /* the receive whose pieces are gathered in a part; 0: none */
+    size_t gathered;                  /* bytes of it that are not delivered */
+    uint64_t fetched;                 /* the send whose next bytes are in a part; 0: none */
     size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
@@ -112,8 +116,8 @@ struct weft_messages {
     struct weft_transfer_list puts;            /* sends that far.c puts */
     struct weft_lock sent_lock; /* over those whose source the network has done with. Last of all */
     struct weft_transfer_list sent;
-    uint32_t outgoing;         /* frames that wait for room, in all */
-    struct weft_manager posts; /* requests to the network, without a rank */
+    uint32_t outgoing;            /* frames that wait for room, in all */
+    struct weft_rank_proxy posts; /* requests to the network, without a rank */
     unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
 };
 
@@ -131,7 +135,14 @@ static inline void weft_msg_lock(struct weft_messages *m)
     weft_lock(&m->lock);
 }
 /* Wakes who waits for what was completed, and sends what was posted. */
-void weft_msg_unlock(struct weft_messages *m);
+void weft_msg_unlock_all(struct weft_messages *m);
+static inline void weft_msg_unlock(struct weft_messages *m)
+{
+    if (m->completed || m->posted)
+        weft_msg_unlock_all(m);
+    else
+        weft_unlock(&m->lock);
+}
 
 /*
  * Looks at all that has arrived and goes on with what is under way. True: anything moved. Lock
@@ -169,8 +180,8 @@ static inline void weft_msg_reuse(const struct weft_msg_peer *peer)
 bool weft_msg_flush(struct weft_messages *m, int process);
 /* Whether a payload of so many bytes may go along: its receiver has room to keep it. */
 bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t bytes);
-/* A payload that came from a process is kept no more. */
-void weft_msg_took(struct weft_messages *m, int process, uint32_t bytes);
+/* So many units of payload that came from a process are kept no more. */
+void weft_msg_took(struct weft_messages *m, int process, uint32_t units);
 
 /*
  * Wakes the program, or the task, of a process to which frames went by memory. after_unlock: right
@@ -244,12 +255,12 @@ bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head h
 void weft_far_credit(struct weft_messages *m, int process);
 /* A process says how much it has taken. False: it cannot be. */
 bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text);
-/* The progress task's round: frames that were written to shadows, knocks. */
+/* The progress task's round: frames that were written to shadows, wake-ups. */
 bool weft_far_round(struct weft_job *job);
 /* Whether a receive of what process `peer` offers can be put into; then PUT goes to it. */
 bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer);
 /* The notice MESSAGE. */
-weft_status weft_far_take(void *job, const struct weft_arrival *arrival);
+weft_status weft_far_take(void *job, const struct weft_net_delivery *delivery);
 
 /* ---- wait.c ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed. */
+/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed.
+ * Opening and closing thread only. */
 #include "msg/msg.h"
 
 #include "abi/notice.h"
@@ -135,7 +136,7 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
         return reason;
     peer->share = theirs->box;
     peer->bell = &exposed->bell;
-    peer->knocked = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED) - 1;
+    peer->woken = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED) - 1;
     weft_mail_produce(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
                       (uint32_t)m->job->config.counter_start);
     peer->eager = eager_of(m->job->config.msg_eager, weft_mail_most(size));
@@ -184,8 +185,7 @@ static weft_status expose(struct weft_messages *m)
 
     if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
         return WEFT_OK;
-    const weft_status status =
-        proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, true, &m->key);
+    const weft_status status = weft_net_reg(proxy->net, m->box, m->share.bytes, true, &m->key);
     m->exposed = status == WEFT_OK;
     return status;
 }
@@ -286,4 +286,5 @@ static void msg_close(struct weft_job *job)
     job->messages = NULL;
 }
 
-const struct weft_module weft_msg_module = {msg_open, msg_meet, msg_leave, msg_close};
+const struct weft_module weft_msg_module = {
+    .open = msg_open, .meet = msg_meet, .leave = msg_leave, .close = msg_close};

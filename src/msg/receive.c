@@ -1,4 +1,4 @@
-/* msg/receive.c - receives, and probes. */
+/* msg/receive.c - receives, and probes. The program's threads, under the lock of messages. */
 #include "msg/copy.h"
 
 #include <math.h>
@@ -122,7 +122,7 @@ static void tell_kept(const struct weft_msg_call *call, const struct weft_unexpe
                                   .bytes = (size_t)kept->bytes};
 }
 
-static struct weft_unexpected *find(const struct weft_msg_call *call)
+static struct weft_unexpected *find_unexpected(const struct weft_msg_call *call)
 {
     return (struct weft_unexpected *)(void *)weft_match_find(&call->context->match, call->process,
                                                              call->tag);
@@ -131,7 +131,7 @@ static struct weft_unexpected *find(const struct weft_msg_call *call)
 static bool is_there(struct weft_messages *m, void *call)
 {
     (void)m;
-    return find(call) != NULL;
+    return find_unexpected(call) != NULL;
 }
 
 /* Waits until there is one. A transfer stands for it meanwhile, for who watches waits. */
@@ -149,9 +149,10 @@ static weft_status await(struct weft_msg_call *call)
 }
 
 /* What is there is out of matching, and *matched stands for it. */
-static weft_status take(struct weft_msg_call *call, weft_message_op *matched, weft_message *message)
+static weft_status take_matched(struct weft_msg_call *call, weft_message_op *matched,
+                                weft_message *message)
 {
-    struct weft_unexpected *kept = find(call);
+    struct weft_unexpected *kept = find_unexpected(call);
     struct weft_transfer *transfer = weft_msg_make(call, WEFT_TRANSFER_MATCHED);
 
     if (transfer == NULL)
@@ -178,7 +179,7 @@ static weft_status look_or_wait(struct weft_msg_call *call, const struct probing
 {
     if (what->waits)
         return await(call);
-    if (find(call) == NULL)
+    if (find_unexpected(call) == NULL)
         weft_msg_glance(call->m);
     return WEFT_OK;
 }
@@ -197,7 +198,7 @@ static weft_status probe(weft_job *job, const char *name, weft_comm comm, int fr
     status = look_or_wait(&call, what);
     if (status != WEFT_OK)
         return status;
-    const struct weft_unexpected *kept = find(&call);
+    const struct weft_unexpected *kept = find_unexpected(&call);
     if (!what->waits)
         *what->there = kept != NULL;
     if (kept == NULL) {
@@ -206,7 +207,7 @@ static weft_status probe(weft_job *job, const char *name, weft_comm comm, int fr
         return WEFT_OK;
     }
     if (what->takes)
-        return take(&call, what->matched, what->message);
+        return take_matched(&call, what->matched, what->message);
     tell_kept(&call, kept, what->message);
     weft_msg_unlock(call.m);
     return WEFT_OK;

@@ -1,7 +1,7 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
- * sender to send them in pieces.
+ * sender to send them in pieces. Lock held.
  */
 #include "msg/copy.h"
 
@@ -45,7 +45,7 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
 {
     unsigned char *const there = transfer->buffer + transfer->moved;
     unsigned char *const target =
-        transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->landing) : there;
+        transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->part) : there;
 
     if (transfer->mapped != NULL)
         return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
@@ -59,9 +59,9 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
     else
         got = process_vm_readv(m->peers[transfer->peer].pid, &to, 1, &from, 1, 0);
     if (got > 0 && transfer->device) {
-        if (!weft_msg_land_begin(m, there, target, (size_t)got))
+        if (!weft_msg_deliver_begin(m, there, target, (size_t)got))
             return 0;
-        m->landing ^= 1;
+        m->part ^= 1;
     }
     return got > 0 ? (size_t)got : 0;
 }
@@ -108,7 +108,7 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     const size_t got = left == 0 ? 0 : read_some(m, transfer, left < most ? left : most);
     transfer->moved += got;
     if (transfer->moved == transfer->room) {
-        if (transfer->device && transfer->mapped == NULL && !weft_msg_landed(m))
+        if (transfer->device && transfer->mapped == NULL && !weft_msg_delivered(m))
             return false;
         send_answer(m, transfer, WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
@@ -254,7 +254,7 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
         return;
     struct weft_unexpected *message = (void *)kept;
     weft_match_take(&context->match, kept);
-    weft_msg_took(m, process, message->head.count);
+    weft_msg_took(m, process, weft_mail_need(message->head.count));
     weft_unexpected_free(&m->unexpected, message);
     weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_RECALLED}, &answer, NULL,
                   NULL);
@@ -311,7 +311,8 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
     return true;
 }
 
-/* A piece into the buffer; of the device's one receive at a time has its pieces landed together. */
+/* A piece into the buffer; of the device's one receive at a time has its pieces delivered together.
+ */
 static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
                        const unsigned char *payload, size_t count)
 {
@@ -320,7 +321,7 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
     const bool last = transfer->moved + count == transfer->room;
 
     if (transfer->device && m->gathers != 0 && m->gathers != number) {
-        weft_msg_land(m, target, payload, count);
+        weft_msg_deliver(m, target, payload, count);
         return;
     }
     if (transfer->device) {
@@ -335,8 +336,8 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
         return;
     m->gathered += count;
     if (last || m->gathered + UINT16_MAX > WEFT_MSG_STAGE) {
-        weft_msg_land(m, transfer->buffer + transfer->moved + count - m->gathered,
-                      weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
+        weft_msg_deliver(m, transfer->buffer + transfer->moved + count - m->gathered,
+                         weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
         m->gathered = 0;
     }
     if (last)

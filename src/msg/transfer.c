@@ -1,14 +1,11 @@
-/* msg/transfer.c - see the header. */
+/* msg/transfer.c - see the header. Lock held. */
 #include "msg/transfer.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { BLOCK = 64 };
 
 static bool grow(struct weft_transfer_table *table)
 {
-    struct weft_transfer *block = calloc(BLOCK, sizeof(*block));
+    struct weft_transfer *block = calloc(WEFT_TRANSFER_BLOCK, sizeof(*block));
     struct weft_transfer **blocks =
         realloc(table->blocks, (table->count + 1) * sizeof(struct weft_transfer *));
 
@@ -19,8 +16,8 @@ static bool grow(struct weft_transfer_table *table)
         return false;
     }
     blocks[table->count] = block;
-    for (uint32_t i = BLOCK; i-- > 0;) {
-        block[i].index = table->count * BLOCK + i;
+    for (uint32_t i = WEFT_TRANSFER_BLOCK; i-- > 0;) {
+        block[i].index = table->count * WEFT_TRANSFER_BLOCK + i;
         block[i].link.stqe_next = table->idle;
         table->idle = &block[i];
     }
@@ -34,14 +31,17 @@ struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
     if (table->idle == NULL && !grow(table))
         return NULL;
     struct weft_transfer *transfer = table->idle;
-    const uint32_t index = transfer->index, generation = transfer->generation + 1;
 
     table->idle = transfer->link.stqe_next;
     table->used++;
-    memset(transfer, 0, sizeof(*transfer));
-    transfer->index = index;
-    transfer->generation = generation == 0 ? 1 : generation; /* an operation is never all zero */
+    transfer->generation += transfer->generation == UINT32_MAX ? 2 : 1; /* never all zero */
     transfer->state = state;
+    transfer->sends = transfer->device = transfer->recalled = false;
+    transfer->message = (weft_message){0};
+    transfer->moved = 0;
+    transfer->theirs = transfer->offer = 0;
+    transfer->mapped = NULL;
+    transfer->matched = NULL;
     return transfer;
 }
 
@@ -53,28 +53,13 @@ void weft_transfer_give(struct weft_transfer_table *table, struct weft_transfer 
     table->used--;
 }
 
-static struct weft_transfer *at(const struct weft_transfer_table *table, uint32_t index)
-{
-    return index / BLOCK < table->count ? &table->blocks[index / BLOCK][index % BLOCK] : NULL;
-}
-
-struct weft_transfer *weft_transfer_find(const struct weft_transfer_table *table, uint64_t number)
-{
-    struct weft_transfer *transfer = at(table, (uint32_t)number);
-
-    return transfer != NULL && transfer->state != WEFT_TRANSFER_FREE &&
-                   transfer->generation == (uint32_t)(number >> 32)
-               ? transfer
-               : NULL;
-}
-
 struct weft_transfer *weft_transfer_next(const struct weft_transfer_table *table,
                                          const struct weft_transfer *transfer)
 {
     struct weft_transfer *next;
 
-    for (uint32_t i = transfer == NULL ? 0 : transfer->index + 1; (next = at(table, i)) != NULL;
-         i++)
+    for (uint32_t i = transfer == NULL ? 0 : transfer->index + 1;
+         (next = weft_transfer_at(table, i)) != NULL; i++)
         if (next->state != WEFT_TRANSFER_FREE)
             return next;
     return NULL;

@@ -52,6 +52,8 @@ struct weft_transfer {
 
 STAILQ_HEAD(weft_transfer_list, weft_transfer);
 
+enum { WEFT_TRANSFER_BLOCK = 64 };
+
 struct weft_transfer_table {
     struct weft_transfer **blocks;
     uint32_t count; /* of blocks */
@@ -59,12 +61,28 @@ struct weft_transfer_table {
     uint32_t used;
 };
 
-/* All zero but for its number and state; NULL: no memory. */
+/* A new one, whose buffer is not set; NULL: no memory. */
 struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
                                          enum weft_transfer_state state);
 void weft_transfer_give(struct weft_transfer_table *table, struct weft_transfer *transfer);
+static inline struct weft_transfer *weft_transfer_at(const struct weft_transfer_table *table,
+                                                     uint32_t index)
+{
+    return index / WEFT_TRANSFER_BLOCK < table->count
+               ? &table->blocks[index / WEFT_TRANSFER_BLOCK][index % WEFT_TRANSFER_BLOCK]
+               : NULL;
+}
 /* NULL: no such transfer. */
-struct weft_transfer *weft_transfer_find(const struct weft_transfer_table *table, uint64_t number);
+static inline struct weft_transfer *weft_transfer_find(const struct weft_transfer_table *table,
+                                                       uint64_t number)
+{
+    struct weft_transfer *transfer = weft_transfer_at(table, (uint32_t)number);
+
+    return transfer != NULL && transfer->state != WEFT_TRANSFER_FREE &&
+                   transfer->generation == (uint32_t)(number >> 32)
+               ? transfer
+               : NULL;
+}
 /* The one behind it, in the order of places; NULL before the first. NULL: there is none. */
 struct weft_transfer *weft_transfer_next(const struct weft_transfer_table *table,
                                          const struct weft_transfer *transfer);

@@ -1,4 +1,4 @@
-/* msg/unexpected.c - see the header. */
+/* msg/unexpected.c - see the header. Lock held. */
 #include "msg/unexpected.h"
 
 #include "order/atomic.h"
@@ -14,7 +14,7 @@ struct weft_unexpected_block {
 };
 
 /* A free record; NULL: no memory. */
-static struct weft_unexpected *take(struct weft_unexpected_pool *pool)
+static struct weft_unexpected *take_free(struct weft_unexpected_pool *pool)
 {
     struct weft_unexpected *taken = pool->idle;
 
@@ -43,7 +43,7 @@ struct weft_unexpected *weft_unexpected_make(struct weft_unexpected_pool *pool, 
                                              struct weft_mail_head head,
                                              const struct weft_mail_text *text, const void *payload)
 {
-    struct weft_unexpected *made = take(pool);
+    struct weft_unexpected *made = take_free(pool);
 
     if (made == NULL)
         return NULL;

@@ -9,7 +9,12 @@
 #include "rank/host.h"
 #include "rank/parts.h"
 
-enum { LOOKS = 64 /* between two looks at the clock */ };
+#include <math.h>
+
+enum {
+    LOOKS = 64,     /* between two looks at the clock */
+    YIELD_NS = 4000 /* who has looked for so long lets others have the processor */
+};
 
 /* Some process is reached through the network, */
 static bool is_proxied(const struct weft_job *job)
@@ -74,8 +79,11 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
 
 /* Looks, for a while. Others have the lock now and then. True: it is ready. */
 static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
-                 void *what)
+                 void *what, double seconds)
 {
+    const uint64_t spin_ns = m->job->proxy.spin_ns;
+    const uint64_t most =
+        seconds * 1e9 < (double)spin_ns ? (uint64_t)(fmax(seconds, 0) * 1e9) : spin_ns;
     const int looks = is_proxied(m->job) ? 1 : LOOKS;
     uint64_t begin = 0, now = 0;
 
@@ -91,8 +99,10 @@ static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m,
         now = weft_now_ns();
         begin = begin == 0 ? now : begin;
         help(m->job, now);
+        if (now - begin > YIELD_NS)
+            weft_task_yield(true);
         weft_msg_lock(m);
-    } while (now - begin < m->job->proxy.spin_ns && !weft_job_is_failing(m->job));
+    } while (now - begin < most && !weft_job_is_failing(m->job));
     return ready(m, what);
 }
 
@@ -105,7 +115,7 @@ weft_status weft_msg_wait(struct weft_messages *m, const char *call,
     if (ready(m, what))
         return WEFT_OK;
     weft_msg_attend(m);
-    if (weft_model != NULL || !spin(m, ready, what)) {
+    if (weft_model != NULL || !spin(m, ready, what, seconds)) {
         weft_msg_unlock(m);
         status = wait_long(m, call, ready, what, number, seconds);
     }

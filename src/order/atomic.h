@@ -170,7 +170,8 @@ static inline uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected,
                                                  enum weft_order acquire, enum weft_order release)
 {
     if (WEFT_UNLIKELY(weft_model != NULL)) {
-        const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};
+        const struct weft_change change = {
+            .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U64};
         return weft_model->update(p, &change, acquire != weft_mutation, release != weft_mutation);
     }
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -185,6 +186,13 @@ static inline void weft_tell_u32(uint32_t *p, uint32_t value)
 static inline void weft_tell_u64(uint64_t *p, uint64_t value)
 {
     __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
+/* Among threads of a block, to a word of its own (on GPUs: in shared memory); orders nothing, and
+ * is not seen by random mode. */
+static inline void weft_add_block_u32(uint32_t *p, uint32_t value)
+{
+    __atomic_fetch_add(p, value, __ATOMIC_RELAXED);
 }
 
 /* Orders all this task did before its later relaxed stores and adds. */
@@ -292,11 +300,11 @@ WEFT_HOT void weft_put_small(void *target, const void *source, size_t bytes)
         weft_model->write(target, source, bytes, true);
 }
 
-/* Lets received data land: small values undivided and released, the rest as plain stores. */
-static inline void weft_land(void *target, const void *source, size_t bytes)
+/* Delivers received data: small values undivided and released, the rest as plain stores. */
+static inline void weft_deliver(void *target, const void *source, size_t bytes)
 {
     if (weft_is_small(target, bytes))
-        weft_store_small(target, source, bytes, ORDER_land_small);
+        weft_store_small(target, source, bytes, ORDER_deliver_small);
     else
         weft_write_shared(target, source, bytes);
 }

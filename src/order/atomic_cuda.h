@@ -96,6 +96,14 @@ WEFT_INLINE void weft_add_release_device_u32(uint32_t *p, uint32_t value, enum w
                  : "memory");
 }
 
+WEFT_INLINE void weft_add_block_u32(uint32_t *p, uint32_t value)
+{
+    asm volatile(
+        "red.relaxed.cta.shared.add.u32 [%0], %1;" ::"r"((uint32_t)__cvta_generic_to_shared(p)),
+        "r"(value)
+        : "memory");
+}
+
 /* The old value; orders nothing. */
 WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {

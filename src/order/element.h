@@ -113,8 +113,9 @@ WEFT_INLINE uint64_t weft_element_integers(uint64_t a, uint64_t b, uint32_t type
 
     WEFT_UNROLL
     for (uint32_t at = 0; at < 64; at += bits) {
-        const struct weft_change change = {b >> at & mask, 0, how,
-                                           type == WEFT_U8 ? (uint32_t)WEFT_U32 : type};
+        const struct weft_change change = {.value = b >> at & mask,
+                                           .how = how,
+                                           .type = type == WEFT_U8 ? (uint32_t)WEFT_U32 : type};
         all |= (weft_change_of(a >> at & mask, &change) & mask) << at;
     }
     return all;

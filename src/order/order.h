@@ -23,7 +23,7 @@
     X(command_space, "a rank overwrites only lines the host has read; pairs with command_credit")  \
     X(done_local, "the host has read a put's source; pairs with done_local_seen")                  \
     X(done_local_seen, "flush_local frees sources only then; pairs with done_local")               \
-    X(done_remote, "a put has landed; pairs with done_remote_seen")                                \
+    X(done_remote, "a put is delivered; pairs with done_remote_seen")                              \
     X(done_remote_seen, "flush, or a direct put after a proxied one; pairs with done_remote")      \
     X(reply_post, "tables and values of a reply; pairs with reply_seen")                           \
     X(reply_seen, "a rank uses what the host replied; pairs with reply_post")                      \
@@ -31,20 +31,18 @@
     X(ring_poll, "a receiver reads whole packets; pairs with ring_publish")                        \
     X(ring_credit, "a packet was read and applied; pairs with ring_space")                         \
     X(ring_space, "a sender overwrites only what was read; pairs with ring_credit")                \
-    X(land_small, "data received before a small put that is polled; pairs with watch")             \
+    X(deliver_small, "data received before a small put that is polled; pairs with watch")          \
     X(fence, "a rank's stores before its later small puts; pairs with watch")                      \
     X(eager_notice, "what went directly before a notice in a channel; pairs with eager_seen")      \
     X(eager_seen, "who takes the notice sees it; pairs with eager_notice")                         \
     X(eager_credit, "lines were read and payloads stored; pairs with eager_space")                 \
     X(eager_space, "a sender overwrites them only then; pairs with eager_credit")                  \
-    X(letter_post, "what landed before a letter, and its payload; pairs with letter_seen")         \
-    X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
-    X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
-    X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
     X(mail_publish, "a frame, its payload, all before it; pairs with mail_poll")                   \
     X(mail_poll, "who reads the frame sees that; pairs with mail_publish")                         \
     X(mail_credit, "frames were read and used; pairs with mail_space")                             \
     X(mail_space, "a sender overwrites them only then; pairs with mail_credit")                    \
+    X(shared_post, "a part of a collective, and those before were read; pairs with shared_seen")   \
+    X(shared_seen, "it is read, and written over, only then; pairs with shared_post")              \
     X(update, "all before an atomic update of a word; pairs with update_seen")                     \
     X(update_seen, "who updates the word next sees it; pairs with update")                         \
     X(ask_post, "an ask and what came before it, for who answers; pairs with ask_seen")            \
@@ -76,7 +74,7 @@
 
 /* The same of remote GPUs, which tests/remote weakens. */
 #define WEFT_ORDER_REMOTE_MAP(X)                                                                   \
-    X(record_post, "what landed before a record, and the record; pairs with record_take")          \
+    X(record_post, "what delivered before a record, and the record; pairs with record_take")       \
     X(record_take, "who takes the record sees that; pairs with record_post")
 
 enum weft_order {
@@ -84,7 +82,7 @@ enum weft_order {
 #define WEFT_ORDER_ENUM(label, text) ORDER_##label,
     WEFT_ORDER_MAP(WEFT_ORDER_ENUM)
     /* Drains that a test may switch off the same way. */
-    DRAIN_commands, /* manager: ranks' command rings */
+    DRAIN_commands, /* proxy: ranks' command rings */
     DRAIN_receive,  /* receive thread: arrivals from the network */
     DRAIN_progress, /* progress thread: sends and completions under way */
     DRAIN_messages, /* whoever looks: messages that have arrived */
@@ -94,7 +92,7 @@ enum weft_order {
     /* Remote GPUs: what a copy between processes waits for. */
     COPY_gate, /* the stream: for the copy */
     COPY_go,   /* the source: until the stream has come so far */
-    COPY_done, /* the owner: until all has landed */
+    COPY_done, /* the owner: until all is delivered */
     ORDER_COUNT
 #undef WEFT_ORDER_ENUM
 };

@@ -143,7 +143,7 @@ static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 }
 
 /* Local. */
-static weft_status make(weft_job *job, struct weft_pgas *pgas)
+static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
 {
     struct weft_gspace *const space = &pgas->space;
     const uint64_t bytes = (uint64_t)job->config.heap;
@@ -184,7 +184,8 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
     heap->win = win;
     for (int p = 0; p < pgas->space.places; p++) {
         const uint64_t all = job->space.state.windows[weft_handle_index(win)].entry[p].bytes;
-        heap->part[p] = (struct weft_gpart){from, all - from, p, 1};
+        heap->part[p] =
+            (struct weft_gpart){.at = from, .bytes = all - from, .member = p, .present = 1};
     }
 }
 
@@ -240,7 +241,7 @@ weft_status weft_pgas_open(weft_job *job)
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
     pgas->space.segments = (uint32_t)job->config.segments;
-    status = make(job, pgas);
+    status = make_heap(job, pgas);
     if (status != WEFT_OK) /* the others come to the window, and hear of it there */
         weft_job_fail(job, status, "process %d has no memory for its heap (WEFT_HEAP)",
                       pgas->space.me);

@@ -53,7 +53,7 @@ static weft_status enter(weft_job *job, const char *call, const weft_glock *lock
 }
 
 /* Waits until a word of this place is not 0. */
-static weft_status look(weft_job *job, weft_gptr word)
+static weft_status look_at_lock(weft_job *job, weft_gptr word)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_glock");
     struct weft_gplace at;
@@ -70,7 +70,7 @@ static weft_status await(weft_job *job, weft_gptr word)
     weft_status status = WEFT_OK;
 
     if (job->device_ops->host_access)
-        return look(job, word);
+        return look_at_lock(job, word);
     while (status == WEFT_OK && value == 0) /* by the device, which alone sees it whole */
         status = weft_host_gfetch_add(job, word, 0, &value);
     return status;

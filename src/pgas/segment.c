@@ -1,5 +1,6 @@
 /*
  * pgas/segment.c - segments: memory that a group of host programs makes, adopts and frees together.
+ * Runs in the program's threads, one at a time.
  *
  * Each member puts what it brings onto the board of every other, so all see the same and decide
  * alike: the number is the lowest that none of them uses. Numbers are the group's own; the
@@ -172,22 +173,26 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
         const struct weft_gbrought *const b = &m->all[m->place[i]];
-        segment->part[m->place[i]] = (struct weft_gpart){heap ? pgas->board + b->at : 0, b->bytes,
-                                                         heap ? m->place[i] : i, 1};
+        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? pgas->board + b->at : 0,
+                                                         .bytes = b->bytes,
+                                                         .member = heap ? m->place[i] : i,
+                                                         .present = 1};
     }
     /* Last: another thread may be in weft_host_gflush. */
     __atomic_store_n(&segment->known, 1, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
         return no_memory(job, m->call);
-    *span = (weft_gspan){weft_gptr_make(m->place[0], number, segment->generation, 0),
-                         m->all[pgas->space.me].bytes, m->group, m->members};
+    *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
+                         .bytes = m->all[pgas->space.me].bytes,
+                         .group = m->group,
+                         .members = m->members};
     return WEFT_OK;
 }
 
 /* what: with as much of each member, or not. */
-static weft_status take(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
-                        weft_gspan *span)
+static weft_status take_segment(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
+                                weft_gspan *span)
 {
     struct meeting m;
     struct weft_gbrought mine = {.call = what, .bytes = bytes};
@@ -219,12 +224,12 @@ static weft_status take(weft_job *job, enum weft_gcall what, weft_comm group, si
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take(job, WEFT_GCALL_ALLOC, group, bytes, span);
+    return take_segment(job, WEFT_GCALL_ALLOC, group, bytes, span);
 }
 
 weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
+    return take_segment(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
 }
 
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)

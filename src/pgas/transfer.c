@@ -1,6 +1,6 @@
 /*
  * pgas/transfer.c - puts, gets and updates of host programs: a global pointer becomes a window, and
- * the call is that of weft/weft.h.
+ * the call is that of weft/weft.h. Runs in the program's threads, and keeps nothing.
  */
 #include "pgas/pgas.h"
 
@@ -61,7 +61,10 @@ weft_status weft_host_gwhere(weft_job *job, weft_gptr g, weft_gwhere *where)
     WEFT_HOST_TRY(weft_pgas_find(job, host_name, g, 0, 0, 1, &to));
     unsigned char *const base =
         weft_gptr_place(g) == job->numbers.process ? weft_ptr(self, to.win, to.member) : NULL;
-    *where = (weft_gwhere){to.win, to.member, to.offset, base != NULL ? base + to.offset : NULL};
+    *where = (weft_gwhere){.win = to.win,
+                           .member = to.member,
+                           .offset = to.offset,
+                           .address = base != NULL ? base + to.offset : NULL};
     return weft_host_leave(job, WEFT_OK);
 }
 

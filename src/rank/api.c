@@ -1,6 +1,6 @@
 /*
- * rank/api.c - the device API as functions of the library: what kernels that were
- * compiled for the CPU device call, and the host program for its own windows.
+ * rank/api.c - the device API as functions of the library: what kernels that were compiled for the
+ * CPU device call, and the host program for its own windows. Everything runs in the calling thread.
  */
 #include "rank/api.h"
 #include "rank/host.h"

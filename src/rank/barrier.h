@@ -4,7 +4,7 @@
  *
  * Between few processes each tells all others, in the same counter: `local` of the ARRIVE word
  * counts the ranks here, `peer` and `host` the other processes, and one look at it sees both. One
- * crossing after the last arrival everybody is free. Between many, the last ranks meet by
+ * crossing after the last delivery everybody is free. Between many, the last ranks meet by
  * dissemination and release their own: Hensgen, Finkel, Manber, "Two algorithms for barrier
  * synchronization" (1988): in round k process i tells i + 2^k and waits for i - 2^k; ceil(log2 n)
  * rounds.
@@ -13,7 +13,7 @@
  * barriers, so ranks that are ahead, in the next barrier already, do no harm. When it is freed the
  * host sets them back (runtime/space/tables.h): nobody counts in them any more.
  *
- * Order: an arrival releases what the rank did; the last one acquires all before it and releases
+ * Order: an delivery releases what the rank did; the last one acquires all before it and releases
  * them to the other processes (cumulativity); who sees the counts full acquires all of it.
  */
 #ifndef WEFT_RANK_BARRIER_H
@@ -173,7 +173,8 @@ WEFT_FN void weft_begin(weft_self *self, void *shared)
 
 /*
  * The end of the kernel: tells the targets of this rank's channels, and serves its own until their
- * senders have said the same. So whatever was sent lands, whether or not a rank ever waits for it.
+ * senders have said the same. So whatever was sent is delivered, whether or not a rank ever waits
+ * for it.
  */
 WEFT_INLINE void weft_end_channels(weft_self *self)
 {

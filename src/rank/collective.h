@@ -72,7 +72,8 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
     struct weft_command command = {0};
     const struct weft_window *window = weft_check_window(self, mine, "weft_win_free");
 
-    weft_flush(self, mine); /* nothing of this rank may land in memory that is about to go */
+    weft_flush(self,
+               mine); /* nothing of this rank may be delivered to memory that is about to go */
     weft_route_forget(self, mine);
     command.object = window->comm;
     command.offset = mine;

@@ -158,9 +158,8 @@ static inline void weft_count_add_host(struct weft_exposed *exposed, uint32_t in
 }
 
 /* The sum as a plain look, for the host while nobody adds. */
-static inline uint32_t weft_count_read_quiet(const struct weft_exposed *exposed, uint32_t index)
+static inline uint32_t weft_count_read_quiet(const struct weft_counter *counter)
 {
-    const struct weft_counter *counter = &exposed->counters[index];
     return weft_load_relaxed_u32(&counter->local) + weft_load_relaxed_u32(&counter->peer) +
            weft_load_relaxed_u32(&counter->host);
 }

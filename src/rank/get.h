@@ -207,7 +207,8 @@ WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t
 
 WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 {
-    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    const struct weft_shape shape = {
+        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
     return shape;
 }
 
@@ -249,7 +250,10 @@ WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_
         weft_get_2d_begin(self, win, from, offset, pitch, to, to_pitch, width, height), win, from,
         offset, pitch, to, to_pitch, width, height)
     const bool empty = width == 0 || height == 0;
-    const struct weft_shape shape = {empty ? 0 : width, empty ? 1 : height, to_pitch, pitch};
+    const struct weft_shape shape = {.width = empty ? 0 : width,
+                                     .height = empty ? 1 : height,
+                                     .pitch = to_pitch,
+                                     .source_pitch = pitch};
 
     if (!empty && height > 1 && (pitch < width || to_pitch < width))
         weft_fail4(self, WEFT_ERR_ARGUMENT,

@@ -180,7 +180,7 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
                                             const weft_put_item *items, uint32_t count)
 {
     WEFT_IN_SHARED(self);
-    __shared__ unsigned char *lands[WEFT_WARP];
+    __shared__ unsigned char *targets[WEFT_WARP];
     const bool mine = threadIdx.x < count;
     const weft_put_item item = items[mine ? threadIdx.x : 0];
     struct weft_route to;
@@ -191,13 +191,14 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
         goes = weft_route_lane(self, win, item.target, mine, true, &to, &keep) && mine &&
                weft_item_goes(self, &to, &item);
     if (mine)
-        lands[threadIdx.x] = goes ? to.address + item.offset : NULL;
+        targets[threadIdx.x] = goes ? to.address + item.offset : NULL;
     weft_join(self);
     for (uint32_t i = 0; i < count; i++) {
         const size_t bytes = items[i].bytes;
-        const struct weft_shape shape = {bytes, 1, bytes, bytes};
-        if (lands[i] != NULL)
-            weft_copy_direct(self, lands[i], items[i].source, &shape);
+        const struct weft_shape shape = {
+            .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
+        if (targets[i] != NULL)
+            weft_copy_direct(self, targets[i], items[i].source, &shape);
     }
     weft_join(self); /* the releases cover what every thread copied */
     if (goes)

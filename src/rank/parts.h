@@ -12,7 +12,7 @@
 #include "rank/trace/trace.h"   /* recording */
 
 #include "rank/path/bell.h"     /* what a wait rings and serves, */
-#include "rank/wait/land.h"
+#include "rank/wait/deliver.h"
 #include "rank/wait/mailbox.h"
 #include "rank/wait/wait.h"     /* and waiting */
 #ifdef __CUDACC__
@@ -20,8 +20,6 @@
 #include "rank/wait/take_cuda.h"
 #include "rank/wait/wait_cuda.h"
 #endif
-#include "rank/wait/letter_box.h"
-#include "rank/wait/letter.h"
 
 #include "rank/route.h"         /* where a target is, */
 #include "rank/copy.h"          /* moving bytes there, */

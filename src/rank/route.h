@@ -43,7 +43,7 @@ WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *call)
         weft_fail_in(self, WEFT_ERR_TAG, call, "%s: tag %d is not in 0..255", tag, 0, 0, 0);
 }
 
-/* Rows that are not inside the window of that rank. */
+/* Bytes, or rows, that are not inside the window of that rank. */
 WEFT_COLD void weft_fail_bounds(weft_self *self, const char *call, uint64_t rows, uint64_t width,
                                 uint64_t pitch, uint64_t offset, uint64_t window, int rank)
 {
@@ -55,8 +55,13 @@ WEFT_COLD void weft_fail_bounds(weft_self *self, const char *call, uint64_t rows
     args[4] = weft_number((int64_t)offset);
     args[5] = weft_number((int64_t)window);
     args[6] = weft_number(rank);
+    if (rows == 1)
+        weft_fail_in(self, WEFT_ERR_BOUNDS, call,
+                     "%s: %llu bytes at offset %llu are not inside the window of %llu bytes of "
+                     "rank %d",
+                     (int64_t)width, (int64_t)offset, (int64_t)window, rank);
     weft_fail(self, WEFT_ERR_BOUNDS,
-              "%s: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside the window "
+              "%s: %llu rows of %llu bytes, pitch %llu, at offset %llu are not inside the window "
               "of %llu bytes of rank %d",
               7, args);
 }

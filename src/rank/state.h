@@ -19,7 +19,6 @@
 
 #include "abi/ask.h"
 #include "abi/channel.h"
-#include "abi/letter.h"
 #include "abi/notice.h"
 #include "abi/trace.h"
 #include "abi/window.h"
@@ -68,16 +67,17 @@ struct weft_said {
 
 /* Host memory that ranks look at now and then. */
 struct weft_signals {
-    uint32_t stop;    /* the job has failed, ranks must end */
-    uint32_t proxied; /* someone may reach this process through its host counters */
-    uint64_t clock;   /* in a traced run: the device's clock when its first rank began */
+    uint32_t stop;            /* the job has failed, ranks must end */
+    uint32_t proxied;         /* someone may reach this process through its host counters */
+    uint32_t accused, unused; /* the slot that the job's error names; 0: none here */
+    uint64_t clock;           /* in a traced run: the device's clock when its first rank began */
     struct weft_said said[WEFT_SLOTS];
 };
 
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
     uint32_t inline_bytes;
-    uint32_t lands_when_asked; /* the network's cap: flushes send WEFT_COMMAND_FLUSH */
+    uint32_t tells_when_asked; /* the network's cap: flushes send WEFT_COMMAND_FLUSH */
     uint32_t eager_bytes;      /* largest payload that goes through a channel */
     uint32_t eager_after;      /* a pair gets one when it has talked so often */
     uint32_t channels;         /* in the pool of each process; 0: none */
@@ -124,15 +124,15 @@ struct weft_answer {
 struct weft_link {
     uint32_t credit;     /* of its command ring */
     uint32_t done_local; /* puts whose source may be reused */
-    uint32_t landed;     /* puts and notices landed, in all; only the host reads it */
+    uint32_t delivered;  /* puts and notices delivered, in all; only the host reads it */
     uint32_t reply;      /* collectives answered; stored after `answer` */
     struct weft_answer answer;
     uint32_t answers;   /* asks answered, in all; only the host reads it */
     uint32_t results;   /* asks answered by `result`; only the host reads it */
     uint64_t result[2]; /* the halves of an old value, each below the number of the answer */
     /*
-     * By target process: puts and notices landed. Behind them, by process: asks answered, and asks
-     * taken, which only the host reads.
+     * By target process: puts and notices delivered. Behind them, by process: asks answered, and
+     * asks taken, which only the host reads.
      */
     uint32_t done_remote[];
 };
@@ -198,7 +198,6 @@ enum { WEFT_MEETINGS = 4 };
 enum weft_waits {
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
-    WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
     WEFT_WAITS_BY_NIC,    /* its leader, who looks at the NIC's counts, too */
     WEFT_WAITS_TRACED = 4 /* a flag beside one of these: the wait is recorded */
 };
@@ -215,19 +214,18 @@ struct weft_self {
     struct weft_state *state;
     struct weft_counter *counters; /* this process's */
     struct weft_link *link;
-    struct weft_waiting *waiting;    /* host memory */
-    struct weft_letter_box *letters; /* host memory; NULL: it gets none */
-    unsigned char *exchange;         /* all ranks' memory for collectives (abi/coll.h), or NULL */
-    uint64_t exchange_bytes;         /* and of each */
-    void *shared;                    /* weft_shared; CPU device only */
-    size_t shared_bytes;             /* of weft_shared; CPU device only */
+    struct weft_waiting *waiting; /* host memory */
+    unsigned char *exchange;      /* all ranks' memory for collectives (abi/coll.h), or NULL */
+    uint64_t exchange_bytes;      /* and of each */
+    void *shared;                 /* weft_shared; CPU device only */
+    size_t shared_bytes;          /* of weft_shared; CPU device only */
     uint32_t slot;
     int32_t rank;          /* in the world; -1: the host program */
     int32_t process;       /* of the job */
     uint32_t eager_bytes;  /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes; /* as in weft_state */
     uint32_t stored;       /* whether it ever stored to a process that is told through the host */
-    uint32_t waits;        /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
+    uint32_t waits;        /* on a GPU: weft_waits */
     /* All threads may read the fields above at any time: only `waits` changes in a launch. */
     struct weft_command_producer commands, logs;
     uint32_t batches;    /* begun, and not ended */
@@ -260,8 +258,6 @@ struct weft_self {
     uint32_t deep;       /* how many lines behind the head of that message are read with it */
     uint32_t owes;       /* messages were taken, and no fence has acquired them since */
     uint32_t looks;      /* waits so far; now and then one looks for new channels */
-    uint32_t stamp, letters_taken, letter_flag; /* last door's; letters so far; last letter's */
-    uint32_t patience;                          /* rounds before the next door */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;

@@ -36,7 +36,18 @@ struct weft_cuda_rank {
     uint32_t missed;    /* what was not among them last: its handle, */
     int32_t missed_end; /* and the target after those that were found then */
     double sums[32];    /* weft_block_sum: one a warp */
+#ifdef WEFT_LINES
+    const char *place; /* of its last call in the program */
+#endif
 };
+
+#ifdef WEFT_LINES
+WEFT_INLINE weft_self *weft_at(weft_self *self, const char *place)
+{
+    ((struct weft_cuda_rank *)self)->place = place;
+    return self;
+}
+#endif
 
 /*
  * weft_far(self, function)(arguments) calls what is never on the way of a message. A function that

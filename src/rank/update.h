@@ -35,10 +35,7 @@ WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, i
     const struct weft_route to = weft_route_window(self, win, target, call);
 
     if (WEFT_UNLIKELY(!weft_inside(offset, 0, bytes, 1, to.bytes)))
-        weft_fail_in(
-            self, WEFT_ERR_BOUNDS, call,
-            "%s: %llu bytes at offset %llu are not inside the window of %llu bytes of rank %d",
-            (int64_t)bytes, (int64_t)offset, (int64_t)to.bytes, target);
+        weft_fail_bounds(self, call, 1, bytes, bytes, offset, to.bytes, target);
     if (WEFT_UNLIKELY(((to.home + offset) & (size - 1)) != 0))
         weft_fail_in(self, WEFT_ERR_ARGUMENT, call,
                      "%s: offset %llu of the window of rank %d is not aligned to %d bytes",
@@ -135,7 +132,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t value,
                                            uint64_t expected)
 {
-    const struct weft_change change = {value, expected, how, type};
+    const struct weft_change change = {
+        .value = value, .expected = expected, .how = how, .type = type};
     return change;
 }
 

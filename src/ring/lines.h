@@ -1,6 +1,6 @@
 /*
- * ring/lines.h - words that vouch for themselves: what the rings of commands and channels, and
- * letters, have in common.
+ * ring/lines.h - words that vouch for themselves: what the rings of commands and channels have
+ * in common.
  *
  * Each 64-bit word is stored undivided, and its top byte tells this lap of the ring from the one
  * before. So a reader knows of each word whether it is there, and needs no other word for it. By

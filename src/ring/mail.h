@@ -20,7 +20,7 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 64,   /* bytes of far payload for each line */
+    WEFT_MAIL_PART = 256,  /* bytes of far payload for each line */
     WEFT_MAIL_LEAST = 512, /* bytes of a far ring */
     WEFT_MAIL_NEAR = 8192  /* bytes of a near one, or as many as the far one has */
 };
@@ -188,7 +188,7 @@ static inline bool weft_mail_fits(const struct weft_mail_payload *payload, uint3
 /* Whether they go near. Who is behind is not asked each time. */
 static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t need)
 {
-    if (need == 0 || need > out->near.units)
+    if (need > out->near.units)
         return false;
     if (weft_mail_fits(&out->near, need))
         return true;
@@ -201,6 +201,12 @@ static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t 
     return false;
 }
 
+static inline bool weft_mail_has_room(const struct weft_mail_producer *out,
+                                      const struct weft_mail_payload *payload, uint32_t need)
+{
+    return out->line - out->seen_line < out->lines && (need == 0 || weft_mail_fits(payload, need));
+}
+
 /*
  * Appends a frame, or returns false and changes nothing where there is no room. payload: head.count
  * bytes, which random mode may read until the next weft_reuse of the ring; NULL: they are in text.
@@ -210,12 +216,12 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
 {
     const uint32_t need = weft_mail_need(head.count);
     struct weft_mail *line = &out->ring->line[out->line & (out->lines - 1)];
-    const bool near = weft_mail_goes_near(out, need);
+    const bool near = need != 0 && weft_mail_goes_near(out, need);
     struct weft_mail_payload *ring = near ? &out->near : &out->far;
 
-    if (out->line + 1 - out->seen_line > out->lines || !weft_mail_fits(ring, need)) {
+    if (!weft_mail_has_room(out, ring, need)) {
         weft_mail_look(out);
-        if (out->line + 1 - out->seen_line > out->lines || !weft_mail_fits(ring, need))
+        if (!weft_mail_has_room(out, ring, need))
             return false;
     }
     /* The line last: who looks at it would take it away in between. */
@@ -225,9 +231,10 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
         ring->unit = unit + need;
         out->passed += near ? 0 : need;
     }
-    weft_write_shared(&line->text, text,
-                      payload == NULL ? sizeof(*text) : offsetof(struct weft_mail_text, data));
-    if (need == 0 && payload != NULL && head.count != 0)
+    weft_write_shared(&line->text, text, offsetof(struct weft_mail_text, data));
+    if (payload == NULL)
+        weft_write_shared(&line->text.data, &text->data, sizeof(text->data));
+    else if (need == 0 && head.count != 0)
         weft_put_shared(line->text.data.within, payload, head.count);
     head.flags |= near ? WEFT_MAIL_IS_NEAR : 0;
     weft_store_release_u64(&line->commit, weft_mail_commit(head, ++out->line), ORDER_mail_publish);

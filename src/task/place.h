@@ -210,28 +210,30 @@ WEFT_INLINE uint64_t weft_task_mail_bytes(int32_t places)
 /* Updates that order the ranks of a place. A compare and swap; whether it was done. */
 WEFT_INLINE bool weft_task_swap32(uint32_t *word, uint32_t expected, uint32_t value)
 {
-    const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U32};
+    const struct weft_change change = {
+        .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U32};
     return (uint32_t)weft_update_device(word, &change) == expected;
 }
 WEFT_INLINE bool weft_task_swap64(uint64_t *word, uint64_t expected, uint64_t value)
 {
-    const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};
+    const struct weft_change change = {
+        .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U64};
     return weft_update_device(word, &change) == expected;
 }
 WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
 {
-    const struct weft_change change = {value, 0, WEFT_REPLACE, WEFT_U32};
+    const struct weft_change change = {.value = value, .how = WEFT_REPLACE, .type = WEFT_U32};
     return (uint32_t)weft_update_device(word, &change);
 }
 /* The old value. */
 WEFT_INLINE uint32_t weft_task_add32(uint32_t *word, uint32_t value)
 {
-    const struct weft_change change = {value, 0, WEFT_SUM, WEFT_U32};
+    const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U32};
     return (uint32_t)weft_update_device(word, &change);
 }
 WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
 {
-    const struct weft_change change = {value, 0, WEFT_SUM, WEFT_U64};
+    const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U64};
     return weft_update_device(word, &change);
 }
 

@@ -113,7 +113,7 @@ weft_status weft_task_create(weft_job *job, const weft_task_desc *desc, weft_tas
 }
 
 /* The word of a task's state; NULL, and an error said. */
-static uint32_t *find(weft_job *job, const char *call, weft_task_id task)
+static uint32_t *find_state(weft_job *job, const char *call, weft_task_id task)
 {
     struct weft_tasks *tasks = weft_tasks_of(job, call);
 
@@ -137,7 +137,7 @@ static weft_status no_task(const weft_job *job)
 }
 
 /* What the word says; if the task has ended, its name is free. */
-static weft_task_status look(uint32_t *state)
+static weft_task_status look_at_state(uint32_t *state)
 {
     const uint32_t word = weft_load_acquire_u32(state, ORDER_task_take);
 
@@ -149,7 +149,7 @@ static weft_task_status look(uint32_t *state)
 static void await(weft_self *self, uint32_t *state, weft_task_id task, weft_task_status *status)
 {
     weft_wait_until_u32(self, state, WEFT_NE, task.generation << 8 | WEFT_TASK_QUEUED);
-    const weft_task_status ended = look(state);
+    const weft_task_status ended = look_at_state(state);
     if (status != NULL)
         *status = ended;
 }
@@ -157,7 +157,7 @@ static void await(weft_self *self, uint32_t *state, weft_task_id task, weft_task
 weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status)
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_wait");
-    uint32_t *state = find(job, host_name, task);
+    uint32_t *state = find_state(job, host_name, task);
     if (state == NULL)
         return weft_host_leave(job, no_task(job));
     await(self, state, task, status);
@@ -168,10 +168,10 @@ weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *s
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_test");
     WEFT_HOST_TRY(weft_host_place(job, host_name, "status", status));
-    uint32_t *state = find(job, host_name, task);
+    uint32_t *state = find_state(job, host_name, task);
     if (state == NULL)
         return weft_host_leave(job, no_task(job));
-    *status = look(state);
+    *status = look_at_state(state);
     if (*status == WEFT_TASK_QUEUED)
         weft_port_poll(&self->port); /* loops around it let ranks run */
     return weft_host_leave(job, WEFT_OK);
@@ -192,7 +192,7 @@ weft_status weft_task_run(weft_job *job, const weft_task_desc *desc)
 weft_status weft_task_cancel(weft_job *job, weft_task_id task)
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_cancel");
-    if (find(job, host_name, task) == NULL)
+    if (find_state(job, host_name, task) == NULL)
         return weft_host_leave(job, no_task(job));
     const struct weft_task_place *const p = &job->tasks->place;
     /* Not through the ring: all ranks may be in bodies. */

@@ -166,7 +166,7 @@ WEFT_DEVICE_FN void check_many(weft_self *self, struct data *user, weft_win win)
 
 /*
  * To a place that no other rank writes: put, get, put again. Each get shows the put before it. The
- * put may travel by a channel or a letter, which its target takes in its own time.
+ * put may travel by a channel, which its target takes in its own time.
  */
 WEFT_DEVICE_FN void check_after_put(weft_self *self, struct data *user, weft_win win)
 {

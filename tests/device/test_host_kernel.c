@@ -3,13 +3,13 @@
  * window of one host program after the other, with a notification, and waits for the reply that the
  * host puts into the window of the rank's process, with a notification to the rank. In between
  * ranks and host programs update the same words, and host programs send each other messages out of
- * device memory and into it.
+ * device memory and into it, and have a collective copy there.
  */
 #include "support/test.h"
 
 #include "runtime/job/job.h"
 
-#include <weft/message.h>
+#include <weft/team.h>
 
 #include <stdlib.h>
 
@@ -30,6 +30,7 @@ struct data {
     struct place *sources; /* by rank of the device: what it puts from */
     uint64_t rounds;
     unsigned char *out, *in; /* of messages: device memory */
+    unsigned char *own;      /* what a process sends itself in a collective: the same */
 };
 
 WEFT_KERNEL(host_kernel_kernel, struct data, user)
@@ -172,6 +173,16 @@ static void exchange(struct test_env *env, const struct data *data)
                 WEFT_OK);
         TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
     }
+    const weft_piece out = {data->out, MESSAGE, 0}, in = {data->own, MESSAGE, 0};
+    weft_team *team;
+    weft_team_op *op;
+    weft_comm alone;
+    TEST_EQ(env, weft_message_group_take(env->job, (uint32_t)me, &me, 1, &alone), WEFT_OK);
+    TEST_EQ(env, weft_team_open(env->job, alone, 1, 0, "alone", NULL, &team), WEFT_OK);
+    TEST_EQ(env, weft_team_exchange(team, WEFT_TEAM_EXCHANGE, &out, 1, &in, 1, &op), WEFT_OK);
+    TEST_EQ(env, weft_team_wait(&op), WEFT_OK);
+    TEST_EQ(env, weft_team_close(&team), WEFT_OK);
+    TEST_EQ(env, weft_message_group_give(env->job, &alone), WEFT_OK);
 }
 
 /* Before: what is sent; after: what came. */
@@ -188,6 +199,10 @@ static void check_exchange(struct test_env *env, const struct data *data, bool a
             WEFT_OK);
     for (size_t b = 0; b < MESSAGE + 800 && after; b++)
         if (!TEST_EQ(env, bytes[b], test_byte(key, b)))
+            break;
+    TEST_EQ(env, weft_copy(env->job, bytes, data->own, MESSAGE), WEFT_OK);
+    for (size_t b = 0; b < MESSAGE && after; b++)
+        if (!TEST_EQ(env, bytes[b], test_byte((uint64_t)env->numbers->process, b)))
             break;
     free(bytes);
 }
@@ -237,6 +252,7 @@ static int body(struct test_env *env)
     data.sources = test_memory(env, TEST_MAPPED, bytes);
     data.out = test_memory(env, TEST_MAPPED, MESSAGE + 800);
     data.in = test_memory(env, TEST_MAPPED, MESSAGE + 800);
+    data.own = test_memory(env, TEST_MAPPED, MESSAGE);
     TEST_EQ(env, weft_host_win_create(env->job, data.window, bytes, &data.win), WEFT_OK);
     TEST_EQ(env, weft_host_win_create(env->job, word, sizeof(*word), &data.words), WEFT_OK);
     run(env, &data, true);

@@ -1,9 +1,16 @@
 /*
  * Many runs and several kernels in a job: nothing of one run is seen by the next. Notifications
  * left over are dropped, windows and communicators left behind are freed, other numbers of ranks
- * take effect, and memory keeps what was in it.
+ * take effect, and memory keeps what was in it. How many were left over is said by a line for each
+ * run and process, and nothing of the library's own is counted among them.
  */
 #include "support/test.h"
+
+#ifndef __CUDACC__
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#endif
 
 enum { LEFT_WINDOWS = 5, LEFT_COMMS = 3, WORDS = 16 };
 
@@ -66,8 +73,15 @@ static void run_messy(struct test_env *env, struct data *data, uint64_t runs)
     if (!test_prepare(env, &messy_kernel))
         return;
     data->ranks = env->numbers->ranks;
-    for (uint64_t i = 0; i < runs; i++, data->run++)
+    for (uint64_t i = 0; i < runs; i++, data->run++) {
+        const int n = data->ranks, first = env->numbers->first_rank;
+        const int here = env->numbers->ranks_here, last = first + here;
+        int left = here * LEFT_WINDOWS; /* one of these was consumed, one came after the end */
+        left += first == 0 && last > 0 ? LEFT_COMMS * ((n + 1) / 2) : 0;
+        left += first <= 1 && last > 1 ? LEFT_COMMS * (n / 2) : 0;
         test_run(env, data, sizeof(*data));
+        fprintf(stderr, "it was messy_kernel which left %d notifications\n", left);
+    }
 }
 
 /* `most` ranks here; the numbers must add up, whatever the other processes asked for. */
@@ -107,5 +121,30 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-TEST_MAIN(body)
+static int child(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const ring[] = {"kernel ring_kernel ended with", NULL};
+    char *text, want[64], have[64];
+    const int result = test_capture(child, argc, argv, &text);
+    int left, wrong = test_lines_with(text, ring);
+
+    for (const char *at = text; (at = strstr(at, "which left ")) != NULL; at++) {
+        if (sscanf(at, "which left %d", &left) != 1)
+            continue;
+        snprintf(want, sizeof(want), "which left %d notifications", left);
+        snprintf(have, sizeof(have), "kernel messy_kernel ended with %d notifications", left);
+        wrong += test_lines_with(text, (const char *[]){want, NULL}) !=
+                 test_lines_with(text, (const char *[]){have, NULL});
+    }
+    if (wrong != 0 || (result != TEST_PASSED && result != TEST_SKIPPED))
+        fprintf(stderr, "exit code %d, %d wrong lines; the child printed:\n%s", result, wrong,
+                text);
+    free(text);
+    return wrong != 0 ? TEST_FAILED : result;
+}
 #endif

@@ -1,7 +1,7 @@
 /*
  * A job that fails gives the host program its buffers back: what the services read of them was read
  * before the call returns the failure. ThreadSanitizer sees whether that order is there; so the
- * process that aborts must learn of the data's arrival by a way that orders nothing.
+ * process that aborts must learn of the data's delivery by a way that orders nothing.
  */
 #include "support/test.h"
 
@@ -16,7 +16,8 @@ struct window {
     unsigned char data[BYTES];
 };
 
-/* By process, as they may be threads. Static: the last put may still land when process 1 goes on.
+/* By process, as they may be threads. Static: the last put may still be delivered when process 1
+ * goes on.
  */
 static struct window windows[2];
 

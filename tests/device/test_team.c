@@ -9,6 +9,7 @@
 #include "weft/team.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { MANY = 12, ELEMENTS = 3000, GROUP = 5, TAG = 3 };
@@ -97,6 +98,86 @@ static void together(struct test_env *env, weft_team *team, struct one *all)
     }
 }
 
+/* ---- calls that wait --------------------------------------------------------------------------
+ */
+
+/* One broadcast after the other, by roots that may be far ahead; and all the others once. */
+static void waiting(struct test_env *env, weft_team *team, size_t words)
+{
+    enum { AHEAD = 40 };
+    const weft_combine sum = {.combine = add, .bytes = sizeof(uint64_t), .commutes = 1};
+    const int n = env->numbers->processes, me = env->numbers->process;
+    const size_t bytes = words * sizeof(uint64_t), all = words * (size_t)n;
+    uint64_t *in = calloc(2 * all, sizeof(*in)), *out = in + all, sums = 0;
+
+    for (int i = 0; i < AHEAD; i++) {
+        const int root = i / (AHEAD / 2) % n;
+        for (size_t k = 0; k < words; k++)
+            out[k] = me == root ? value(i, root, k) : 0;
+        TEST_EQ(env, weft_team_broadcast(team, root, out, bytes, NULL), WEFT_OK);
+        for (size_t k = 0; k < words; k++)
+            TEST_EQ(env, out[k], value(i, root, k));
+    }
+    TEST_EQ(env, weft_team_barrier(team, NULL), WEFT_OK);
+    for (size_t k = 0; k < all; k++)
+        in[k] = value(0, me, k);
+    for (int p = 0; p < n; p++)
+        sums += value(0, p, 0);
+    TEST_EQ(env, weft_team_allreduce(team, in, out, words, &sum, NULL), WEFT_OK);
+    for (size_t k = 0; k < words; k++)
+        TEST_EQ(env, out[k], sums + (uint64_t)n * k);
+    memcpy(out, in, bytes);
+    TEST_EQ(env, weft_team_reduce(team, n - 1, out, out, words, &sum, NULL), WEFT_OK);
+    for (size_t k = 0; k < words; k++)
+        TEST_EQ(env, out[k], me == n - 1 ? sums + (uint64_t)n * k : value(0, me, k));
+    TEST_EQ(env, weft_team_allgather(team, in, bytes, out, NULL), WEFT_OK);
+    for (size_t k = 0; k < all; k++)
+        TEST_EQ(env, out[k], value(0, (int)(k / words), k % words));
+    memset(out, 0, all * sizeof(*out));
+    TEST_EQ(env, weft_team_gather(team, 0, in, bytes, out, NULL), WEFT_OK);
+    for (size_t k = 0; k < all; k++)
+        TEST_EQ(env, out[k], me == 0 ? value(0, (int)(k / words), k % words) : 0);
+    TEST_EQ(env, weft_team_alltoall(team, in, out, bytes, NULL), WEFT_OK);
+    for (size_t k = 0; k < all; k++)
+        TEST_EQ(env, out[k], value(0, (int)(k / words), (size_t)me * words + k % words));
+    free(in);
+}
+
+/*
+ * Teams that come and go: one's last call is a broadcast, after which its root uses the next; and
+ * more of them at once than have memory that is shared.
+ */
+static void many_teams(struct test_env *env, weft_team *world, const int *processes)
+{
+    enum { TEAMS = 40, FROM = 100 };
+    const int n = env->numbers->processes, me = env->numbers->process;
+    weft_comm group[TEAMS];
+    weft_team *team[TEAMS];
+
+    for (int round = 0; round < 3; round++) {
+        const bool at_once = round == 1;
+        TEST_EQ(env, weft_team_barrier(world, NULL), WEFT_OK); /* the groups' numbers are free */
+        for (int i = 0; i < TEAMS; i++) {
+            uint64_t word = me == i % n ? (uint64_t)i : 0;
+            TEST_EQ(env, weft_message_group_take(env->job, FROM + i, processes, n, &group[i]),
+                    WEFT_OK);
+            TEST_EQ(env, weft_team_open(env->job, group[i], n, me, "many", NULL, &team[i]),
+                    WEFT_OK);
+            TEST_EQ(env, weft_team_broadcast(team[i], i % n, &word, sizeof(word), NULL), WEFT_OK);
+            TEST_EQ(env, word, i);
+            if (!at_once) {
+                TEST_EQ(env, weft_team_close(&team[i]), WEFT_OK);
+                TEST_EQ(env, weft_message_group_give(env->job, &group[i]), WEFT_OK);
+            }
+        }
+        for (int i = 0; i < TEAMS && at_once; i++) {
+            TEST_EQ(env, weft_team_barrier(team[i], NULL), WEFT_OK);
+            TEST_EQ(env, weft_team_close(&team[i]), WEFT_OK);
+            TEST_EQ(env, weft_message_group_give(env->job, &group[i]), WEFT_OK);
+        }
+    }
+}
+
 /* A collective that the others never call: its team cannot be closed, and goes with the job. */
 static void leave_one(struct test_env *env, const int *processes)
 {
@@ -133,6 +214,9 @@ static int body(struct test_env *env)
     TEST_EQ(env, weft_team_open(env->job, group, n, me, "all", NULL, &team), WEFT_OK);
     for (int round = 0; round < (env->brief ? 1 : 10) * env->scale; round++)
         together(env, team, all);
+    for (size_t words = 1; words <= 400; words *= 5)
+        waiting(env, team, words);
+    many_teams(env, team, processes);
     TEST_EQ(env, weft_team_close(&team), WEFT_OK);
     TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);
     leave_one(env, processes);

@@ -44,7 +44,7 @@ static void connections(bool found[MOST_FILES])
 
 static bool deafen(int fd)
 {
-    struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0};
+    struct sock_filter none = {.code = BPF_RET | BPF_K};
     const struct sock_fprog program = {1, &none};
 
     return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
@@ -75,7 +75,7 @@ static int to_new(const bool before[MOST_FILES], bool (*what)(int fd))
     return count;
 }
 
-/* One from the other process, and ours has landed. */
+/* One from the other process, and ours is delivered. */
 static weft_status await(weft_job *job, weft_win win)
 {
     weft_status status = weft_host_wait(job, TAG, 1);

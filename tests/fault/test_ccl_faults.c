@@ -3,7 +3,7 @@
  * by the host program and in kernels; one that never calls, or is killed meanwhile; arguments and
  * groups that are none. Each ends on all processes, with the right status and a line that says so.
  *
- *     test_ccl_faults [CASES]     the first ones alone: on GPUs those without a kernel, 6
+ *     test_ccl_faults [CASES]     the first ones alone: on GPUs those without a kernel, 10
  */
 #include "support/fault_job.h"
 
@@ -25,6 +25,10 @@ enum {
     KILLED,
     REFUSED,
     NOT_MAPPED,
+    MIXTURES_DIFFER, /* which the first call finds, and open */
+    MIXTURE_SIZES,
+    MIXTURE_WAITS,
+    MIXTURE_REFUSED,
     IN_KERNEL,
     NO_COLUMN,
     CASES
@@ -78,17 +82,58 @@ static int refused(weft_ccl *ccl, float *x)
     return good == 9 && weft_ccl_check(ccl) == WEFT_OK ? WEFT_ERR_ARGUMENT : 101;
 }
 
+static int refused_mixture(weft_ccl_moe *moe, char *rows, int32_t *chosen)
+{
+    float *const weights = (float *)(void *)chosen;
+    int good = 0;
+
+    good +=
+        weft_ccl_dispatch(moe, rows + 4, chosen, 1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, NULL, 1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, chosen, 3, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_dispatch(moe, rows, chosen, -1, rows, chosen, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(moe, rows, weights, WEFT_U8, rows, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(moe, rows, weights, WEFT_F32, NULL, NULL) == WEFT_ERR_ARGUMENT;
+    good += weft_ccl_combine(NULL, rows, weights, WEFT_F32, rows, NULL) == WEFT_ERR_ARGUMENT;
+    return good == 7 ? WEFT_ERR_ARGUMENT : 104;
+}
+
+static int outcome(weft_job *job, weft_ccl *ccl, weft_status status);
+
+static int mixture(weft_job *job, weft_ccl *ccl, int process)
+{
+    const weft_ccl_moe_desc desc = {.experts = case_now == MIXTURES_DIFFER ? 3 + process : 4,
+                                    .topk = 1,
+                                    .tokens = case_now == MIXTURE_SIZES ? 1 + process : 2,
+                                    .row_bytes = 16};
+    char *const rows = weft_malloc(job, 1024);
+    int32_t *const chosen = weft_malloc(job, 1024);
+    weft_ccl_moe *moe;
+
+    if (rows == NULL || chosen == NULL)
+        return 105;
+    const weft_status status = weft_ccl_moe_open(ccl, &desc, &moe);
+    if (status != WEFT_OK)
+        return (int)status;
+    if (case_now == MIXTURE_REFUSED)
+        return refused_mixture(moe, rows, chosen);
+    if (case_now == MIXTURE_WAITS && process == 1)
+        return outcome(job, ccl, WEFT_OK);
+    return outcome(job, ccl,
+                   weft_ccl_dispatch(moe, rows, chosen, 2, rows + 256, chosen + 64, NULL, NULL));
+}
+
 /* What a call has come to: on a GPU it goes on after its return. */
 static int outcome(weft_job *job, weft_ccl *ccl, weft_status status)
 {
     const bool later = weft_process_kind(job, 0) == WEFT_KIND_CUDA || case_now == NEVER_CALLS ||
-                       case_now == KILLED;
+                       case_now == KILLED || case_now == MIXTURE_WAITS;
 
     for (int i = 0; later && i < 5000 && status == WEFT_OK; i++) {
         usleep(10000);
         status = weft_ccl_check(ccl);
     }
-    return (int)status;
+    return weft_error(job)[0] == '\0' ? 105 : (int)status; /* the reason is there, too */
 }
 
 static int call(weft_job *job, weft_ccl *ccl, int process)
@@ -114,6 +159,11 @@ static int call(weft_job *job, weft_ccl *ccl, int process)
         return outcome(job, ccl, weft_ccl_allreduce(ccl, x, x, COUNT, WEFT_F32, WEFT_SUM, NULL));
     case REFUSED:
         return refused(ccl, x);
+    case MIXTURES_DIFFER:
+    case MIXTURE_SIZES:
+    case MIXTURE_WAITS:
+    case MIXTURE_REFUSED:
+        return mixture(job, ccl, process);
     default:
         return in_kernel(job, ccl);
     }
@@ -124,7 +174,7 @@ static int body(int process)
     weft_job *job;
     weft_ccl *ccl = NULL;
 
-    setenv("WEFT_TIMEOUT_S", case_now == NEVER_CALLS ? "1" : "60", 1);
+    setenv("WEFT_TIMEOUT_S", case_now == NEVER_CALLS || case_now == MIXTURE_WAITS ? "1" : "60", 1);
     setenv("WEFT_PATH", case_now == NOT_MAPPED ? "proxy" : "auto", 1);
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 103;
@@ -151,6 +201,10 @@ static const struct {
     [NO_COLUMN] = {WEFT_ERR_ARGUMENT, "weft_column_barrier", "column 7"},
     [REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_allreduce"},
     [NOT_MAPPED] = {WEFT_ERR_UNSUPPORTED, "weft_ccl_open", "does not map"},
+    [MIXTURES_DIFFER] = {WEFT_ERR_MISMATCH, "makes weft_ccl_dispatch of U8 (key", "call 2"},
+    [MIXTURE_SIZES] = {WEFT_ERR_MISMATCH, "weft_ccl_moe_open", "asks for other numbers"},
+    [MIXTURE_WAITS] = {WEFT_ERR_TIMEOUT, "weft_ccl_dispatch", "for member 1"},
+    [MIXTURE_REFUSED] = {WEFT_ERR_ARGUMENT, "memory is not aligned", "weft_ccl_dispatch"},
 };
 
 int main(int argc, char **argv)

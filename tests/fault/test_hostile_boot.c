@@ -131,7 +131,8 @@ static void random_bytes(uint64_t *random)
 /* A hello that is right but for the secret, cut anywhere; some go on with a huge frame. */
 static void broken_hello(uint64_t *random)
 {
-    const struct weft_header huge = {UINT32_MAX, 1, 1, WEFT_OP_FRAME};
+    const struct weft_header huge = {
+        .bytes = UINT32_MAX, .kind = 1, .source = 1, .op = WEFT_OP_FRAME};
     struct weft_hello hello = {.process = 3, .processes = PROCESSES, .secret = "spindle"};
     unsigned char wire[WEFT_HELLO_BYTES + WEFT_HEADER_BYTES];
     int fd = dial();
@@ -273,7 +274,10 @@ static void attack_stream(uint64_t *random)
 
     for (int packet = 0; packet < 50 && taken >= 0; packet++) {
         unsigned char wire[WEFT_HEADER_BYTES + 300];
-        struct weft_header good = {(uint32_t)(next_random(random) % 300), 7, 2, WEFT_OP_FRAME};
+        struct weft_header good = {.bytes = (uint32_t)(next_random(random) % 300),
+                                   .kind = 7,
+                                   .source = 2,
+                                   .op = WEFT_OP_FRAME};
         size_t bytes = WEFT_HEADER_BYTES + good.bytes, sent = 0;
         weft_header_put(wire, &good);
         fill_random(random, wire + WEFT_HEADER_BYTES, good.bytes);

@@ -1,188 +1,144 @@
 /*
  * fault/test_hostile_mpi.c - messages that a broken or hostile process may send over the network
- * mpi: each ends in WEFT_ERR_PROTOCOL, and not a byte of memory is written.
+ * mpi: each ends in WEFT_ERR_PROTOCOL, and not a byte of memory is written. This program itself is
+ * the other process, and sends through the functions that stand in for an MPI (mpi/inside.h).
  */
-#include "mpi_stage.h"
+#include "mpi/inside.h"
+#include "net/peer/packet.h"
+#include "net/transport.h"
+#include "support/notices.h"
 
-/* Both threads' turns, until an error or enough of them. */
-static weft_status turns(struct stage *stage)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY = 4096, LONG = 1 << 20, START = 100, TAG = 1 };
+
+static int failures;
+static unsigned char memory[MEMORY];
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                          \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+static void done(void *context, void *cookie)
 {
-    weft_status status = WEFT_OK;
-    bool did = false;
+    (void)context, (void)cookie;
+}
 
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
+{
+    (void)context, (void)delivery;
+    return WEFT_OK;
+}
+
+/* Sends `bytes` of a packet with one put to the victim, and drives it until it says something. */
+static weft_status attack(const char *threads, struct weft_packet packet, size_t bytes)
+{
+    static _Alignas(8) unsigned char message[LONG];
+    struct weft_config config;
+    const struct weft_notice_kinds kinds = all_notices(arrived, NULL);
+    unsigned char address[WEFT_NET_ADDRESS_MAX];
+    struct weft_mpi_handle attacker, request;
+    struct weft_entry entry = {.notice = 1, .bytes = 8};
+    uint64_t token, victim, own[2];
+    struct weft_net *net;
+    weft_status status = WEFT_OK;
+
+    if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
+        abort();
+    config.counter_start = START;
+    config.mpi_threads =
+        strcmp(threads, "single") == 0 ? WEFT_MPI_THREADS_SINGLE : WEFT_MPI_THREADS_MULTI;
+    const struct weft_net_open open = {.config = &config,
+                                       .processes = 2,
+                                       .one_address_space = true,
+                                       .events = {.sent = done, .delivered = done},
+                                       .kinds = &kinds};
+    if (weft_net_open(&net, &weft_transport_mpi, &open) != WEFT_OK ||
+        weft_mpi_inside_open(&attacker, 1, 2) != WEFT_OK ||
+        weft_net_reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK ||
+        weft_net_address(net, address) != WEFT_OK || weft_net_connect(net, 0, address) != WEFT_OK)
+        abort();
+    memcpy(&token, address, sizeof(token));
+    packet.token += token;
+    memcpy(&victim, address + WEFT_PEER_ADDRESS, sizeof(victim));
+    weft_mpi_inside_connect(&attacker, 0, victim);
+    own[0] = weft_mpi_inside_address(&attacker);
+    own[1] = 1; /* its rank */
+    memcpy(address + WEFT_PEER_ADDRESS, own, sizeof(own));
+    if (weft_net_connect(net, 1, address) != WEFT_OK)
+        abort();
+    memset(message, 0xee, sizeof(message));
+    const struct weft_entry_head head = weft_entry_pack(&entry);
+    memcpy(message, &packet, sizeof(packet));
+    memcpy(message + sizeof(packet), &head, sizeof(head));
+    if (weft_mpi_inside.isend(&attacker, message, bytes, 0, TAG, &request) != 0)
+        abort();
     for (int i = 0; i < 100 && status == WEFT_OK; i++) {
-        status = weft_net_mpi.progress(stage->net, WEFT_NET_RECEIVE, &did);
+        bool did = false;
+        status = weft_net_progress(net, WEFT_NET_RECEIVE, &did);
         if (status == WEFT_OK)
-            status = weft_net_mpi.progress(stage->net, WEFT_NET_SEND, &did);
+            status = weft_net_progress(net, WEFT_NET_SEND, &did);
     }
+    weft_mpi_inside_close(&attacker);
+    weft_net_close(net);
     return status;
 }
 
-/* One message; its key is the victim's, changed by the one here. */
-static const struct malice {
-    const char *name;
-    struct weft_net_mpi_message message;
-    size_t extra, payload; /* bytes behind the header, bytes of a message of their own */
-} malices[] = {
-    {"no such kind", {.kind = (enum weft_net_mpi_kind)9}, 0, 0},
-    {"announces less", {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .bytes = 8}, 16, 0},
-    {"announces more", {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .bytes = 16}, 8, 0},
-    {"announces far more",
-     {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .bytes = 0xffffffff},
-     8,
-     0},
-    {"beyond the eager limit",
-     {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .bytes = EAGER + 1},
-     EAGER + 1,
-     0},
-    {"a number too high", {.kind = WEFT_NET_MPI_PUT, .sequence = START + 2, .bytes = 8}, 8, 0},
-    {"a number again", {.kind = WEFT_NET_MPI_PUT, .sequence = START, .bytes = 8}, 8, 0},
-    {"outside",
-     {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .offset = MEMORY / 2 - 7, .bytes = 8},
-     8,
-     0},
-    {"an offset that wraps",
-     {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .offset = UINT64_MAX - 3, .bytes = 8},
-     8,
-     0},
-    {"another key", {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .key = 5, .bytes = 8}, 8, 0},
-    {"a malformed notice", {.kind = WEFT_NET_MPI_PUT, .sequence = START + 1, .notice = 1000}, 0, 0},
-    {"large, and all at once",
-     {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .bytes = 8},
-     8,
-     0},
-    {"large, of nothing", {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1}, 0, 0},
-    {"larger than any piece",
-     {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .bytes = WEFT_NET_MPI_PIECE + 1},
-     0,
-     0},
-    {"large, outside",
-     {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .bytes = MEMORY / 2 + 1},
-     0,
-     MEMORY / 2 + 1},
-    {"large, another key",
-     {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .key = 5, .bytes = 5000},
-     0,
-     5000},
-    {"a longer payload",
-     {.kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .bytes = 5000},
-     0,
-     5001},
-    {"acknowledges what was not sent", {.kind = WEFT_NET_MPI_ACK, .acked = START + 1}, 0, 0},
-    {"acknowledges far ahead",
-     {.kind = WEFT_NET_MPI_ACK, .acked = START + WEFT_NET_MPI_WINDOW + 1},
-     0,
-     0},
-    {"an acknowledgement with more", {.kind = WEFT_NET_MPI_ACK, .acked = START, .notice = 1}, 0, 0},
-};
+static const struct weft_packet good = {.process = 1,
+                                        .kind = WEFT_PACKET_PUTS,
+                                        .bytes = WEFT_PACKET_LEAST,
+                                        .number = START,
+                                        .delivered = START,
+                                        .entries = 1};
 
-static void check_untouched(const struct stage *stage)
+static void suffer(const char *threads, const char *name, struct weft_packet packet, size_t bytes)
 {
-    size_t touched = 0;
+    const weft_status status = attack(threads, packet, bytes);
 
-    for (size_t i = 0; i < MEMORY; i++)
-        touched += stage->memory[i] != 0;
-    CHECK(touched == 0);
-}
-
-static void suffer(const struct malice *malice, const char *threads)
-{
-    static unsigned char payload[MEMORY];
-    struct stage *stage = open_stage(false, threads);
-    struct weft_net_mpi_message message = malice->message;
-
-    memset(payload, 0xee, sizeof(payload));
-    message.key ^= stage->key;
-    if (message.kind == WEFT_NET_MPI_ACK)
-        message.key = 0;
-    send_message(stage, &message, malice->extra);
-    if (malice->payload != 0)
-        send_bytes(stage, WEFT_NET_MPI_TAG_PAYLOAD, payload, malice->payload);
-    const weft_status status = turns(stage);
     if (status != WEFT_ERR_PROTOCOL)
-        printf("%s: status %d\n", malice->name, (int)status);
+        printf("%s: status %d\n", name, (int)status);
     CHECK(status == WEFT_ERR_PROTOCOL);
-    check_untouched(stage);
-    close_stage(stage);
+    for (size_t i = 0; i < MEMORY; i++)
+        CHECK(memory[i] == 0);
 }
 
-static void suffer_bytes(size_t bytes)
+static void suffer_all(const char *threads)
 {
-    static const unsigned char noise[EAGER] = {1, 2, 3};
-    struct stage *stage = open_stage(false, "multi");
+    struct weft_packet packet = good;
 
-    send_bytes(stage, WEFT_NET_MPI_TAG_MESSAGE, noise, bytes);
-    CHECK(turns(stage) == WEFT_ERR_PROTOCOL);
-    check_untouched(stage);
-    close_stage(stage);
-}
-
-/* A payload that never comes holds up its own sender alone, which may not send without end. */
-static void flood(void)
-{
-    struct stage *stage = open_stage(false, "multi");
-    struct weft_net_mpi_message message = {
-        .kind = WEFT_NET_MPI_LARGE, .sequence = START + 1, .key = stage->key, .bytes = 5000};
-
-    send_message(stage, &message, 0);
-    message =
-        (struct weft_net_mpi_message){.kind = WEFT_NET_MPI_PUT, .key = stage->key, .bytes = 8};
-    for (uint32_t i = 0; i < WEFT_NET_MPI_WINDOW - 1; i++) {
-        message.sequence = START + 2 + i;
-        send_message(stage, &message, 8);
+    for (size_t bytes = 1; bytes < WEFT_PACKET_LEAST; bytes++)
+        suffer(threads, "a part of a packet", good, bytes);
+    suffer(threads, "more than it announces", good, WEFT_PACKET_LEAST + 8);
+    suffer(threads, "longer than any packet", good, LONG);
+    packet.token = 1;
+    suffer(threads, "not of this job", packet, WEFT_PACKET_LEAST);
+    packet = good;
+    packet.process = 0;
+    suffer(threads, "another process's", packet, WEFT_PACKET_LEAST);
+    packet.process = 2;
+    suffer(threads, "nobody's", packet, WEFT_PACKET_LEAST);
+    for (int far = -1; far < 2; far += 2) {
+        packet = good;
+        packet.number += (uint32_t)far;
+        suffer(threads, "another number", packet, WEFT_PACKET_LEAST);
     }
-    CHECK(turns(stage) == WEFT_OK);
-    CHECK(stage->arrived == 0);
-    check_untouched(stage);
-    for (uint32_t i = 0; i < WEFT_NET_MPI_WINDOW + 1; i++) {
-        message.sequence++;
-        send_message(stage, &message, 8);
-    }
-    CHECK(turns(stage) == WEFT_ERR_PROTOCOL);
-    check_untouched(stage);
-    close_stage(stage);
-}
-
-/* A region is not given up while a payload is under way into it; if one stays so, it is said. */
-static void give_up(void)
-{
-    static unsigned char payload[5000] = {1};
-    struct stage *stage = open_stage(false, "multi");
-    const struct weft_net_mpi_message message = {.kind = WEFT_NET_MPI_LARGE,
-                                                 .sequence = START + 1,
-                                                 .key = stage->key,
-                                                 .notice = 1,
-                                                 .bytes = sizeof(payload)};
-
-    send_message(stage, &message, 0);
-    CHECK(turns(stage) == WEFT_OK);
-    CHECK(stage->arrived == 0);
-    const uint64_t before = weft_now_ns();
-    weft_net_mpi.dereg(stage->net, stage->key);
-    CHECK(weft_now_ns() - before > 500000000); /* it waited for what does not come here */
-    CHECK(stage->lingers == 1);
-    uint64_t other;
-    CHECK(weft_net_mpi.reg(stage->net, stage->memory, MEMORY, false, &other) == WEFT_OK);
-    CHECK((uint32_t)other != (uint32_t)stage->key); /* its place is taken still */
-    send_bytes(stage, WEFT_NET_MPI_TAG_PAYLOAD, payload, sizeof(payload));
-    CHECK(turns(stage) == WEFT_OK);
-    CHECK(stage->arrived == 1);
-    weft_net_mpi.dereg(stage->net, other);
-    CHECK(stage->lingers == 1);
-    close_stage(stage);
+    packet = good;
+    packet.delivered++;
+    suffer(threads, "acknowledges what was not sent", packet, WEFT_PACKET_LEAST);
 }
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof(malices) / sizeof(malices[0]); i++) {
-        suffer(&malices[i], "multi");
-        suffer(&malices[i], "single");
-    }
-    suffer_bytes(0);
-    suffer_bytes(WEFT_NET_MPI_HEADER_BYTES - 1);
-    suffer_bytes(WEFT_NET_MPI_HEADER_BYTES);
-    flood();
-    give_up();
+    suffer_all("multi");
+    suffer_all("single");
+    CHECK(attack("multi", good, WEFT_PACKET_LEAST) == WEFT_OK);
+    CHECK(memory[0] == 0xee && memory[7] == 0xee && memory[8] == 0);
     printf("%s\n", failures == 0 ? "all good" : "FAILED");
     return failures != 0;
 }

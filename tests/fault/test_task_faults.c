@@ -264,9 +264,8 @@ int main(void)
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,
-           "weft_task_data: 1 row(s) of 8 bytes, pitch 0, at offset 60 are not inside the window "
-           "of 64 "
-           "bytes of rank 0; in task \"fine\" 0 of place 1");
+           "weft_task_data: 8 bytes at offset 60 are not inside the window of 64 bytes of rank 0; "
+           "in task \"fine\" 0 of place 1");
     expect(EARLY, WEFT_ERR_PROTOCOL, "place 0 says that all is done, and place 0 has done 0 of 1");
     stalls(STALL, "1 tasks held by gates",
            "\"fine\" 0 waits for 1 of 2, made by host of process 0");

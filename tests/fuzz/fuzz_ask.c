@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "abi/notice.h"
-#include "net/arrive.h"
+#include "net/net.h"
 #include "order/update.h"
 #include "runtime/job/job.h"
 #include "runtime/service/ask.h"
@@ -66,8 +66,8 @@ static void check_ask(struct weft_job *job, struct fuzz_bytes *in, uint64_t key)
     const uint32_t place = fuzz_byte(in) % (PROCESSES * WEFT_ASKS + 8);
     const int from = (int)(fuzz_byte(in) % 4) - 1;
     const struct weft_ask ask = any_ask(in, key);
-    const struct weft_arrival arrival = {.process = from,
-                                         .notice = weft_notice(WEFT_NOTICE_ASK, 0, place)};
+    const struct weft_net_delivery delivery = {.process = from,
+                                               .notice = weft_notice(WEFT_NOTICE_ASK, 0, place)};
     const uint64_t before = asks->come;
 
     if (place < PROCESSES * WEFT_ASKS) {
@@ -75,8 +75,11 @@ static void check_ask(struct weft_job *job, struct fuzz_bytes *in, uint64_t key)
         for (int i = 0; i < 16; i++)
             asks->posts[place].operands[i] = (unsigned char)fuzz_byte(in);
     }
+    struct weft_net_delivery with_data = delivery; /* it is not in the mailbox */
+    with_data.bytes = 8;
     job->numbers.processes = PROCESSES;
-    const weft_status status = weft_notice_take(&job->proxy.kinds, &arrival);
+    MUST(weft_notice_take(&job->proxy.kinds, &with_data) == WEFT_ERR_PROTOCOL);
+    const weft_status status = weft_notice_take(&job->proxy.kinds, &delivery);
     job->numbers.processes = 1;
     if (asks->come != before) {
         const bool update = ask.how != WEFT_ASK_GET;
@@ -98,8 +101,8 @@ static void check_answer(struct weft_job *job, struct fuzz_bytes *in)
     static unsigned char to[2 * WEFT_ASK_ROOM];
     const uint32_t index = fuzz_byte(in) % (PROCESSES * WEFT_ASKS + 8);
     const uint32_t ended = fuzz_byte(in) % 3;
-    const struct weft_arrival arrival = {.process = (int)(fuzz_byte(in) % 4) - 1,
-                                         .notice = weft_notice(WEFT_NOTICE_ANSWER, 0, index)};
+    const struct weft_net_delivery delivery = {.process = (int)(fuzz_byte(in) % 4) - 1,
+                                               .notice = weft_notice(WEFT_NOTICE_ANSWER, 0, index)};
 
     asks->begun[1] = 2;
     asks->ended[1] = ended;
@@ -107,10 +110,10 @@ static void check_answer(struct weft_job *job, struct fuzz_bytes *in)
         asks->asked[WEFT_ASKS + i] =
             (struct weft_asked){.to = to, .bytes = WEFT_ASK_ROOM, .tag = -1};
     job->numbers.processes = PROCESSES;
-    const weft_status status = weft_notice_take(&job->proxy.kinds, &arrival);
+    const weft_status status = weft_notice_take(&job->proxy.kinds, &delivery);
     job->numbers.processes = 1;
     const bool next =
-        ended < 2 && index == WEFT_ASKS + ended && (arrival.process < 0 || arrival.process == 1);
+        ended < 2 && index == WEFT_ASKS + ended && (delivery.process < 0 || delivery.process == 1);
     MUST((status == WEFT_OK) == next && asks->ended[1] == ended + (next ? 1 : 0));
     for (size_t i = WEFT_ASK_ROOM; i < sizeof(to); i++)
         MUST(to[i] == 0);

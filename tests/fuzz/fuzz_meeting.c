@@ -59,6 +59,10 @@ static weft_job *job_of_two(void)
     job->space.state.process_table = table;
     job->numbers.processes = PROCESSES;
     job->one_address_space = false;
+    void *box; /* with a ring for each */
+    MUST(weft_share_create(sizeof(struct weft_msg_box) +
+                               PROCESSES * weft_mail_ring_bytes((uint32_t)job->config.msg_ring),
+                           &box, &job->messages->share) == WEFT_OK);
     return job;
 }
 

@@ -8,7 +8,7 @@
 
 #include "abi/notice.h"
 #include "msg/msg.h"
-#include "net/arrive.h"
+#include "net/net.h"
 
 #include <weft/message.h>
 
@@ -26,7 +26,8 @@ static bool is_within(const void *at, size_t bytes, const void *base, size_t roo
 }
 
 /* What goes to process 1 is a frame of its shadow, or a send's bytes; it is read at once. */
-static weft_status put(struct weft_net *net, const struct weft_net_put *put)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put)
 {
     const struct weft_far *far = &job->messages->peers[1].far;
 
@@ -35,26 +36,21 @@ static weft_status put(struct weft_net *net, const struct weft_net_put *put)
     MUST(is_within(put->source, put->bytes, memory + BESIDE, BYTES) ||
          is_within(put->source, put->bytes, far->shadow, SIZE));
     weft_request_sent(job, put->cookie);
-    weft_request_landed(job, put->cookie);
+    weft_request_delivered(job, put->cookie);
     return WEFT_OK;
 }
 
 /* A job of one that takes itself for process 0 of two; the other does not exist. */
 static struct weft_messages *messages_of_two(void)
 {
-    static struct weft_net_ops net_ops;
-
     if (job == NULL) {
         setenv("WEFT_DEVICE", "cpu", 1);
         setenv("WEFT_MSG_RING", "4096", 1);
         setenv("WEFT_LOG", "error", 1);
         MUST(weft_open(&job, NULL, NULL) == WEFT_OK);
-        weft_contexts_close(&job->messages->contexts); /* each input makes its own */
-        weft_services_stop(job);                       /* what follows is theirs */
-        weft_lock(&job->proxy.duty[WEFT_NET_SEND]);    /* puts go when the input says so */
-        net_ops = *job->proxy.net_ops;
-        net_ops.put = put;
-        job->proxy.net_ops = &net_ops;
+        weft_contexts_close(&job->messages->contexts);       /* each input makes its own */
+        weft_services_stop(job);                             /* what follows is theirs */
+        weft_lock(&job->proxy.progress_lock[WEFT_NET_SEND]); /* puts go when the input says so */
     }
     return job->messages;
 }
@@ -140,13 +136,16 @@ static void deliver_far(struct weft_messages *m, struct fuzz_bytes *in)
     const uint32_t unit = tag == 2 ? 0 : far->tail & (far->in_units - 1);
     const struct weft_mail_head head = any_head(in);
     struct weft_mail line = {.commit = weft_mail_commit(head, (uint32_t)fuzz_number(in))};
-    struct weft_arrival arrival = {.process = (int)(fuzz_byte(in) % 4) - 1};
+    struct weft_net_delivery delivery = {.process = (int)(fuzz_byte(in) % 4) - 1};
 
-    arrival.notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, fuzz_byte(in) % 3);
+    delivery.notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, fuzz_byte(in) % 3);
     line.text = any_text(in);
     memcpy((unsigned char *)(uintptr_t)far->in + (size_t)unit * WEFT_MAIL_UNIT, &line,
            sizeof(line));
-    weft_notice_take(&m->job->proxy.kinds, &arrival);
+    struct weft_net_delivery with_data = delivery; /* while regions are locked */
+    with_data.bytes = 8;
+    MUST(weft_notice_take(&m->job->proxy.kinds, &with_data) == WEFT_ERR_PROTOCOL);
+    weft_notice_take(&m->job->proxy.kinds, &delivery);
     MUST(!weft_job_is_failing(m->job));
 }
 
@@ -223,7 +222,7 @@ static void forget(struct weft_messages *m)
     STAILQ_INIT(&m->puts);
     STAILQ_INIT(&m->sent);
     STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
-    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
+    weft_net_dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_WAITS)
             weft_match_cancel(&transfer->context->match, &transfer->posted);

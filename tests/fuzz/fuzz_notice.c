@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "abi/notice.h"
-#include "net/arrive.h"
+#include "net/peer/inside.h"
 #include "runtime/job/job.h"
 
 #include <weft/weft.h>
@@ -33,13 +33,12 @@ static void check_notice(struct weft_job *job, uint32_t notice)
         good = slot < WEFT_SLOTS;
     else if (weft_notice_kind_of(notice) == WEFT_NOTICE_BARRIER)
         good = slot < job->space.state.comms_count * WEFT_BARRIER_WORDS;
-    const struct weft_arrival arrival = {.notice = notice};
-    const bool taken = weft_notice_take(&job->proxy.kinds, &arrival) == WEFT_OK;
+    const struct weft_net_delivery delivery = {.notice = notice};
+    const bool taken = weft_notice_take(&job->proxy.kinds, &delivery) == WEFT_OK;
     MUST(!taken || good);
 }
 
-static void check_region(struct weft_arrive *arrive, uint64_t key, struct fuzz_bytes *in,
-                         size_t size)
+static void check_region(struct weft_net *net, uint64_t key, struct fuzz_bytes *in, size_t size)
 {
     static const unsigned char source[512];
     const unsigned change = fuzz_byte(in);
@@ -49,28 +48,30 @@ static void check_region(struct weft_arrive *arrive, uint64_t key, struct fuzz_b
     const size_t bytes = fuzz_byte(in) * (change & 4 ? 2u : 1u);
     const bool inside = k == key && offset <= size && bytes <= size - offset;
 
-    MUST((weft_arrive_deliver(arrive, 0, k, offset, source, bytes, 0) == WEFT_OK) ==
+    MUST((weft_peer_deliver(net, 0, k, offset, source, bytes, 0) == WEFT_OK) ==
          (inside || bytes == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct weft_arrive arrive;
+    const struct weft_config config = {0};
+    const struct weft_net_open open = {.config = &config, .processes = 1};
+    struct weft_net *net;
     struct fuzz_bytes in = {data, size};
     unsigned char *memory = malloc(REGION);
     uint64_t gone, key;
 
-    weft_arrive_open(&arrive, "fuzz", &(struct weft_net_open){0}, NULL, 1, NULL);
+    MUST(weft_net_open(&net, &weft_transport_null, &open) == WEFT_OK);
     MUST(memory != NULL);
-    MUST(weft_arrive_reg(&arrive, memory, REGION, false, &gone) == WEFT_OK);
-    weft_arrive_dereg(&arrive, gone);
-    MUST(weft_arrive_reg(&arrive, memory, REGION, false, &key) == WEFT_OK);
-    MUST(weft_arrive_deliver(&arrive, 0, gone, 0, memory, 1, 0) != WEFT_OK);
+    MUST(weft_net_reg(net, memory, REGION, false, &gone) == WEFT_OK);
+    weft_net_dereg(net, gone);
+    MUST(weft_net_reg(net, memory, REGION, false, &key) == WEFT_OK);
+    MUST(weft_peer_deliver(net, 0, gone, 0, memory, 1, 0) != WEFT_OK);
     while (in.size > 0) {
         check_notice(job_of_one(), fuzz_word(&in));
-        check_region(&arrive, key, &in, REGION);
+        check_region(net, key, &in, REGION);
     }
-    weft_arrive_close(&arrive);
+    weft_net_close(net);
     free(memory);
     return 0;
 }

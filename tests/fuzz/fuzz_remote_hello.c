@@ -17,7 +17,7 @@ static void feed_request(struct fuzz_bytes *bytes, bool signs)
     static const struct weft_key key = {.bytes = "key", .size = 3};
     static const unsigned char nonce[WEFT_NONCE_BYTES] = {7};
     struct weft_signed_request wire;
-    const struct weft_request *r = &wire.request;
+    const struct weft_hello_request *r = &wire.request;
 
     fill(bytes, &wire, sizeof(wire));
     if (signs) /* from one who knows the secret: what it says is looked at */
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
     struct weft_greeting greeting;
-    struct weft_answer answer;
+    struct weft_hello_answer answer;
     struct weft_servers servers;
     char text[512];
 

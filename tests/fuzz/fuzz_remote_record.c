@@ -7,8 +7,8 @@
 
 #include "abi/notice.h"
 #include "base/say.h"
+#include "fake/fake.h"
 #include "remote/session/inside.h"
-#include "remote/table/fake/fake.h"
 
 enum { KNOWN = 32, RECORDS = 64, KERNEL_BYTES = 16 };
 
@@ -21,14 +21,18 @@ static void nothing(const struct weft_fake_launch *launch)
     (void)launch;
 }
 
-static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what)
 {
     (void)net;
     (void)what;
     return WEFT_OK;
 }
 
-static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key);
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key)
 {
     (void)net;
     (void)base;
@@ -37,8 +41,6 @@ static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own,
     *key = 1;
     return WEFT_OK;
 }
-
-static const struct weft_net_ops ops = {.name = "nowhere", .put = put, .reg = reg};
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
@@ -65,7 +67,6 @@ static struct weft_session *begin(void)
     }
     struct weft_session *session = session_make(&config, table, &limits);
     MUST(session != NULL);
-    session->links.ops = &ops;
     session->links.process = 1;
     session->links.processes = 3;
     session->links.link[0].in.memory = rings[0];

@@ -14,6 +14,8 @@ static struct client_library library = {.image = "image", .bytes = 6};
 static struct client_kernel *kernel;
 static CUdeviceptr memory; /* of the device, as far as the program knows */
 
+static struct weft_link_completion *put_last; /* which the network still reads */
+
 /* ---- the network ----------------------------------------------------------------------------- */
 
 static void answer(void)
@@ -28,21 +30,25 @@ static void answer(void)
 
     if (WEFT_RING_BYTES - in->head % WEFT_RING_BYTES < whole)
         return;
-    *record = (struct weft_record){.call = wrong % 16 == 15 ? 3 : WEFT_CALL_answer,
+    *record = (struct weft_record){.call = wrong % 16 == 15   ? 3
+                                           : wrong % 16 == 12 ? WEFT_CALL_output
+                                                              : WEFT_CALL_answer,
                                    .lane = wrong % 16 == 14 ? (uint8_t)fuzz_byte(&input) : 1,
                                    .bytes = whole,
                                    .extra = extra,
                                    .words = words};
     for (uint32_t i = 0; i < words; i++)
-        weft_record_words(record)[i] = i == 0 && wrong < 224 ? 0 : fuzz_number(&input);
+        weft_record_words(record)[i] =
+            i == 0 && wrong < 224 ? wrong % 16 == 12 : fuzz_number(&input);
     for (uint32_t i = 0; i < extra; i++)
-        weft_record_extra(record)[i] = (unsigned char)(fuzz_byte(&input) % 32);
+        weft_record_extra(record)[i] = (unsigned char)(' ' + fuzz_byte(&input) % 32);
     if (wrong % 16 == 13)
         ((unsigned char *)record)[fuzz_byte(&input) % sizeof(*record)] = (uint8_t)fuzz_byte(&input);
     fuzz_remote_records += weft_ring_in_came(in, whole);
 }
 
-static weft_status progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     (void)net;
     if (side != WEFT_NET_RECEIVE)
@@ -55,41 +61,76 @@ static weft_status progress(struct weft_net *net, enum weft_net_side side, bool 
         return WEFT_OK;
     }
     const unsigned step = fuzz_byte(&input) % WEFT_COPY_STEPS;
-    return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
+    const weft_status status =
+        client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input) % 8);
+    for (const struct weft_sending *s = client.sources.first; s != NULL; s = s->next)
+        MUST(client.copies[s->send.number].used); /* what it reads stays */
+    return status;
 }
 
-static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *what)
 {
-    (void)net, (void)what;
+    (void)net;
+    if (what->cookie != NULL)
+        put_last = what->cookie;
     return WEFT_OK;
 }
 
-static weft_status reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key);
+weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own,
+                                uint64_t *key)
 {
     (void)net, (void)base, (void)bytes, (void)own;
     *key = 1;
     return WEFT_OK;
 }
 
-static void dereg(struct weft_net *net, uint64_t key)
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key);
+void __wrap_weft_net_dereg(struct weft_net *net, uint64_t key)
 {
     (void)net, (void)key;
 }
 
-static struct weft_bell *bell(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side);
+struct weft_bell *__wrap_weft_net_bell(const struct weft_net *net, enum weft_net_side side)
 {
     (void)net, (void)side;
     return NULL;
 }
 
-static const struct weft_net_ops ops = {
-    .name = "nowhere", .progress = progress, .put = put, .reg = reg, .dereg = dereg, .bell = bell};
-
 /* ---- the program ----------------------------------------------------------------------------- */
+
+/* A server that says a copy is over, before all was put, and before the network has read it. */
+static void end_early(void)
+{
+    static char host[1000];
+    struct client_copy copy = {.send = {.owner = 1,
+                                        .process = 1,
+                                        .device = -1,
+                                        .from = (uint64_t)(uintptr_t)host,
+                                        .bytes = sizeof(host)}};
+    uint32_t number;
+    bool did;
+
+    MUST(weft_plan_parse(&copy.send.plan, "once:2x4K") == WEFT_OK);
+    MUST(client_number(&copy, &number) == CUDA_SUCCESS);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_GO, number) == WEFT_OK);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_FREE, number) == WEFT_ERR_PROTOCOL);
+    MUST(weft_sources_pump(&client.sources, &did) == WEFT_OK);
+    MUST(client_copy_notice(NULL, 1, WEFT_COPY_FREE, number) == WEFT_OK);
+    MUST(client.copies[number].used && client.readers == 1);
+    put_last->delivered(put_last);
+    (void)weft_sources_pump(&client.sources, &did);
+    MUST(!client.copies[number].used && client.readers == 0);
+}
 
 static void begin(void)
 {
-    if (kernel == NULL) {
+    const bool first = kernel == NULL;
+
+    if (first) {
         (void)weft_err_level(WEFT_SAY_INFO);
         weft_say_level(WEFT_SAY_ERROR);
         MUST(client_library_kernel((CUkernel *)&kernel, (CUlibrary)&library, "k") == CUDA_SUCCESS);
@@ -101,17 +142,19 @@ static void begin(void)
         client.met = client.known.count = 1;
         MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
     }
-    client.links = (struct weft_links){.ops = &ops,
-                                       .processes = 2,
-                                       .lost = -1,
-                                       .control_next = UINT64_MAX,
-                                       .copy = client_copy_notice};
+    client.links = (struct weft_record_links){.config.stage_memory = 16 << 20,
+                                              .processes = 2,
+                                              .lost = -1,
+                                              .control_next = UINT64_MAX,
+                                              .copy = client_copy_notice};
     client.links.link[1].in.memory = rings[0];
     client.links.link[1].out.mirror = rings[1];
     client.sources = (struct weft_sources){.links = &client.links};
     client.open = true;
     memory = client.device[0].base;
     client_forget_queries();
+    if (first)
+        end_early();
 }
 
 static void end(void)
@@ -211,6 +254,12 @@ static void call(unsigned which)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static FILE *nowhere;
+    FILE *const before = stdout;
+
+    if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
+        return 0;
+    stdout = nowhere; /* what servers say that kernels have printed */
     input = (struct fuzz_bytes){data, size};
     begin();
     while (input.size > 0) {
@@ -222,5 +271,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     end();
+    stdout = before;
     return 0;
 }

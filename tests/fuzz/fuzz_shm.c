@@ -1,63 +1,94 @@
 /*
  * fuzz_shm.c - what another process may leave in the rings of the network shm: packets with any
- * length, key, offset and notice, or a place in staging memory. Only the region that was exposed is
- * ever written, with nothing but what lay behind a packet or in that memory, and after the first
- * malformed packet nothing more.
+ * head and entries of any length, key, offset and notice, or a place in staging memory. Only the
+ * region that was exposed is ever written, with nothing but what lay in a packet or in that memory,
+ * and after the first malformed packet nothing more.
  *
- * A network of one process, connected to itself: its ring is written from here. A new network of
- * another process's kind gets a target like this one, at the place where its bytes are parsed.
+ * A network of one process, connected to itself: its ring is written from here.
  */
 #include "fuzz.h"
 
 #include "../support/notices.h"
-#include "base/share.h"
-#include "base/task.h"
-#include "net/net.h"
-#include "net/shm/inside.h"
-#include "ring/packet.h"
+#include "net/peer/packet.h"
+#include "net/shm/ring.h"
+#include "net/transport.h"
 
-enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64, STAGE = 4096, FILL = 0xa5 };
+enum { RING = 4096, CELL = RING / WEFT_SHM_CELLS, REGION = 512, GUARD = 512, STAGE = 4096 };
+enum { FILL = 0xa5 };
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     unsigned *count = context;
 
-    MUST(arrival->process == 0 && arrival->notice != 0);
+    MUST(delivery->process == 0 && delivery->notice != 0);
     (*count)++;
-    return arrival->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return delivery->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
-/* One packet, mostly good; then what the script changes. */
-static void put_packet(struct weft_packet_producer *producer, struct fuzz_bytes *in, uint64_t key)
+/* Appends an entry, mostly a good one, where it fits. True: its length may be a lie. */
+static bool add_entry(unsigned char *cell, struct weft_packet *packet, struct fuzz_bytes *in,
+                      uint64_t key)
 {
-    struct weft_packet packet = {.key = key};
-    unsigned char content[2 * REGION];
     const unsigned change = fuzz_byte(in);
-    const uint32_t bytes = (fuzz_byte(in) * 4) % (sizeof(content) + 1);
-    uint32_t end;
+    struct weft_entry e = {.notice = 0x10000001, .key = key, .bytes = fuzz_byte(in) * 2};
 
-    memset(content, FILL, sizeof(content));
-    if (change & 32) { /* up to the end of that memory, and a little further */
-        const uint64_t place = change & 64 ? fuzz_word(in) : STAGE - fuzz_byte(in) % 200 * 4;
-        packet.bytes = bytes | WEFT_PACKET_REFERS;
-        packet.offset = fuzz_byte(in);
-        packet.notice = 0x10000001;
-        (void)weft_packet_push(producer, &packet, sizeof(packet), &place,
-                               change & 128 ? fuzz_byte(in) % sizeof(place) : sizeof(place), &end);
-        return;
+    if (change & 2)
+        e.kind = (enum weft_entry_kind)(fuzz_byte(in) % 4);
+    if (packet->bytes + WEFT_ENTRY_HEAD + e.bytes + 8 > CELL)
+        return false;
+    e.offset = change & 4 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : fuzz_byte(in);
+    e.key = change & 8 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : key;
+    e.notice = change & 16 ? fuzz_word(in) : e.notice;
+    const size_t room = weft_entry_room(e.kind, e.bytes);
+    e.bytes = change & 1 ? fuzz_word(in) % WEFT_ENTRY_MOST : e.bytes;
+    memset(cell + packet->bytes, FILL, room);
+    const struct weft_entry_head head = weft_entry_pack(&e);
+    memcpy(cell + packet->bytes, &head, weft_entry_head_bytes(&head));
+    if (e.kind == WEFT_ENTRY_STAGED && e.bytes != 0) {
+        /* Up to the end of that memory, and a little further. */
+        e.staged = change & 32 ? fuzz_word(in) : STAGE - fuzz_byte(in) % 200 * 4;
+        memcpy(cell + packet->bytes + WEFT_ENTRY_HEAD, &e.staged, sizeof(e.staged));
+    } else if (e.kind == WEFT_ENTRY_ROWS && e.bytes > sizeof(e.rows)) {
+        e.rows.rows = fuzz_byte(in) % 8;
+        e.rows.pitch = change & 64 ? fuzz_number(in) : fuzz_byte(in);
+        memcpy(cell + packet->bytes + WEFT_ENTRY_HEAD, &e.rows, sizeof(e.rows));
     }
-    packet.bytes = change & 1 ? fuzz_word(in) : bytes;
-    packet.offset = change & 2 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : fuzz_byte(in);
-    packet.key = change & 4 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : key;
-    packet.notice = change & 8 ? fuzz_word(in) : 0x10000001;
-    /* The header may be cut. */
-    const uint32_t head = change & 16 ? fuzz_byte(in) % sizeof(packet) : sizeof(packet);
-    (void)weft_packet_push(producer, &packet, head, content, change & 16 ? 0 : bytes, &end);
+    packet->bytes += (uint32_t)room;
+    packet->entries++;
+    return (change & 1) != 0;
+}
+
+/* The next packet; then what the script changes. True: other bytes than FILL may be data. */
+static bool put_packet(struct weft_shm_ring *ring, struct fuzz_bytes *in, uint64_t token,
+                       uint64_t key, uint32_t number)
+{
+    const unsigned change = fuzz_byte(in);
+    unsigned char *cell = ring->cells + (size_t)(number % WEFT_SHM_CELLS) * CELL;
+    struct weft_packet packet = {
+        .token = token, .kind = WEFT_PACKET_PUTS, .bytes = WEFT_PACKET_HEAD, .number = number};
+
+    bool lies = false;
+    for (unsigned i = 0; i <= change % 4; i++)
+        lies |= add_entry(cell, &packet, in, key);
+    const uint32_t length = packet.bytes;
+    if (change & 4)
+        packet.entries = (uint16_t)fuzz_word(in);
+    if (change & 8)
+        packet.bytes = fuzz_word(in);
+    if (change & 16)
+        packet.number += fuzz_byte(in);
+    if (change & 32)
+        packet.kind = (uint8_t)fuzz_byte(in) % 4;
+    memcpy(cell, &packet, sizeof(packet));
+    ring->bytes[number % WEFT_SHM_CELLS] = change & 64 ? fuzz_word(in) : length;
+    if (change & 128)
+        cell[fuzz_word(in) % CELL] ^= (unsigned char)fuzz_byte(in);
+    ring->published = fuzz_byte(in) % 16 != 15 ? number + 1 : number + fuzz_byte(in);
+    return lies || (change & (4 | 8 | 64 | 128)) != 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct weft_net_ops *ops = weft_net_find("shm");
     const struct weft_config config = {.shm_ring = RING};
     unsigned notices = 0;
     const struct weft_notice_kinds kinds = all_notices(arrived, &notices);
@@ -74,41 +105,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weft_share share;
     struct weft_net *net;
     bool damaged = false;
-    uint64_t key;
+    uint64_t key, token;
     const char *reason;
 
-    MUST(ops != NULL && ops->open(&net, &open) == WEFT_OK);
-    MUST(ops->address(net, address) == WEFT_OK && ops->connect(net, 0, address) == WEFT_OK);
-    MUST(ops->reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
-    ops->caps(net, &caps);
+    MUST(weft_net_open(&net, &weft_transport_shm, &open) == WEFT_OK);
+    MUST(weft_net_address(net, address) == WEFT_OK && weft_net_connect(net, 0, address) == WEFT_OK);
+    MUST(weft_net_reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
+    weft_net_caps(net, &caps);
     MUST(caps.stage != NULL);
     memset(caps.stage, FILL, STAGE);
     memset(memory + GUARD, FILL, REGION);
-    memcpy(&share, address, sizeof(share));
+    memcpy(&token, address, sizeof(token));
+    memcpy(&share, address + WEFT_PEER_ADDRESS, sizeof(share));
     unsigned char *inbox = weft_share_map(&share, true, &reason);
     MUST(inbox != NULL);
-    struct weft_packet_ring *ring = (void *)(inbox + INBOX);
-    struct weft_packet_producer producer = {.ring = ring, .size = RING};
+    struct weft_shm_ring *ring = (void *)(inbox + sizeof(struct weft_shm_inbox));
     weft_status status = WEFT_OK;
-    while (in.size > 0 && status == WEFT_OK) {
+    for (uint32_t number = 0; in.size > 0 && status == WEFT_OK; number++) {
         bool did = false;
-        put_packet(&producer, &in, key);
-        const unsigned damage = fuzz_byte(&in);
-        if (damage % 8 == 7)
-            ring->published += fuzz_byte(&in);
-        damaged |= damage % 8 >= 6;
-        if (damage % 16 == 6)
-            ring->bytes[fuzz_word(&in) % RING] ^= (unsigned char)fuzz_byte(&in);
-        status = ops->progress(net, WEFT_NET_RECEIVE, &did);
+        damaged |= put_packet(ring, &in, token, key, number);
+        status = weft_net_progress(net, WEFT_NET_RECEIVE, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
-        (void)weft_packet_refresh(&producer);
     }
     MUST(memcmp(memory, untouched, GUARD) == 0);
     MUST(memcmp(memory + GUARD + REGION, untouched, GUARD) == 0);
     for (int i = 0; i < REGION && !damaged; i++)
         MUST(memory[GUARD + i] == FILL);
     weft_share_unmap(inbox, &share, true);
-    ops->dereg(net, key);
-    ops->close(net);
+    weft_net_dereg(net, key);
+    weft_net_close(net);
     return 0;
 }

@@ -307,9 +307,11 @@ static void make_job(void)
     call.deadline = 1; /* a failure ends the input */
     for (int i = 0; i < PLACES; i++) {
         member[i].process = i;
-        processes[i] = (struct weft_process_entry){i, 1, i < 2 ? &exposed[i] : NULL, 0};
+        processes[i] = (struct weft_process_entry){
+            .first_rank = i, .ranks = 1, .exposed = i < 2 ? &exposed[i] : NULL};
         entry[1][i].bytes = weft_task_mail_bytes(PLACES);
-        entry[2][i] = (struct weft_window_entry){i < 2 ? memory[i] : NULL, BYTES, 0, 0, 0};
+        entry[2][i] =
+            (struct weft_window_entry){.address = i < 2 ? memory[i] : NULL, .bytes = BYTES};
         entry[3][i].bytes = BYTES;
     }
     for (int i = 1; i < WINS; i++)

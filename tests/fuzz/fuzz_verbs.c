@@ -1,7 +1,6 @@
 /*
  * fuzz_verbs.c - what processes tell each other over the network verbs: addresses, datagrams that
- * make connections, heads of messages. What is taken names a process of the job and has the length
- * that it says.
+ * make connections, and DC's word of a write. What is taken names a process of the job.
  */
 #include "fuzz.h"
 
@@ -18,19 +17,19 @@ static void check_control(const uint8_t *data, size_t size)
         return;
     MUST(size == sizeof(control) && memcmp(&control, data, size) == 0);
     MUST(control.token == TOKEN && control.process < PROCESSES);
-    MUST(control.qpn <= WEFT_VERBS_QPN_MOST || control.kind == WEFT_VERBS_REFUSED);
+    MUST(control.qpn <= WEFT_VERBS_QPN_MOST);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weft_verbs_address address;
-    struct weft_verbs_message message;
+    struct weft_verbs_written written;
     uint8_t ours[sizeof(struct weft_verbs_control)];
 
     if (weft_verbs_parse_address(data, size, &address) == NULL)
         MUST(address.magic == WEFT_VERBS_MAGIC && memcmp(&address, data, sizeof(address)) == 0);
-    if (weft_verbs_parse_message(data, size, PROCESSES, &message) == NULL)
-        MUST(message.process < PROCESSES && message.bytes == size - sizeof(message));
+    if (weft_verbs_parse_written(data, size, PROCESSES, TOKEN, &written))
+        MUST(written.process < PROCESSES && size == sizeof(written));
     check_control(data, size);
     /* The same bytes from somebody who knows the token. */
     if (size == sizeof(ours)) {

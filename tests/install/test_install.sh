@@ -54,7 +54,7 @@ if command -v c++ >/dev/null; then
     printf '%s\n' 'cmake_minimum_required(VERSION 3.22)' 'project(user CXX)' 'find_package(weft REQUIRED)' \
         'weft_add_program(hello hello.cu)' >project/CMakeLists.txt
     cmake -S project -B project/cxx -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && fail "a kernel without C"
-    grep -q 'weft_add_program(hello): kernels are C' cmake.log || fail "$(cat cmake.log)"
+    grep -q 'hello: its kernels are C on' cmake.log || fail "$(cat cmake.log)"
 fi
 
 # ---- what is there -----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ prints_42 "weftrun" "$prefix/bin/weftrun" -n 1 ./hello
 # Every header alone, and with it only installed headers of weft.
 for header in "$prefix"/include/weft/*.h; do
     name=weft/${header##*/}
-    case $name in weft/kernel.h | weft/log_args.h) name=weft/device.h ;; esac # they are parts of that
+    case $name in weft/kernel.h | weft/lines.h | weft/log_args.h) name=weft/device.h ;; esac # they are parts of that
     echo "#include <$name>" >header.c
     gcc -std=c17 -I"$prefix/include" -M header.c >header.d || fail "$name does not compile alone"
     tr -s ' ' '\n' <header.d | grep weft | grep -v "^$prefix/include/weft/" |

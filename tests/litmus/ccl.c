@@ -1,7 +1,7 @@
 /*
  * litmus/ccl.c - collectives of the two host programs' devices: calls follow each other, their
- * sources are overwritten at once, and what came is compared; so words and pieces are used again
- * and again.
+ * sources are overwritten at once, and what came is compared; so words, pieces, and the buffers of
+ * a mixture of experts are used again and again.
  */
 #include "messages.h"
 
@@ -49,4 +49,61 @@ int litmus_ccl(weft_job *job)
     for (int call = 0; call < CALLS && !failed; call++)
         failed = make(ccl, call);
     return weft_ccl_close(&ccl) != WEFT_OK || failed;
+}
+
+/* ---- a mixture of experts: each member has one, which all tokens choose -----------------------
+ */
+
+enum { TOKENS = 3, ROW = 8 /* elements */, ROWS = 2 * TOKENS };
+
+static float row_element(int call, int member, int token, int i)
+{
+    return (float)((call * 7 + member * 5 + token * 3 + i) % 64);
+}
+
+/* Rows of both members, doubled by both experts, with the weights 1 and 2. */
+static int mix(weft_ccl_moe *moe, int call, int me)
+{
+    static const int32_t chosen[2 * TOKENS] = {0, 1, 1, 0, 0, 1};
+    static const float weights[2 * TOKENS] = {1, 2, 1, 2, 1, 2};
+    _Alignas(16) float rows[TOKENS * ROW], out[ROWS * ROW], sum[TOKENS * ROW];
+    const int tokens = 1 + call % TOKENS;
+    int32_t count;
+    int wrong = 0;
+
+    for (int i = 0; i < tokens * ROW; i++)
+        rows[i] = row_element(call, me, i / ROW, i % ROW);
+    if (weft_ccl_dispatch(moe, rows, chosen, tokens, out, &count, NULL, NULL) != WEFT_OK)
+        return 1;
+    wrong += count != 2 * tokens;
+    for (int i = 0; i < 2 * tokens * ROW; i++) {
+        const int token = i / ROW % tokens;
+        wrong += out[i] != row_element(call, i / ROW / tokens, token, i % ROW);
+        out[i] *= 2;
+    }
+    if (call % 2 == 0) /* else the next dispatch follows this one */
+        return wrong;
+    if (weft_ccl_combine(moe, out, weights, WEFT_F32, sum, NULL) != WEFT_OK)
+        return 1;
+    for (int i = 0; i < tokens * ROW; i++)
+        wrong += sum[i] != 6 * row_element(call, me, i / ROW, i % ROW);
+    return wrong;
+}
+
+int litmus_experts(weft_job *job)
+{
+    const weft_ccl_moe_desc desc = {
+        .experts = 2, .topk = 2, .tokens = TOKENS, .row_bytes = ROW * sizeof(float)};
+    weft_ccl_moe *moe;
+    weft_ccl *ccl;
+    int wrong = 0;
+
+    if (weft_ccl_open(job, WEFT_COMM_HOST, 1, &ccl) != WEFT_OK ||
+        weft_ccl_moe_open(ccl, &desc, &moe) != WEFT_OK)
+        return 1;
+    for (int call = 0; call < CALLS && wrong == 0; call++)
+        wrong = mix(moe, call, weft_ccl_me(ccl));
+    if (wrong != 0)
+        fprintf(stderr, "litmus experts: %d rows, or elements, are wrong\n", wrong);
+    return weft_ccl_moe_close(&moe) != WEFT_OK || weft_ccl_close(&ccl) != WEFT_OK || wrong != 0;
 }

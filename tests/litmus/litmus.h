@@ -15,9 +15,9 @@ struct litmus {
     const char *name;
     const weft_kernel *kernel; /* NULL: host programs */
     const char *path;          /* WEFT_PATH */
-    const char *rings; /* "small": so that they fill; "eager": with channels; "letters"; "queues";
-                          "one", "one small": a queue that ranks share; "words",
-                          "pieces": of collectives; "default" */
+    const char *rings; /* "small": so that they fill; "eager": with channels; "queues"; "one",
+                          "one small": a queue that ranks share; "words", "pieces": of
+                          collectives; "default" */
     const char *about;
     int (*host)(weft_job *job); /* what host programs do: messages.h */
     int wrong;                  /* a program that is wrong: of kernels.h */

@@ -1,10 +1,11 @@
 /*
  * litmus/messages.c - messages between the two host programs: bytes in the line and behind it, and
- * more of them than a ring has room for.
+ * more of them than a ring has room for. And small collectives of the two that wait, by which one
+ * gets as far ahead of the other as it may.
  */
 #include "messages.h"
 
-#include <weft/message.h>
+#include <weft/team.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,4 +48,35 @@ int litmus_messages(weft_job *job)
         }
     }
     return weft_host_message_wait_all(job, ops, COUNT, NULL) != WEFT_OK;
+}
+
+static void add(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    (void)combine;
+    for (size_t i = 0; i < count; i++)
+        ((uint64_t *)into)[i] += ((const uint64_t *)from)[i];
+}
+
+int litmus_shared(weft_job *job)
+{
+    const weft_combine sum = {.combine = add, .bytes = sizeof(uint64_t), .commutes = 1};
+    const int me = weft_numbers_of(job)->process, both[2] = {0, 1};
+    uint64_t word[4];
+    weft_comm group;
+    weft_team *team;
+
+    if (weft_message_group_take(job, 0, both, 2, &group) != WEFT_OK ||
+        weft_team_open(job, group, 2, me, "both", NULL, &team) != WEFT_OK)
+        return 1;
+    for (uint64_t i = 1; i <= 24; i++) {
+        const int root = i > 12;
+        for (int k = 0; k < 4; k++)
+            word[k] = me == root ? i + (uint64_t)k : 0;
+        weft_status status = i % 12 == 0 ? weft_team_allreduce(team, word, word, 4, &sum, NULL)
+                                         : weft_team_broadcast(team, root, word, 32, NULL);
+        for (int k = 0; k < 4; k++)
+            if (status != WEFT_OK || word[k] != i + (uint64_t)k)
+                return 1;
+    }
+    return weft_team_close(&team) != WEFT_OK;
 }

@@ -6,7 +6,9 @@
 
 /* 0: all was well. */
 int litmus_messages(weft_job *job);
+int litmus_shared(weft_job *job);
 int litmus_tasks(weft_job *job);
 int litmus_ccl(weft_job *job);
+int litmus_experts(weft_job *job);
 
 #endif

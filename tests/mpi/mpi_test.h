@@ -13,6 +13,14 @@
 
 static int rank, size; /* in MPI_COMM_WORLD */
 
+/* The types of counts, and of displacements and offsets. */
+#ifdef LARGE_COUNTS
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#else
+typedef int count_t, place_t;
+#endif
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -39,11 +47,16 @@ static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
     return x ^ x >> 13;
 }
 
+/* on_device.c, in programs that have it. */
+extern void on_device_block(void *memory, size_t bytes) __attribute__((weak));
+
 static inline void *memory(size_t bytes)
 {
     void *memory = malloc(bytes + 1);
 
     CHECK(memory != NULL);
+    if (on_device_block != NULL)
+        on_device_block(memory, bytes + 1);
     return memory;
 }
 

@@ -43,9 +43,10 @@ static void moves(int count, int root)
 /* Pieces of unlike sizes, with gaps and in reverse order: member i gives (i + shift) % 4 * unit. */
 static void unlike(int unit, int root)
 {
-    int *counts = memory((size_t)n * sizeof(int)), *offsets = memory((size_t)n * sizeof(int));
-    int *sends = memory((size_t)n * sizeof(int)), *places = memory((size_t)n * sizeof(int));
-    int *bytes[2] = {memory((size_t)n * sizeof(int)), memory((size_t)n * sizeof(int))};
+    const size_t each = (size_t)n * sizeof(place_t);
+    count_t *counts = memory(each), *sends = memory(each);
+    place_t *offsets = memory(each), *places = memory(each);
+    place_t *bytes[2] = {memory(each), memory(each)};
     MPI_Datatype *types = memory((size_t)n * sizeof(*types));
     int at = 0, placed = 0;
 
@@ -74,9 +75,10 @@ static void unlike(int unit, int root)
             CHECK(all[offsets[k] + i] == value(k, i));
     CALL(Scatterv, mine, counts, offsets, MPI_INT, all, counts[me], MPI_INT, root);
     for (int i = 0; i < counts[me]; i++)
-        CHECK(all[i] == value(root, offsets[me] + i));
+        CHECK(all[i] == value(root, (int)offsets[me] + i));
     for (int w = 0; w < 2; w++) {
-        int *receives = memory((size_t)n * sizeof(int)), *into = memory((size_t)n * sizeof(int));
+        count_t *receives = memory(each);
+        place_t *into = memory(each);
         for (int k = 0, to = 0; k < n; k++) {
             receives[k] = (me + k) % 3 * unit;
             into[k] = to;

@@ -2,6 +2,7 @@
 #include "mpi_test.h"
 
 #include <stdbool.h>
+#include <sys/resource.h>
 
 static void groups(void)
 {
@@ -377,9 +378,10 @@ static void graph(void)
     MPI_Dist_graph_neighbors(graph, 3, got, got_weights, 3, more, more_weights);
     CHECK(memcmp(got, sources, sizeof(got)) == 0 && memcmp(more, targets, sizeof(more)) == 0 &&
           got_weights[2] == 3);
-    int mine[6], all[24], counts[3] = {1, 2, 3}, offsets[3] = {9, 5, 0};
+    int mine[6], all[24];
+    count_t counts[3] = {1, 2, 3};
+    place_t offsets[3] = {9, 5, 0}, starts[3] = {0, 1, 3};
     MPI_Aint places[3] = {36, 20, 0}, from[3] = {0, 4, 12};
-    int starts[3] = {0, 1, 3};
     MPI_Datatype types[3] = {MPI_INT, MPI_INT, MPI_INT};
     MPI_Request request;
     for (int i = 0; i < 6; i++)
@@ -437,10 +439,41 @@ static void handlers(void)
     MPI_Comm_free(&copy);
 }
 
+/* Calls that find all there, or that only look, do not sleep. */
+static void no_sleep(void)
+{
+    enum { TIMES = 2000 };
+    struct rusage before, after;
+    int flag, data;
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Comm comm;
+
+    MPI_Irecv(&data, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &request);
+    getrusage(RUSAGE_THREAD, &before);
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+        MPI_Improbe(0, 7, MPI_COMM_SELF, &flag, &message, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        CHECK(!flag);
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        MPI_Comm_free(&comm);
+        MPI_Comm_split(MPI_COMM_SELF, 0, 0, &comm);
+        MPI_Comm_free(&comm);
+    }
+    getrusage(RUSAGE_THREAD, &after);
+    CHECK(after.ru_nvcsw - before.ru_nvcsw < TIMES / 2); /* waits for locks aside */
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     groups();
+    no_sleep();
     apart();
     many();
     attributes();

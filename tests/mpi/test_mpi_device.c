@@ -1,6 +1,7 @@
 /*
  * Datatypes with gaps in memory of the process's device: messages, collectives and packing move
- * their stretches, and leave what lies between as it was. Where the device is the CPU it is host
+ * their stretches, and leave what lies between as it was. Then reductions of a communicator whose
+ * program asserts where its memory is. Where the device is the CPU it is host
  * memory; test_far_mpi_device has the stand-in for a GPU, whose copies are counted.
  */
 #include "mpi_test.h"
@@ -92,6 +93,58 @@ static void packing(int *out, int *in)
     check(in, 300, -9);
 }
 
+static int summand(int process, int i)
+{
+    return process * 7919 + i * 31;
+}
+
+/* At `in`: what members 0 to size - 1 gave from element `first` on, added up. */
+static void check_sums(const int *in, int first, int count)
+{
+    int host[INTS];
+
+    CHECK(weft_copy(weftmpi.job, host, in, (size_t)count * sizeof(int)) == WEFT_OK);
+    for (int i = 0; i < count; i++)
+        CHECK(host[i] == size * (size - 1) / 2 * 7919 + size * (first + i) * 31);
+}
+
+/* The key of MPI 4.1. */
+static void asserted(int *out, int *in)
+{
+    enum { EACH = 5 };
+    int host[INTS], taken;
+    MPI_Info info;
+    MPI_Comm comm;
+    MPI_Request request;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_memory_alloc_kinds", "cuda:device");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, info, &comm);
+    MPI_Info_free(&info);
+    const struct weftmpi_comm *const of = weftmpi_find(WEFTMPI_COMM, comm);
+    CHECK(weft_team_device(of->team, 1, &taken) == WEFT_OK && (&far_watch == NULL || taken));
+    for (int i = 0; i < INTS; i++)
+        host[i] = summand(rank, i);
+    CHECK(weft_copy(weftmpi.job, out, host, sizeof(host)) == WEFT_OK);
+    MPI_Allreduce(out, in, INTS, MPI_INT, MPI_SUM, comm);
+    check_sums(in, 0, INTS);
+    CHECK(weft_copy(weftmpi.job, in, host, sizeof(host)) == WEFT_OK);
+    MPI_Iallreduce(MPI_IN_PLACE, in, INTS, MPI_INT, MPI_SUM, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check_sums(in, 0, INTS);
+    CHECK(weft_copy(weftmpi.job, in, host, sizeof(host)) == WEFT_OK);
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : in, rank == 0 ? in : NULL, INTS, MPI_INT, MPI_SUM, 0,
+               comm);
+    if (rank == 0)
+        check_sums(in, 0, INTS);
+    MPI_Reduce_scatter_block(out, in, EACH, MPI_INT, MPI_SUM, comm);
+    check_sums(in, EACH * rank, EACH);
+    MPI_Scan(out, in, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(weft_copy(weftmpi.job, host, in, sizeof(int)) == WEFT_OK);
+    CHECK(host[0] == rank * (rank + 1) / 2 * 7919);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Datatype vector;
@@ -108,6 +161,7 @@ int main(int argc, char **argv)
     messages(out, in);
     collectives(out, in);
     packing(out, in);
+    asserted(out, in);
     weft_free(weftmpi.job, out);
     weft_free(weftmpi.job, in);
     MPI_Type_free(&vector);

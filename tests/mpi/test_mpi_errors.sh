@@ -53,8 +53,13 @@ refused 1 "MPI_Barrier: no communicator, or it was freed" \
 refused 1 "MPI_Wait: no request, or it was freed" \
     'MPI_Request r, s; MPI_Irecv(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r); s = r;
      MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Wait(&s, MPI_STATUS_IGNORE);'
-refused 1 "MPI_Win_create is not supported by this library" \
-    'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);'
+refused 1 "MPI_Open_port is not supported by this library" 'char port[MPI_MAX_PORT_NAME]; MPI_Open_port(MPI_INFO_NULL, port);'
+refused 1 "MPI_Put: no epoch is open for rank 0" \
+    'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+     MPI_Put(data, 1, MPI_INT, 0, 0, 1, MPI_INT, w);'
+refused 2 "MPI_Get: bytes 64 to 68 of 64 at rank 1" \
+    'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w); MPI_Win_fence(0, w);
+     if (rank == 0) MPI_Get(&size, 1, MPI_INT, 1, 16, 1, MPI_INT, w); MPI_Win_fence(0, w);'
 refused 2 "MPI_Abort with code 7 in process 1" 'if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); MPI_Barrier(MPI_COMM_WORLD);'
 [ $status -eq 7 ] || fail "MPI_Abort's code became $status"
 for code in 0 256 -256 65536; do # whose low byte, all that a status has, is 0
@@ -83,6 +88,13 @@ WEFT_DEVICE=cpu refused 1 "MPI_Send: .*16384 bytes at 0x.* are memory of a GPU, 
     'extern void *dlopen(const char *, int), *dlsym(void *, const char *); static char memory[16384];
      *(void **)dlsym(dlopen("./libcuda.so.1", 2), "gpu") = memory;
      MPI_Send(memory, sizeof(memory), MPI_CHAR, 0, 0, MPI_COMM_WORLD);'
+for call in 'Allgather(memory, N, MPI_CHAR, other, N, MPI_CHAR, MPI_COMM_WORLD)' \
+    'Alltoall(other, N, MPI_CHAR, memory, N, MPI_CHAR, MPI_COMM_WORLD)' \
+    'Allreduce(MPI_IN_PLACE, memory, N, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD)'; do
+    WEFT_DEVICE=cpu refused 1 "MPI_${call%%(*}: 16384 bytes at 0x.* are memory of a GPU, and this job is on the CPU device" \
+        "enum { N = 16384 }; extern void *dlopen(const char *, int), *dlsym(void *, const char *);
+         static char memory[N], other[N]; *(void **)dlsym(dlopen(\"./libcuda.so.1\", 2), \"gpu\") = memory; MPI_$call;"
+done
 program early 'return 0;'
 sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' early.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early
@@ -126,7 +138,8 @@ nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
 list=$root/include/weft-mpi/mpi_functions.def
 functions=$(grep -oP '^WEFT_MPI_FUNCTION\(\K\w+' "$list")
 refusals=$(grep -oP '^WEFT_MPI_REFUSED\(\K\w+' "$list")
-for name in $functions $refusals Wtime Wtick; do
+handles=$(grep -oP '^WEFT_MPI_HANDLE\(\K\w+' "$list" | sed 's/.*/&_c2f &_f2c/')
+for name in $functions $refusals $handles Wtime Wtick; do
     printf 'MPI_%s\nPMPI_%s\n' "$name" "$name"
 done | cat - <(echo MPIX_Query_cuda_support) | sort >listed
 missing=$(comm -23 listed symbols | wc -l)

@@ -55,7 +55,7 @@ static void forms(void)
             CHECK(status.MPI_SOURCE == left && status.MPI_TAG == form && count == n);
             for (int i = 0; i < n; i++)
                 CHECK(in[i] == (unsigned char)mix((uint32_t)left, (uint32_t)form, (uint32_t)i));
-            int detached;
+            count_t detached;
             MPI_Buffer_detach(&buffer, &detached);
             CHECK(detached == n + MPI_BSEND_OVERHEAD);
             free(buffer);
@@ -364,6 +364,35 @@ static void empty_statuses(void)
     MPI_Request_free(&request);
 }
 
+/* Handles of requests that are over, whose memory the next ones get. */
+static void stale(void)
+{
+    int in[2] = {0}, out = 7, flag;
+    MPI_Request request, was, freed;
+    MPI_Status status;
+
+    for (int i = 0; i < 3; i++) {
+        MPI_Irecv(in, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &request);
+        was = request;
+        MPI_Send(&out, 1, MPI_INT, rank, 3, MPI_COMM_WORLD);
+        CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
+        request = MPI_Request_f2c(MPI_Request_c2f(was)); /* Fortran's number has no generation */
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST);
+        MPI_Irecv(&in[0], 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &freed);
+        MPI_Irecv(&in[1], 1, MPI_INT, rank, 4, MPI_COMM_WORLD, &request);
+        CHECK(was != freed && was != request && freed != request);
+        CHECK(MPI_Test(&was, &flag, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST);
+        CHECK(MPI_Cancel(&was) == MPI_ERR_REQUEST);
+        was = freed;
+        MPI_Request_free(&freed); /* it goes on without a handle */
+        CHECK(MPI_Wait(&was, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST);
+        MPI_Send(&out, 1, MPI_INT, rank, 3, MPI_COMM_WORLD);
+        MPI_Send(&out, 1, MPI_INT, rank, 4, MPI_COMM_WORLD);
+        CHECK(MPI_Waitall(1, &request, &status) == MPI_SUCCESS && status.MPI_TAG == 4);
+        CHECK(in[0] == 7 && in[1] == 7);
+    }
+}
+
 static void errors(void)
 {
     int data[4] = {0}, code;
@@ -386,6 +415,7 @@ static void errors(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     request = (MPI_Request)(uintptr_t)0x500000071;
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_REQUEST);
+    stale();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 

@@ -13,11 +13,13 @@ static matrix times(matrix x, matrix y)
 {
     const unsigned p = 9973;
 
-    return (matrix){(x.a * y.a + x.b * y.c) % p, (x.a * y.b + x.b * y.d) % p,
-                    (x.c * y.a + x.d * y.c) % p, (x.c * y.b + x.d * y.d) % p};
+    return (matrix){.a = (x.a * y.a + x.b * y.c) % p,
+                    .b = (x.a * y.b + x.b * y.d) % p,
+                    .c = (x.c * y.a + x.d * y.c) % p,
+                    .d = (x.c * y.b + x.d * y.d) % p};
 }
 
-static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
+static void multiply(void *in, void *inout, count_t *count, MPI_Datatype *type)
 {
     MPI_Aint lower, extent;
 
@@ -31,9 +33,10 @@ static void multiply(void *in, void *inout, int *count, MPI_Datatype *type)
 
 static matrix matrix_of(int who, int i)
 {
-    return (matrix){
-        mix((uint32_t)who, (uint32_t)i, 1) % 9973, mix((uint32_t)who, (uint32_t)i, 2) % 9973,
-        mix((uint32_t)who, (uint32_t)i, 3) % 9973, mix((uint32_t)who, (uint32_t)i, 4) % 9973};
+    return (matrix){.a = mix((uint32_t)who, (uint32_t)i, 1) % 9973,
+                    .b = mix((uint32_t)who, (uint32_t)i, 2) % 9973,
+                    .c = mix((uint32_t)who, (uint32_t)i, 3) % 9973,
+                    .d = mix((uint32_t)who, (uint32_t)i, 4) % 9973};
 }
 
 /* Elements i of members first to last, put together. */
@@ -103,7 +106,8 @@ static void ordered(int count, int root, int gap)
 static void sums(int count, int root)
 {
     int *mine = filled(count * n, me), *all = memory((size_t)(count * n) * sizeof(int));
-    int *counts = memory((size_t)n * sizeof(int)), before = 0;
+    count_t *counts = memory((size_t)n * sizeof(*counts));
+    int before = 0;
 
     for (int in_place = 0; in_place < 2; in_place++) {
 #define EXPECT_SUM(got, i)                                                                         \
@@ -174,7 +178,7 @@ static void freed(void)
     CHECK(same(all, product(0, n - 1, 0)));
 }
 
-static void keep_first(void *in, void *inout, int *count, MPI_Datatype *type)
+static void keep_first(void *in, void *inout, count_t *count, MPI_Datatype *type)
 {
     MPI_Aint lower, extent;
 
@@ -208,8 +212,10 @@ static void shifted(void)
 /* One buffer to send from and to receive into is refused, before anything is sent. */
 static void aliases(void)
 {
-    int *b = filled(2 * n, me), *ones = memory((size_t)n * sizeof(int));
-    int *places = memory((size_t)n * sizeof(int)), *offsets = memory((size_t)n * sizeof(int));
+    int *b = filled(2 * n, me);
+    count_t *ones = memory((size_t)n * sizeof(*ones));
+    place_t *places = memory((size_t)n * sizeof(*places));
+    place_t *offsets = memory((size_t)n * sizeof(*offsets));
     MPI_Datatype *types = memory((size_t)n * sizeof(MPI_Datatype));
     MPI_Errhandler before;
 
@@ -221,23 +227,23 @@ static void aliases(void)
     }
     MPI_Comm_get_errhandler(comm, &before);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-#define REFUSED(call) CHECK(MPI_##call == MPI_ERR_BUFFER)
-    REFUSED(Allreduce(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Scan(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Exscan(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Reduce_scatter(b, b, ones, MPI_INT, MPI_SUM, comm));
-    REFUSED(Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, comm));
-    REFUSED(Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
-    REFUSED(Allgatherv(b + me, 1, MPI_INT, b, ones, places, MPI_INT, comm));
-    REFUSED(Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, comm));
-    REFUSED(Alltoallv(b, ones, places, MPI_INT, b, ones, places, MPI_INT, comm));
-    REFUSED(Alltoallw(b, ones, offsets, types, b, ones, offsets, types, comm));
+#define REFUSED(call) CHECK((call) == MPI_ERR_BUFFER)
+    REFUSED(MPI_Allreduce(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Scan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Exscan(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Reduce_scatter(b, b, ones, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_Allgather(b + me, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(MPI_Allgatherv(b + me, 1, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(MPI_Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, comm));
+    REFUSED(MPI_Alltoallv(b, ones, places, MPI_INT, b, ones, places, MPI_INT, comm));
+    REFUSED(MPI_Alltoallw(b, ones, offsets, types, b, ones, offsets, types, comm));
     if (me == 0) {
-        REFUSED(Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, comm));
-        REFUSED(Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
-        REFUSED(Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
-        REFUSED(Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
-        REFUSED(Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, comm));
+        REFUSED(MPI_Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
+        REFUSED(MPI_Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
     }
     MPI_Comm_set_errhandler(comm, before);
     MPI_Errhandler_free(&before);

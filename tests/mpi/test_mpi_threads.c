@@ -1,7 +1,7 @@
 /*
  * tests/mpi/test_mpi_threads.c - several threads of each process call MPI at once: messages of
- * their own tags, and collectives on communicators of their own; objects of every kind, made and
- * freed, and such that the threads share.
+ * their own tags, collectives on communicators of their own, and windows; objects of every kind,
+ * made and freed, and such that the threads share.
  */
 #include "mpi_test.h"
 
@@ -190,6 +190,51 @@ static void together(void *(*part)(void *))
         pthread_join(threads[t], NULL);
 }
 
+static MPI_Win shared_window; /* locked by all; three words at rank 0 */
+
+/* A window of each thread's own, and updates in one that all share. */
+static void *windows(void *argument)
+{
+    const int t = (int)(intptr_t)argument, right = (rank + 1) % size;
+    long *base, one = 1, old, from = rank * THREADS + t, last = -1;
+    MPI_Win own;
+
+    for (int i = 0; i < 3; i++) {
+        MPI_Win_allocate(sizeof(*base), 1, MPI_INFO_NULL, comms[t], &base, &own);
+        MPI_Win_fence(0, own);
+        MPI_Put(&from, 1, MPI_LONG, right, 0, 1, MPI_LONG, own);
+        MPI_Win_fence(0, own);
+        CHECK(*base == (rank + size - 1) % size * THREADS + t);
+        MPI_Win_free(&own);
+    }
+    for (int i = 0; i < 20; i++) {
+        MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 0, MPI_SUM, shared_window);
+        CHECK(old > last);
+        last = old;
+        MPI_Accumulate(&one, 1, MPI_LONG, 0, sizeof(long), 1, MPI_LONG, MPI_SUM, shared_window);
+        MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, 0, 2 * sizeof(long), 1, MPI_LONG,
+                           MPI_BXOR, shared_window);
+        MPI_Win_flush(0, shared_window);
+    }
+    return NULL;
+}
+
+static void share_window(void)
+{
+    const long expected = 20L * THREADS * size;
+    long *base;
+
+    MPI_Win_allocate(3 * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &shared_window);
+    memset(base, 0, 3 * sizeof(long));
+    MPI_Win_fence(0, shared_window);
+    MPI_Win_lock_all(0, shared_window);
+    together(windows);
+    MPI_Win_unlock_all(shared_window);
+    MPI_Win_fence(0, shared_window);
+    CHECK(rank != 0 || (base[0] == expected && base[1] == expected && base[2] == 0));
+    MPI_Win_free(&shared_window);
+}
+
 int main(int argc, char **argv)
 {
     char buffer[THREADS * (sizeof(int) + MPI_BSEND_OVERHEAD)];
@@ -206,6 +251,7 @@ int main(int argc, char **argv)
     for (int t = 0; t < THREADS; t++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
     together(run);
+    share_window();
     MPI_Comm_create_keyval(copied, deleted, &shared_key, NULL);
     MPI_Info_create(&shared_info);
     MPI_Type_contiguous(3, MPI_INT, &shared_type);

@@ -46,7 +46,7 @@ static void construct(struct model *made, const struct model *old)
 {
     const MPI_Aint extent = old->upper - old->lower;
     const int n = 1 + pick(3), length = 1 + pick(2), form = pick(9), step = pick(2) ? 3 : -3;
-    int lengths[3], offsets[3];
+    count_t lengths[3], offsets[3];
     MPI_Aint places[3];
     MPI_Datatype types[3] = {old->type, old->type, old->type};
 
@@ -131,7 +131,8 @@ static bool is_plain(const struct model *model)
 static void compare(const struct model *model)
 {
     enum { COUNT = 3 };
-    int bytes, position = 0, packed_size;
+    int bytes;
+    count_t position = 0, packed_size;
     MPI_Aint lower, extent, true_lower, true_extent, low = INT_MAX, high = INT_MIN;
     MPI_Datatype type;
 
@@ -219,8 +220,8 @@ static void check_bounds(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent, MPI
  */
 static void negative_extents(void)
 {
-    const int lengths[3] = {2, 0, 1}, offsets[3] = {4, -20, -2}, pair[2] = {4, -2};
-    const int sizes[2] = {4, 5}, parts[2] = {2, 3}, starts[2] = {1, 1};
+    const count_t lengths[3] = {2, 0, 1}, offsets[3] = {4, -20, -2}, pair[2] = {4, -2};
+    const count_t sizes[2] = {4, 5}, parts[2] = {2, 3}, starts[2] = {1, 1};
     const MPI_Aint places[3] = {5, -21, -3};
     MPI_Datatype back, type, types[2];
 
@@ -245,11 +246,11 @@ static void negative_extents(void)
     check_bounds(type, -39, 54, -45, 67);
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, back, &type);
     check_bounds(type, 0, -180, -117, 67);
-    MPI_Type_create_struct(1, (int[]){3}, (MPI_Aint[]){-7}, &back, &type);
+    MPI_Type_create_struct(1, (count_t[]){3}, (MPI_Aint[]){-7}, &back, &type);
     check_bounds(type, -19, 9, -25, 22);
     types[0] = back;
     types[1] = MPI_CHAR;
-    MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 16}, types, &type);
+    MPI_Type_create_struct(2, (count_t[]){1, 1}, (MPI_Aint[]){0, 16}, types, &type);
     check_bounds(type, 6, -9, 0, 17);
     MPI_Type_create_resized(back, 2, 6, &type);
     check_bounds(type, 2, 6, 0, 4);
@@ -260,7 +261,7 @@ static void negative_extents(void)
 static void paddings(void)
 {
     MPI_Datatype tight, type, inner, types[2] = {MPI_INT, MPI_CHAR};
-    const int ones[2] = {1, 1};
+    const count_t ones[2] = {1, 1};
 
     MPI_Type_create_resized(MPI_DOUBLE, 0, 12, &tight);
     MPI_Type_create_struct(1, ones, (MPI_Aint[]){3}, &tight, &type);
@@ -270,7 +271,7 @@ static void paddings(void)
     check_bounds(type, 0, 12, -5, 13);
     MPI_Type_create_struct(2, ones, (MPI_Aint[]){16, 0}, types, &type);
     check_bounds(type, 16, 12, 0, 24);
-    MPI_Type_create_struct(2, (int[]){0, 1}, (MPI_Aint[]){16, 1}, types, &type);
+    MPI_Type_create_struct(2, (count_t[]){0, 1}, (MPI_Aint[]){16, 1}, types, &type);
     check_bounds(type, 1, 1, 1, 1);
     MPI_Type_create_hvector(3, 2, 33, MPI_INT, &type);
     check_bounds(type, 0, 76, 0, 74);
@@ -289,7 +290,7 @@ static void paddings(void)
 /* What is not there, or no type can have; a place for the result that is NULL. */
 static void refused_types(void)
 {
-    const int one = 1, less = -1, four = 4, zero = 0;
+    const count_t one = 1, less = -1, four = 4, zero = 0;
     const MPI_Aint place = 0;
     const MPI_Datatype old = MPI_INT;
     MPI_Datatype type;
@@ -320,14 +321,15 @@ static void refused_types(void)
 
 static void subarrays(void)
 {
-    int sizes[3] = {4, 5, 6}, sub[3] = {2, 3, 2}, starts[3] = {1, 1, 3}, whole[120], part[12];
+    const count_t sizes[3] = {4, 5, 6}, sub[3] = {2, 3, 2}, starts[3] = {1, 1, 3};
+    int whole[120], part[12];
     MPI_Datatype type;
     MPI_Aint lower, extent;
 
     for (int i = 0; i < 120; i++)
         whole[i] = i;
     for (int fortran = 0; fortran < 2; fortran++) {
-        int position = 0;
+        count_t position = 0;
         MPI_Type_create_subarray(3, sizes, sub, starts, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C,
                                  MPI_INT, &type);
         MPI_Type_commit(&type);
@@ -349,7 +351,8 @@ static void elements(void)
         int a;
         double b;
     } out[3] = {{1, 2}, {3, 4}, {5, 6}}, in[3];
-    int lengths[2] = {1, 1}, count, bytes;
+    count_t lengths[2] = {1, 1};
+    int count, bytes;
     MPI_Aint places[2] = {0, 8}, lower, extent;
     MPI_Datatype kinds[2] = {MPI_INT, MPI_DOUBLE}, type;
     MPI_Request request;

@@ -21,7 +21,7 @@ enum {
     RANKS = 2,
     ROUNDS = 8, /* before one rank makes a mistake */
     BYTES = 4 << 20,
-    ON_STACK = 64 << 10, /* beyond the eager limit */
+    ON_STACK = 64 << 10, /* more than a packet */
     JOBS = 4,
     LATE_S = 4 /* longer than those who close wait for the others */
 };

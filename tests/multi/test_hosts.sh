@@ -97,7 +97,7 @@ strangers() {
         for i in $(seq 600); do [ -e over ] || sleep 0.1; done' "$1" 2>/dev/null
 }
 name="a job among strangers"
-# Process 3 comes when they are there: the door is open until then.
+# Process 3 comes when they are there: the listener is open until then.
 WEFT_CONNECT_S=60 timeout 100 "${run[@]}" sh -c \
     'test $WEFT_PROCESS != 3 || until [ -e crowded ]; do sleep 0.1; done; exec "$@"' sh "$waiting" 0.1 \
     >out 2>err </dev/null &

@@ -30,7 +30,7 @@ refuses() {
 
 helps
 helps --help
-for verb in demo build test check bench install; do
+for verb in demo build test check bench install wheel; do
     helps $verb --help
     [ $verb = bench ] || refuses $verb --bogus # that one's are bench/run.sh's
 done

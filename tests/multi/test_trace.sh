@@ -51,6 +51,14 @@ done
 grep -q '"name":"sent","cat":"network"' t.json || fail "nothing of the network"
 grep -q '"name":"arrived","cat":"network"' t.json || fail "nothing arrives"
 grep -q '"cat":"service"' t.json || fail "nothing of the services"
+# Puts that notify are notifications, too; collectives are regions by their names, and waits are in them.
+check 0 env WEFT_TRACE=ring.json "$bin/weftrun" -n 2 "$bin/ring"
+check 0 "$bin/weft-trace" summary ring.json
+sed -n '/^sent from rank to rank/,/^$/p' out | grep -qE '^ +0 +1 +[0-9]+ +[0-9]+ +[1-9]' || fail "no notifications of puts"
+check 0 env WEFT_TRACE=coll.json "$bin/weftrun" -n 2 "$bin/collectives"
+check 0 "$bin/weft-trace" summary --longest 1000 coll.json
+grep -qE '^allreduce +[1-9]' out || fail "allreduce is no region"
+grep -qE ' barrier, in [a-z_]+$' out || fail "no barrier in a collective"
 # Tasks are regions by their bodies' names, also those that another place runs: place 1 is slow enough that
 # place 0 takes some of its tasks, however the machine shares its processors out.
 check 0 env WEFT_TRACE=tasks.json "$bin/weftrun" -n 2 "$bin/stencil2d" -N 300 --tile 50x90 --slow 1:400 --iterations 12 --verify

@@ -54,14 +54,14 @@ check 64 "$info" --check-queues --config
 check 0 env WEFT_RANKS=31 WEFT_SECRET=xyzzy "$info" --config
 has out "WEFT_RANKS = 31"
 ! grep -q xyzzy out || fail "the secret is told"
-settings=$(find "$root/src" -name settings.def -exec cat {} + | grep -cE "^WEFT_CONFIG_[A-Z]+\(")
+settings=$(find "$root/src" -name '*settings.def' -exec cat {} + | grep -cE "^WEFT_CONFIG_[A-Z]+\(")
 printed=$(grep -cE '^WEFT_[A-Z_]+ = ' out)
 [ "$settings" -eq "$printed" ] || fail "$printed of $settings settings are listed"
 
 # In groups, each with a setting; those of experts are marked.
 grep -A1 '^---- ' out | grep -c '^WEFT_' >count
 [ "$(cat count)" -eq "$(grep -c '^---- ' out)" ] && [ "$(cat count)" -gt 5 ] || fail "groups: $(grep '^----' out)"
-grep -A1 '^WEFT_COUNTER_START = ' out | grep -q '^    expert: ' || fail "WEFT_COUNTER_START is for everybody"
+grep -A1 '^WEFT_COUNTER_START = ' out | grep -q '^    test: ' || fail "WEFT_COUNTER_START is for everybody"
 grep -A1 '^WEFT_RANKS = ' out | grep -q 'expert' && fail "WEFT_RANKS is for experts"
 
 # Measured values: written, read by the next one, and not where they do not belong.

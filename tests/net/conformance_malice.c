@@ -58,8 +58,8 @@ void suffer(struct end *end, int number)
     const int good = end->put_count;
     end_meet(end);
     if (end == victim && m->gone) {
-        all->ops->dereg(end->net, end->key);
-        CHECK(all, all->ops->reg(end->net, end->memory, END_MEMORY, false, &other) == WEFT_OK);
+        weft_net_dereg(end->net, end->key);
+        CHECK(all, weft_net_reg(end->net, end->memory, END_MEMORY, false, &other) == WEFT_OK);
         CHECK(all, other != end->key);
         end->key = other;
     }
@@ -90,7 +90,7 @@ void suffer(struct end *end, int number)
     end_meet(end);
     if (end->me == all->count - 1 && end->put_count > good) {
         end_move(end);
-        CHECK(all, end->puts[good].landed == 0);
+        CHECK(all, end->puts[good].delivered == 0);
     }
     end_meet(end); /* nobody takes away, in the same space, what another still looks at */
 }

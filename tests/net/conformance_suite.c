@@ -156,7 +156,7 @@ static void part_turns(struct end *end)
     end_sources_free(end, sources);
 }
 
-/* Data without a notice, then a notice without data: all that was put before is there. */
+/* Data without a notice, nothing, then a notice without data: all that was put before is there. */
 static void part_apart(struct end *end)
 {
     enum { ROUNDS = 40, BYTES = 3000 };
@@ -168,6 +168,7 @@ static void part_apart(struct end *end)
             memset(source, (int)round + 1, BYTES);
             CHECK(end->all,
                   end_put(end, to, share_of(end->me) + 77, source, BYTES, 0, END_SPOIL) == WEFT_OK);
+            CHECK(end->all, end_put(end, to, 0, NULL, 0, 0, END_KEEP) == WEFT_OK);
             CHECK(end->all, end_put(end, to, 0, NULL, 0, notice_of(round), END_KEEP) == WEFT_OK);
         }
         for (int from = 0; from < end->all->count; from++) {
@@ -187,7 +188,7 @@ static void part_rows(struct end *end)
     enum { ROUNDS = 40, ROWS = 5, WIDTH = 250, PITCH = 300, FROM_PITCH = 270, AREA = ROWS * PITCH };
     struct weft_net_caps caps;
 
-    end->all->ops->caps(end->net, &caps);
+    weft_net_caps(end->net, &caps);
     if (caps.rows_bytes < ROWS * WIDTH)
         return;
     unsigned char *sources = end_sources(end, (size_t)ENDS_MOST * ROUNDS * 3 * AREA);

@@ -1,8 +1,8 @@
 /*
  * While a rank computes, and its worker serves no network, the services do: what it has put goes
- * on, and what is put to it lands. Before, workers served for so long that the services hardly
- * look (src/runtime/service/progress.c: park_ns). Processes as threads of this one: the computing
- * rank sees in memory, without a call of weft's, how far the other is.
+ * on, and what is put to it is delivered. Before, workers served for so long that the services
+ * hardly look (src/runtime/service/progress.c: park_ns). Processes as threads of this one: the
+ * computing rank sees in memory, without a call of weft's, how far the other is.
  */
 #include "support/test.h"
 

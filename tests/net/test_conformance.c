@@ -1,6 +1,6 @@
 /*
- * net/test_conformance.c - what net.h promises, asked of every table in the registry, through the
- * table alone (conformance.h).
+ * net/test_conformance.c - what net.h promises, asked of every transport
+ * (conformance.h).
  *
  * Three ends, each of which sends to all, itself included, at the same time: as threads of one
  * address space and as forked processes, from zero and from near the wrap of all sequences. A table
@@ -8,7 +8,8 @@
  */
 #include "conformance.h"
 
-#include "net/shm/inside.h"
+#include "net/shm/ring.h"
+#include "net/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,21 +31,21 @@ enum { PROCESSES = 1 };
 static void alone(struct end *end, int unused)
 {
     enum { REGIONS = 100 };
-    const struct weft_net_ops *ops = end->all->ops;
+    const struct weft_transport_ops *ops = end->all->ops;
     static unsigned char memory[REGIONS][8], sources[REGIONS][8];
     uint64_t keys[REGIONS];
     struct weft_net_caps caps;
     uint32_t wrong = 0;
 
     (void)unused;
-    ops->caps(end->net, &caps);
+    weft_net_caps(end->net, &caps);
     CHECK(end->all, caps.address_bytes <= WEFT_NET_ADDRESS_MAX);
-    CHECK(end->all, weft_net_find(ops->name) == ops);
+    CHECK(end->all, weft_transport_find(ops->name) == ops);
     for (int i = 0; i < REGIONS; i++)
         CHECK(end->all,
-              ops->reg(end->net, memory[i], sizeof(memory[i]), false, &keys[i]) == WEFT_OK);
+              weft_net_reg(end->net, memory[i], sizeof(memory[i]), false, &keys[i]) == WEFT_OK);
     for (int i = 0; i < REGIONS; i += 2)
-        ops->dereg(end->net, keys[i]);
+        weft_net_dereg(end->net, keys[i]);
     for (int i = 1; i < REGIONS; i += 2) {
         const struct weft_net_put put = {.key = keys[i],
                                          .source = memset(sources[i], i, 8),
@@ -58,15 +59,15 @@ static void alone(struct end *end, int unused)
         wrong += memory[i][0] != i % 2 * i || memory[i][7] != i % 2 * i;
     CHECK(end->all, wrong == 0);
     for (int i = 1; i < REGIONS; i += 2)
-        ops->dereg(end->net, keys[i]);
+        weft_net_dereg(end->net, keys[i]);
 }
 
 /* Whether this machine lacks the device that a table needs. (What is asked for by name must be.) */
-static bool absent(const struct weft_net_ops *ops)
+static bool absent(const struct weft_transport_ops *ops)
 {
     char text[2048];
 
-    if (ops->here(text, sizeof(text)))
+    if (weft_transport_is_here(ops, text, sizeof(text)))
         return false;
     printf("%s: skipped: %s", ops->name, text);
     return true;
@@ -91,9 +92,9 @@ static bool reaches_others(struct ends *ends, bool *launched)
     bool reaches;
 
     open_two(ends);
-    ends->ops->caps(ends->end[0].net, &caps);
+    weft_net_caps(ends->end[0].net, &caps);
     *launched = caps.launched;
-    reaches = ends->ops->connect(ends->end[0].net, 1, ends->end[1].address) == WEFT_OK;
+    reaches = weft_net_connect(ends->end[0].net, 1, ends->end[1].address) == WEFT_OK;
     for (int i = 0; i < 2; i++)
         end_close(&ends->end[i]);
     return reaches;
@@ -103,11 +104,13 @@ static bool reaches_others(struct ends *ends, bool *launched)
 static bool refuses_boasts(struct ends *ends)
 {
     struct weft_shm_address boast;
+    unsigned char *address = ends->end[1].address + WEFT_PEER_ADDRESS;
 
     open_two(ends);
-    memcpy(&boast, ends->end[1].address, sizeof(boast));
+    memcpy(&boast, address, sizeof(boast));
     boast.stage.bytes = (1ull << 30) + 1;
-    const weft_status status = ends->ops->connect(ends->end[0].net, 1, &boast);
+    memcpy(address, &boast, sizeof(boast));
+    const weft_status status = weft_net_connect(ends->end[0].net, 1, ends->end[1].address);
     for (int i = 0; i < 2; i++)
         end_close(&ends->end[i]);
     if (status != WEFT_ERR_PROTOCOL)
@@ -125,7 +128,7 @@ static const struct {
 static int run_launched(const char *name, const char *file)
 {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
-    const struct weft_net_ops *ops = weft_net_find(name);
+    const struct weft_transport_ops *ops = weft_transport_find(name);
     const char *rank = getenv(ranks[0]) != NULL ? getenv(ranks[0]) : getenv(ranks[1]);
     bool good = ops != NULL && rank != NULL;
 
@@ -152,24 +155,23 @@ static void over_tcp_without_writes(struct weft_config *config, int me)
     config->ofi_writes = 0;
 }
 
-/* Every put of any bytes goes by the dock, which is small. */
-static void over_tcp_docks(struct weft_config *config, int me)
+/* Short puts, too, are written. */
+static void over_tcp_short_writes(struct weft_config *config, int me)
 {
     over_tcp(config, me);
     config->ofi_write_from = 1;
-    config->ofi_dock = 400000;
-}
-
-static void over_tcp_mixed(struct weft_config *config, int me)
-{
-    over_tcp(config, me);
-    config->ofi_write_from = 100;
 }
 
 static void over_shm(struct weft_config *config, int me)
 {
     (void)me;
     snprintf(config->ofi_provider, sizeof(config->ofi_provider), "shm");
+}
+
+static void by_one_thread(struct weft_config *config, int me)
+{
+    (void)me;
+    config->mpi_threads = WEFT_MPI_THREADS_SINGLE;
 }
 
 /* Both of the devices that tools/rdma-vm gives. */
@@ -184,26 +186,27 @@ static const struct way {
     const char *table, *name;
     void (*configure)(struct weft_config *config, int me);
     bool threads, processes; /* several ends in one process, in several */
-    bool lands;              /* as where windows are a device's memory, */
+    bool later;              /* as where windows are a device's memory, */
     bool stages;             /* from where puts come through memory of the network's */
     const char *only; /* the argument that asks for this way, which needs a device; NULL: none */
 } ways[] = {
     {"ofi", "provider tcp", over_tcp, true, true, false, false, NULL},
-    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true, true, false, false, NULL},
-    {"ofi", "provider tcp, docks only", over_tcp_docks, true, true, true, false, NULL},
-    {"ofi", "provider tcp, docks and messages", over_tcp_mixed, true, true, true, false, NULL},
-    {"ofi", "provider tcp, messages only, to a device", over_tcp_without_writes, true, true, true,
-     false, NULL},
+    {"ofi", "provider tcp, packets only", over_tcp_without_writes, true, true, false, false, NULL},
+    {"ofi", "provider tcp, short writes", over_tcp_short_writes, true, true, false, false, NULL},
+    {"ofi", "provider tcp, to a device", over_tcp, true, true, true, false, NULL},
     {"shm", "", nothing, true, true, false, false, NULL},
     {"shm", "to a device", nothing, true, true, true, false, NULL},
     {"shm", "from its own memory", nothing, true, true, false, true, NULL},
     {"shm", "from its own memory to a device", nothing, true, true, true, true, NULL},
+    {"mpi", "", nothing, true, true, false, false, NULL},
+    {"mpi", "one thread", by_one_thread, true, true, false, false, NULL},
+    {"mpi", "one thread, to a device", by_one_thread, true, true, true, false, NULL},
     {"ofi", "provider shm", over_shm, true, true, false, false, NULL},
     /* It keeps devices open, which a forked process cannot use. */
     {"ofi", "provider verbs", over_verbs, true, false, false, false, "ofi-verbs"},
 };
 
-static bool test_way(const struct weft_net_ops *ops, const struct way *way)
+static bool test_way(const struct weft_transport_ops *ops, const struct way *way)
 {
     static struct ends with;
     bool good = true, launched;
@@ -211,7 +214,7 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     memset(&with, 0, sizeof(with));
     with.ops = ops;
     with.configure = way->configure;
-    with.lands = way->lands;
+    with.later = way->later;
     with.stages = way->stages;
     const bool others = reaches_others(&with, &launched);
     printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,
@@ -224,11 +227,13 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     for (int one_space = others && PROCESSES && !launched && way->processes ? 0 : 1;
          one_space <= way->threads; one_space++) {
         with.one_space = one_space != 0;
+        with.places = true;
         for (int s = 0; s < 2; s++) {
             with.counter_start = turns[s].start;
             with.register_sources = turns[s].register_sources;
             good &= ends_run(&with, suite, 0);
         }
+        with.places = false; /* writes outside of windows are refused on their way */
         with.counter_start = 0;
         for (int m = 0; m < malices(); m++)
             good &= ends_run(&with, suffer, m);
@@ -245,7 +250,8 @@ static bool named(const char *name, int argc, char **argv)
 }
 
 /* Arguments: the tables to test, and ways that must be asked for; none: all tables. */
-static bool wanted(const struct weft_net_ops *ops, const struct way *way, int argc, char **argv)
+static bool wanted(const struct weft_transport_ops *ops, const struct way *way, int argc,
+                   char **argv)
 {
     if (way != NULL && way->only != NULL)
         return named(way->only, argc, argv);
@@ -254,14 +260,18 @@ static bool wanted(const struct weft_net_ops *ops, const struct way *way, int ar
 
 int main(int argc, char **argv)
 {
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *ops;
     bool good = true;
 
     setbuf(stdout, NULL);
     if (argc == 4 && strcmp(argv[1], "--launched") == 0)
         return run_launched(argv[2], argv[3]);
-    for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        const struct way plain = {ops->name, "", nothing, true, true, false, false, NULL};
+    for (int i = 0; (ops = weft_transport_at(i)) != NULL; i++) {
+        const struct way plain = {.table = ops->name,
+                                  .name = "",
+                                  .configure = nothing,
+                                  .threads = true,
+                                  .processes = true};
         bool special = false;
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
             if (strcmp(ways[w].table, ops->name) != 0)

@@ -16,7 +16,7 @@ static void turn(int end, enum weft_net_side side)
 {
     bool did = false;
 
-    CHECK(&ends, ends.ops->progress(ends.end[end].net, side, &did) == WEFT_OK);
+    CHECK(&ends, weft_net_progress(ends.end[end].net, side, &did) == WEFT_OK);
 }
 
 /* Puts from the first end to the second. */
@@ -37,8 +37,8 @@ int main(void)
     char text[2048];
 
     setbuf(stdout, NULL);
-    ends.ops = weft_net_find("ofi");
-    if (ends.ops == NULL || !ends.ops->here(text, sizeof(text))) {
+    ends.ops = weft_transport_find("ofi");
+    if (ends.ops == NULL || !weft_transport_is_here(ends.ops, text, sizeof(text))) {
         printf("skipped: there is no ofi\n");
         return SKIPPED;
     }
@@ -50,10 +50,10 @@ int main(void)
     }
     for (int i = 0; i < 2; i++)
         for (int p = 0; p < 2; p++)
-            CHECK(&ends, ends.ops->connect(ends.end[i].net, p, ends.end[p].address) == WEFT_OK);
+            CHECK(&ends, weft_net_connect(ends.end[i].net, p, ends.end[p].address) == WEFT_OK);
     put(&words[0]);
     const uint64_t until = weft_now_ns() + END_PATIENCE_NS;
-    while (ends.end[0].puts[0].landed == 0 && weft_now_ns() < until)
+    while (ends.end[0].puts[0].delivered == 0 && weft_now_ns() < until)
         for (int i = 0; i < 4; i++)
             turn(i / 2, i % 2 == 0 ? WEFT_NET_SEND : WEFT_NET_RECEIVE);
     CHECK(&ends, ends.end[1].notice_count[0] == 1);

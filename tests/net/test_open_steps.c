@@ -7,7 +7,7 @@
 #include "net/net.h"
 
 #include "base/say.h"
-#include "net/arrive.h"
+#include "net/transport.h"
 #include "support/notices.h"
 
 #include <dirent.h>
@@ -232,15 +232,15 @@ void *__wrap_dlsym(void *library, const char *name)
 /* ---- opening ------------------------------------------------------------------------------- */
 
 struct way {
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *ops;
     const char *provider; /* of libfabric; NULL: it is not that */
     bool polls;
     bool later; /* windows are not memory that the host stores to */
 };
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
-    (void)context, (void)arrival;
+    (void)context, (void)delivery;
     return WEFT_OK;
 }
 
@@ -255,14 +255,14 @@ static weft_status try_way(const struct way *way)
     static unsigned char memory[MEMORY], address[WEFT_NET_ADDRESS_MAX];
     static struct weft_config config;
     const struct weft_notice_kinds kinds = all_notices(arrived, NULL);
-    const struct weft_arrive_device device = {0};
+    const struct weft_net_device device = {0};
     const struct weft_net_open open = {
         .config = &config,
         .processes = 1,
         .one_host = true,
         .polls = way->polls,
         .stage_bytes = MEMORY,
-        .events = {.sent = done, .landed = done},
+        .events = {.sent = done, .delivered = done},
         .kinds = &kinds,
         .device = way->later ? &device : NULL,
     };
@@ -273,15 +273,15 @@ static weft_status try_way(const struct way *way)
         exit(SILENT);
     if (way->provider != NULL)
         snprintf(config.ofi_provider, sizeof(config.ofi_provider), "%s", way->provider);
-    weft_status status = way->ops->open(&net, &open);
+    weft_status status = weft_net_open(&net, way->ops, &open);
     if (status != WEFT_OK)
         return status;
-    status = way->ops->reg(net, memory, sizeof(memory), false, &key);
+    status = weft_net_reg(net, memory, sizeof(memory), false, &key);
     if (status == WEFT_OK)
-        status = way->ops->address(net, address);
+        status = weft_net_address(net, address);
     if (status == WEFT_OK)
-        status = way->ops->connect(net, 0, address);
-    way->ops->close(net);
+        status = weft_net_connect(net, 0, address);
+    weft_net_close(net);
     return status;
 }
 
@@ -368,7 +368,7 @@ int main(void)
     setbuf(stdout, NULL);
     weft_say_level(WEFT_SAY_ERROR);
     weft_err_level(WEFT_SAY_INFO); /* not one by one */
-    for (int i = 0; (way.ops = weft_net_at(i)) != NULL; i++) {
+    for (int i = 0; (way.ops = weft_transport_at(i)) != NULL; i++) {
         const bool ofi = strcmp(way.ops->name, "ofi") == 0;
         for (int p = 0; p < (ofi ? PROVIDERS : 1); p++)
             for (int form = 0; form < (ofi ? 3 : 1); form++) {

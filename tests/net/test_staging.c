@@ -4,7 +4,7 @@
  * within their bounds, a large put does not keep others waiting, and a copy that fails ends the
  * job with a clear line. Two processes, as threads of this one.
  */
-#include "net/net.h"
+#include "net/transport.h"
 #include "support/far_device.h"
 #include "support/test.h"
 
@@ -36,7 +36,7 @@ static struct {
     unsigned char *source;           /* of process 0 */
     int begun[2], done[2];           /* from the device, by rank of process 0 */
     int most;                        /* under way at once, of rank 0 */
-    int landing, landed;             /* to the device, of more than a few bytes */
+    int delivering, delivered;       /* to the device, of more than a few bytes */
     unsigned char *lowest, *highest; /* host memory */
     int between;                     /* rank 0 began while rank 1 had some to begin */
     int fail_at, late;
@@ -96,7 +96,7 @@ static bool on_begun(const struct far_copy *copy)
             seen.highest = target + copy->bytes;
         good = seen.begun[rank] != seen.fail_at;
     } else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024) {
-        seen.landing++;
+        seen.delivering++;
     } else if (copy->stream == WEFT_STREAM_CALLER && rank >= 0) {
         seen.from_device++;
     }
@@ -108,9 +108,9 @@ static bool on_begun(const struct far_copy *copy)
 /*
  * The first copy from the device is not done before as many have begun as may be, and no later one
  * before the next (two that began together are there together, and where the receiver reads a piece
- * it keeps its place until it has landed); and the first that lands there is not before another
- * has, and another piece has come from the device. A pipeline goes through; one step at a time is
- * found out.
+ * it keeps its place until it is delivered); and the first that is delivered there is not before
+ * another has, and another piece has come from the device. A pipeline goes through; one step at a
+ * time is found out.
  */
 static void on_ready(const struct far_copy *copy)
 {
@@ -122,8 +122,8 @@ static void on_ready(const struct far_copy *copy)
             await(&seen.begun[0], want < LARGE / PIECE ? want : LARGE / PIECE);
         if (seen.wait_posted && seen.done[0] == 4)
             await((int *)&seen.posted, 1);
-    } else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024 && seen.landed == 0) {
-        await(&seen.landing, 2);
+    } else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024 && seen.delivered == 0) {
+        await(&seen.delivering, 2);
         await(&seen.done[0], 2);
     }
     pthread_mutex_unlock(&seen.lock);
@@ -136,7 +136,7 @@ static void on_done(const struct far_copy *copy)
     if (copy->stream == WEFT_STREAM_SEND && rank >= 0)
         seen.done[rank]++;
     else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024)
-        seen.landed++;
+        seen.delivered++;
     pthread_cond_broadcast(&seen.changed);
     pthread_mutex_unlock(&seen.lock);
 }
@@ -147,7 +147,7 @@ static void forget(void)
     seen.source = NULL;
     memset(seen.begun, 0, sizeof(seen.begun));
     memset(seen.done, 0, sizeof(seen.done));
-    seen.most = seen.landing = seen.landed = seen.between = seen.fail_at = seen.late = 0;
+    seen.most = seen.delivering = seen.delivered = seen.between = seen.fail_at = seen.late = 0;
     seen.from_device = 0;
     seen.posted = 0;
     seen.wait_posted = seen.fail_marks = false;
@@ -265,10 +265,10 @@ static int overlap(void)
                            seen.highest - seen.lowest);
 }
 
-/* The same over a network whose receiver must not wait for each piece to land, either. */
+/* The same over a network whose receiver must not wait for each piece to be delivered, either. */
 static int overlap_over(const char *net)
 {
-    if (weft_net_find(net) == NULL) {
+    if (weft_transport_find(net) == NULL) {
         printf("%s: not in this build\n", net);
         return 0;
     }
@@ -314,7 +314,7 @@ static int failing_marks(void)
         forget();
         seen.fail_marks = true;
         result |= run(failing_body, "1");
-        result |= expect(seen.landing == 0, "pieces that were sent", seen.landing);
+        result |= expect(seen.delivering == 0, "pieces that were sent", seen.delivering);
     }
     return result;
 }

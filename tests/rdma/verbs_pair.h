@@ -40,21 +40,21 @@ struct pair_end {
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     unsigned char *memory;
     uint64_t key;
-    uint32_t arrived, sent, landed;
+    uint32_t arrived, sent, delivered;
     uint32_t last_notice;
 };
 static struct pair_end pair[2];
 
-/* How data lands; NULL: as it comes. */
-static const struct weft_arrive_device *pair_device;
+/* How data is delivered; NULL: as it comes. */
+static const struct weft_net_device *pair_device;
 
-static weft_status pair_arrived(void *context, const struct weft_arrival *arrival)
+static weft_status pair_arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct pair_end *end = context;
-    if (arrival->bytes != 0)
-        pair_device->land(NULL, arrival->target, arrival->source, arrival->bytes);
+    if (delivery->bytes != 0)
+        pair_device->deliver(NULL, delivery->target, delivery->source, delivery->bytes);
     end->arrived++;
-    end->last_notice = arrival->notice;
+    end->last_notice = delivery->notice;
     return WEFT_OK;
 }
 static void pair_sent(void *context, void *cookie)
@@ -62,10 +62,10 @@ static void pair_sent(void *context, void *cookie)
     (void)cookie;
     ((struct pair_end *)context)->sent++;
 }
-static void pair_landed(void *context, void *cookie)
+static void pair_delivered(void *context, void *cookie)
 {
     (void)cookie;
-    ((struct pair_end *)context)->landed++;
+    ((struct pair_end *)context)->delivered++;
 }
 
 /* A turn for everybody; the first error of any. */
@@ -76,8 +76,7 @@ static inline weft_status pair_turn(void)
 
     for (int i = 0; i < 2; i++)
         for (int side = WEFT_NET_SEND; side <= WEFT_NET_RECEIVE && pair[i].net != NULL; side++) {
-            const weft_status s =
-                weft_net_verbs.progress(pair[i].net, (enum weft_net_side)side, &did);
+            const weft_status s = weft_net_progress(pair[i].net, (enum weft_net_side)side, &did);
             status = status == WEFT_OK ? s : status;
         }
     return status;
@@ -86,22 +85,25 @@ static inline weft_status pair_turn(void)
 /* Turns until the condition holds, at most so long. */
 #define PAIR_UNTIL(condition, seconds)                                                             \
     do {                                                                                           \
+        CHECK(weft_net_flush(pair[0].net, 1) == WEFT_OK);                                          \
         const uint64_t until = weft_now_ns() + (uint64_t)((seconds)*1e9);                          \
         while (!(condition) && weft_now_ns() < until)                                              \
             CHECK(pair_turn() == WEFT_OK);                                                         \
         CHECK(condition);                                                                          \
     } while (0)
 
-/*
- * Opens both, as processes 0 and 1 of several. words_written: each says of its device what only
- * hardware does, that it writes words undivided.
- */
-static inline void pair_open(const char *devices, bool words_written,
-                             const struct weft_arrive_device *device)
+/* What the transport has counted at an end. */
+static inline const struct weft_verbs_counts *pair_counts(int i)
+{
+    return &weft_net_transport(pair[i].net)->counts;
+}
+
+/* Opens both, as processes 0 and 1 of several. */
+static inline void pair_open(const char *devices, const struct weft_net_device *device)
 {
     char text[2048];
 
-    if (!weft_net_verbs.here(text, sizeof(text))) {
+    if (!weft_transport_verbs.here(text, sizeof(text))) {
         printf("skipped: %s", text);
         exit(SKIPPED);
     }
@@ -112,34 +114,34 @@ static inline void pair_open(const char *devices, bool words_written,
         if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
             exit(1);
         snprintf(end->config.verbs_device, sizeof(end->config.verbs_device), "%s", devices);
+        end->config.silence_s = 3;
         const struct weft_net_open open = {
             .config = &end->config,
             .process = i,
             .processes = PAIR_PROCESSES,
             .one_address_space = true,
-            .events = {.context = end, .sent = pair_sent, .landed = pair_landed},
+            .events = {.context = end, .sent = pair_sent, .delivered = pair_delivered},
             .kinds = &end->kinds,
             .device = device};
         end->kinds = all_notices(pair_arrived, end);
         end->memory = aligned_alloc(4096, PAIR_MEMORY);
-        if (end->memory == NULL || weft_net_verbs.open(&end->net, &open) != WEFT_OK)
+        if (end->memory == NULL ||
+            weft_net_open(&end->net, &weft_transport_verbs, &open) != WEFT_OK)
             exit(1);
         memset(end->memory, 0, PAIR_MEMORY);
-        CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, false, &end->key) == WEFT_OK);
-        if (words_written)
-            end->net->address.words_atomically = 1;
-        CHECK(weft_net_verbs.address(end->net, end->address) == WEFT_OK);
+        CHECK(weft_net_reg(end->net, end->memory, PAIR_MEMORY, false, &end->key) == WEFT_OK);
+        CHECK(weft_net_address(end->net, end->address) == WEFT_OK);
     }
     for (int i = 0; i < 2; i++)
         for (int p = 0; p < PAIR_PROCESSES; p++) /* the others are never put to */
-            CHECK(weft_net_verbs.connect(pair[i].net, p, pair[p % 2].address) == WEFT_OK);
+            CHECK(weft_net_connect(pair[i].net, p, pair[p % 2].address) == WEFT_OK);
 }
 
 static inline void pair_close(void)
 {
     for (int i = 0; i < 2; i++) {
         if (pair[i].net != NULL)
-            weft_net_verbs.close(pair[i].net);
+            weft_net_close(pair[i].net);
         pair[i].net = NULL;
         free(pair[i].memory);
     }
@@ -157,7 +159,7 @@ static inline void pair_put(int from, size_t offset, const void *source, size_t 
                                      .notice = notice};
     weft_status status;
 
-    while ((status = weft_net_verbs.put(pair[from].net, &put)) == WEFT_NET_FULL)
+    while ((status = weft_net_put(pair[from].net, &put)) == WEFT_NET_FULL)
         CHECK(pair_turn() == WEFT_OK);
     CHECK(status == WEFT_OK);
 }

@@ -2,9 +2,10 @@
  */
 #include "kernels.h"
 
-#include "remote/table/fake/fake.h"
+#include "fake/fake.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 static size_t threads_of(const struct weft_fake_launch *launch)
@@ -47,15 +48,32 @@ static void slow(const struct weft_fake_launch *launch)
         a[i] += *(int *)launch->parameters[1];
 }
 
+static const struct weft_fake_registry *driver;
+
+static void speak(const struct weft_fake_launch *launch)
+{
+    const int from = *(int *)launch->parameters[0], count = *(int *)launch->parameters[1];
+    char line[80];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(line, sizeof(line), "line %d of a kernel\n", from + i);
+        driver->print(1, line);
+    }
+    driver->print(2, "a kernel's own error\n");
+}
+
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 __attribute__((visibility("default"))) void
 weft_fake_kernels(const struct weft_fake_registry *registry)
 {
     static const size_t add_sizes[] = {8, 8, 8, 4}, scale_sizes[] = {8, 4, 4},
-                        slow_sizes[] = {8, 4};
+                        slow_sizes[] = {8, 4}, speak_sizes[] = {4, 4};
+
+    driver = registry;
 
     registry->kernel(KERNEL_ADD, vector_add, 4, add_sizes);
     registry->kernel(KERNEL_SCALE, scale, 3, scale_sizes);
     registry->kernel(KERNEL_SLOW, slow, 2, slow_sizes);
+    registry->kernel(KERNEL_SPEAK, speak, 2, speak_sizes);
     registry->global(GLOBAL_TABLE, 64 * sizeof(int));
 }

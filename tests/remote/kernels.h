@@ -10,6 +10,7 @@
     "_Z5scalePiii"                /* a[i] = a[i] * factor + shift; a, factor, shift:               \
                                      one number a thread of the grid */
 #define KERNEL_SLOW  "_Z4slowPii" /* the same as scale by 1, after some milliseconds */
+#define KERNEL_SPEAK "_Z5speakii" /* lines from..from+n-1 on stdout, each by printf */
 #define GLOBAL_TABLE "table"      /* int table[64] */
 
 #endif

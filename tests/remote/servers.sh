@@ -21,7 +21,8 @@ expect() {
 server() {
     local name=$1
     shift
-    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=${folder-$tests}/remote_kernels.so,kernels=${folder-$tests}/remote_bench_kernels.so${fault-}" --listen 127.0.0.1:0 \
+    FAKE_DRIVER=devices=1,memory=1G,kernels=${folder-$tests}/remote_kernels.so,kernels=${folder-$tests}/remote_bench_kernels.so${fault-} \
+        "$bin/weft-gpud" --driver "${folder-$tests}/fake_driver.so" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")

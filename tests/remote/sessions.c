@@ -5,10 +5,10 @@
 #include "base/task.h"
 #include "boot/local.h"
 #include "device/cpu/random/random.h"
+#include "fake/fake.h"
 #include "order/order.h"
 #include "remote/client/client.h"
 #include "remote/session/session.h"
-#include "remote/table/fake/fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>

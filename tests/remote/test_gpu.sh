@@ -60,6 +60,7 @@ for net in shm ofi; do
     [ -z "$near" ] ||
         expect suite.near.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$near" "$tests/test_remote_suite" remote "$image"
     expect samples.$net 'peer: passed' "${run[@]}" "$servers" -- "$tests/remote_samples"
+    expect speak.$net 'line 40026 of the host' "${run[@]}" "$servers" -- "$tests/remote_speak"
     for pipe in auto each:1xall once:1xall once:8x256K; do
         expect triangles.$net.$pipe '384212 triangles' env WEFT_REMOTE_PIPE=$pipe "${run[@]}" "$servers" -- \
             "$tests/remote_triangles" -c "$root/data/debian-depends.mtx"

@@ -18,7 +18,7 @@ a=$address
 server two --clients 1
 b=$address
 two=$server
-grep -qE "^weft-gpud: listening on $a, 1 device \(fake\), 16 clients$" "$here/one.out" ||
+grep -qE "^weft-gpud: listening on $a, 1 device \(.*/fake_driver.so\), 16 clients$" "$here/one.out" ||
     fail "$(cat "$here/one.out")"
 
 expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
@@ -30,6 +30,15 @@ expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_t
 expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
 expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 expect 'suite, sync' 0 ' 0 failed' env WEFT_REMOTE_SYNC=on WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
+# speaks NAME COMMAND... - kernels' lines stand between the host's, in the order of their numbers.
+speaks() {
+    local name=$1 wrong
+    shift
+    wrong=$(timeout 60 "$@" 2>"$here/speak.err" | awk '$2 != NR - 1 { print NR, $0 } END { if (NR != '"$lines"') print NR " lines" }' | head -n 3)
+    [ -z "$wrong" ] || fail "$name: $wrong"
+    [ "$(grep -c "a kernel's own error" "$here/speak.err")" -eq 8 ] || fail "$name: $(cat "$here/speak.err")"
+}
+lines=40027 speaks 'output of kernels' "$cuda" run -s "$a,$b" -- "$tests/remote_speak"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
@@ -66,19 +75,19 @@ expect unknown 1 'WEFT_REMOTE_PIPES' env WEFT_REMOTE_PIPES=1 "$cuda" run -s "$a"
 expect 'no program' 1 'run: no program is named' "$cuda" run -s "$a"
 expect 'no servers' 1 'no servers: WEFT_REMOTE_SERVERS is empty' "$cuda" run -- "$program"
 expect verb 1 'none of run, list, status and check' "$cuda" runs -s "$a" -- "$program"
-expect 'port taken' 1 'Address already in use' "$bin/weft-gpud" --driver fake: --secret-file "$here/secret" --listen "$a"
-expect 'no device' 1 'there is no device 3: the driver has 1' "$bin/weft-gpud" --driver fake: --secret-file "$here/secret" --devices 3
-expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver fake:
+expect 'port taken' 1 'Address already in use' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret" --listen "$a"
+expect 'no device' 1 'there is no device 3: the driver has 1' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret" --devices 3
+expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver "$tests/fake_driver.so"
 chmod 644 "$here/other"
-expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver fake: --secret-file "$here/other"
-expect 'no secret' 1 'for a loopback address alone' "$bin/weft-gpud" --driver fake: --no-secret --listen 0.0.0.0:0
+expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/other"
+expect 'no secret' 1 'for a loopback address alone' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --no-secret --listen 0.0.0.0:0
 
-expect 'no secret, a name like an address' 1 'for a loopback address alone' "$bin/weft-gpud" --driver fake: --no-secret --listen 127.example:0
+expect 'no secret, a name like an address' 1 'for a loopback address alone' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --no-secret --listen 127.example:0
 # limited OPTION NUMBER COMMAND... - under a limit of ulimit
 limited() { bash -c 'ulimit "$1" "$2" && shift 2 && exec "$@"' sh "$@"; }
 export -f limited
 expect 'few files' 1 'it needs 96 files, and may have 64 open (ulimit -n)' \
-    bash -c 'limited "$@"' sh -n 64 "$bin/weft-gpud" --driver fake: --secret-file "$here/secret"
+    bash -c 'limited "$@"' sh -n 64 "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret"
 was=$(ulimit -Sn)
 ulimit -Sn 40
 server few
@@ -136,7 +145,7 @@ until_says 'sessions ended' cat "$here/warm.err"
 # sessions of another user end with the daemon, too
 if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
     folder=$(mktemp -d)
-    cp "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
+    cp "$tests/fake_driver.so" "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
     chmod -R a+rX "$folder"
     folder=$folder server user --user nobody
     "$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &

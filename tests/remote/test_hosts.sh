@@ -39,7 +39,7 @@ echo a-secret-of-the-tests >"$work/secret"
 servers=
 export WEFT_SILENCE_S=6
 for i in 1 2; do
-    "$hosts" on "$work/net" host$i "$bin/weft-gpud" --driver "fake:devices=1,kernels=$tests/remote_kernels.so" \
+    "$hosts" on "$work/net" host$i env FAKE_DRIVER="devices=1,kernels=$tests/remote_kernels.so" "$bin/weft-gpud" --driver "$tests/fake_driver.so" \
         --listen "10.77.0.$((i + 1)):7070" --secret-file "$work/secret" >"$work/$i.out" 2>"$work/$i.err" &
     pids+=($!)
     until_says 5 "$work/$i.out" listening

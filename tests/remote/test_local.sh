@@ -10,7 +10,7 @@ trap 'rm -rf "$here"' EXIT
     echo "skipped: no nvcc"
     exit 77
 }
-export WEFT_REMOTE_DRIVER=fake:devices=2,kernels=$tests/remote_kernels.so
+export WEFT_REMOTE_DRIVER=$tests/fake_driver.so FAKE_DRIVER=devices=2,kernels=$tests/remote_kernels.so
 failures=0
 
 # expect NAME STATUS TEXT COMMAND... - ends with that status and says that text.
@@ -35,7 +35,7 @@ expect library 0 'libremote_static.so, a library, holds NVIDIA'\''s runtime' \
     env LD_PRELOAD="$lib/libweft_redirect.so:$tests/libremote_static.so" true
 expect other 0 hello env LD_PRELOAD="$lib/libweft_redirect.so" echo hello
 expect fault 1 'an illegal memory access' \
-    env WEFT_REMOTE_DRIVER="$WEFT_REMOTE_DRIVER,fault=launch:2:700" LD_LIBRARY_PATH="$lib" "$tests/vector_add_shared"
+    env FAKE_DRIVER="$FAKE_DRIVER,fault=launch:2:700" LD_LIBRARY_PATH="$lib" "$tests/vector_add_shared"
 if nm -D --defined-only "$lib/libcudart.so.13" | awk '{print $3}' | grep -vE '^(__)?cuda|^libcudart.so.13@|^libcudart.so.13$'; then
     echo "FAILED: libcudart.so.13 shows more than CUDA's functions"
     failures=$((failures + 1))

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# test_mutants BUILD SEEDS [PATTERN] - is each order and each check of src/remote needed, and would we notice if
+# test_mutants BUILD SEEDS [PATTERN] - is each order and each check of remote needed, and would we notice if
 # one were gone? Labels of order/order.h are weakened in random mode, over at most so many seeds of a random
 # program. With 100 seeds or more each mutant of mutants.txt (whose line the pattern matches) is built, too, by
 # ninja, and its test has to fail.
 set -u
 build=$1 seeds=$2 pattern=${3-.}
 here=$(cd "$(dirname "$0")" && pwd)
-remote=$here/../../src/remote
+remote=$here/../../remote
 tests=$build/bin/tests
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +37,7 @@ mutant() {
     text=$(cat "$file")
     [[ $text == *"$old"* ]] || { fail "$file does not have: $old" && return; }
     printf '%s\n' "${text/"$old"/"$new"}" >"$work/mutant.c"
-    compile=$(made_by "CMakeFiles/weft_remote.dir/src/remote/${file#"$remote"/}.o" | sed "s| -MD.*| -w -o $work/mutant.o -c $work/mutant.c|")
+    compile=$(made_by "CMakeFiles/weft_remote.dir/remote/${file#"$remote"/}.o" | sed "s| -MD.*| -w -o $work/mutant.o -c $work/mutant.c|")
     link=$(made_by "bin/tests/$program" | sed "s| -o bin/tests/$program | -o $work/$program $work/mutant.o |")
     (cd "$build" && eval "$compile" && eval "$link") >"$work/log" 2>&1 || { fail "$file: $new: $(tail -3 "$work/log")" && return; }
     local more='' how='' seeds=1

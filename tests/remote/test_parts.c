@@ -1,18 +1,18 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
  * model; the lists of servers, their greetings; handles; the versions of the pipeline;
- * which devices and hosts are meant.
+ * which devices and hosts are meant; which images print.
  */
 #include "fuzz/fuzz.h"
 
 #include "base/netif.h"
 #include "base/say.h"
+#include "fake/fake.h"
 #include "remote/client/connect.h"
 #include "remote/copy/plan.h"
 #include "remote/link/ring.h"
 #include "remote/session/arena.h"
 #include "remote/session/handle.h"
-#include "remote/table/fake/fake.h"
 #include "remote/wire/hello.h"
 
 static uint64_t state = 1;
@@ -29,8 +29,9 @@ static uint32_t pick(uint32_t below)
 static void test_ring(uint64_t start)
 {
     unsigned char *memory = malloc(WEFT_RING_BYTES);
-    struct weft_ring_out out = {memory, start, start, start}; /* mirror and ring are one memory */
-    struct weft_ring_in in = {memory, start, start, start};
+    /* Mirror and ring are one memory. */
+    struct weft_ring_out out = {.mirror = memory, .head = start, .put = start, .taken = start};
+    struct weft_ring_in in = {.memory = memory, .head = start, .tail = start, .told = start};
     uint64_t sent = 0, received = 0, place;
     struct weft_record *record;
     uint32_t bytes;
@@ -74,14 +75,14 @@ static void test_ring_limits(void)
         {1, 0, 0, 0, 0, 0},        {1, 0, 0, 40, 0, 0}, {1, 0, 0, 16, UINT32_MAX, 0},
         {1, 0, 0, 16, 0, 1u << 29}};
     unsigned char *memory = calloc(1, WEFT_RING_BYTES);
-    struct weft_ring_out out = {memory, 0, 0, 0};
+    struct weft_ring_out out = {.mirror = memory};
     struct weft_record *record;
 
     while ((record = weft_ring_out_begin(&out, 1, 1, 1000)) != NULL)
         weft_ring_out_end(&out, record);
     MUST(out.head <= WEFT_RING_BYTES && out.head > WEFT_RING_BYTES - 2048);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct weft_ring_in in = {memory, 48, 0, 0};
+        struct weft_ring_in in = {.memory = memory, .head = 48};
         memcpy(memory, &bad[i], sizeof(bad[i]));
         MUST(weft_ring_in_next(&in, &record) == WEFT_ERR_PROTOCOL);
     }
@@ -96,7 +97,7 @@ static void test_arena(void)
 {
     uint64_t base = 0x200000000000;
     const struct weft_cuda_table *table;
-    struct weft_arena arena;
+    struct weft_session_arena arena;
     uint64_t at[BLOCKS] = {0}, size[BLOCKS] = {0}, used = 0;
     CUcontext context;
     size_t before = 0, after = 0, total = 0;
@@ -289,6 +290,47 @@ static void test_loopback(void)
         MUST(!weft_host_is_loopback(other[i]));
 }
 
+/* An image: its header, then entries, each of a header of 64 bytes and a body. */
+static void test_images(void)
+{
+    static const struct {
+        uint16_t kind;
+        uint64_t flags;
+        const char *body;
+        bool prints;
+    } cases[] = {
+        {2, 0x11, "code", false},
+        {2, 0x11, "calls vprintf", true},
+        {2, 0x11, "__assertfail", true},
+        {2, 0x8011, "what zstd makes", true},
+        {2, 0x2011, "what lz4 makes", true},
+        {1, 0x11, "PTX alone", true},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const uint64_t body = strlen(cases[i].body), bytes = WEFT_IMAGE_HEADER + 64 + body;
+        unsigned char *image = calloc(1, bytes);
+        const uint32_t magic = 0xba55ed50, size = 64;
+        const uint16_t header = WEFT_IMAGE_HEADER;
+        const uint64_t payload = 64 + body;
+        memcpy(image, &magic, 4);
+        memcpy(image + 6, &header, 2);
+        memcpy(image + 8, &payload, 8);
+        memcpy(image + 16, &cases[i].kind, 2);
+        memcpy(image + 20, &size, 4);
+        memcpy(image + 24, &body, 8);
+        memcpy(image + 56, &cases[i].flags, 8);
+        memcpy(image + 80, cases[i].body, body);
+        MUST(weft_image_bytes(image) == bytes);
+        MUST(weft_image_prints(image, bytes) == cases[i].prints);
+        for (int n = 0; n < 20000; n++) { /* it reads nothing behind its end */
+            image[16 + pick((uint32_t)bytes - 16)] = (unsigned char)pick(256);
+            weft_image_prints(image, bytes);
+        }
+        free(image);
+    }
+}
+
 int main(void)
 {
     test_ring(0);
@@ -301,6 +343,7 @@ int main(void)
     test_plans();
     test_visible();
     test_loopback();
+    test_images();
     puts("all good");
     return EXIT_SUCCESS;
 }

@@ -5,8 +5,8 @@
  */
 #include "suite.h"
 
+#include "fake/fake.h"
 #include "remote/cudart/cudart.h"
-#include "remote/table/fake/fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -195,13 +195,13 @@ WEFT_DEVICE_FN uint64_t ccl_together(const struct ccl_call *call, int block, siz
 }
 
 /* Elements that a member gives, and gets: 0: its target stays as it is. */
-WEFT_DEVICE_FN size_t ccl_gives(const struct ccl_call *call)
+WEFT_DEVICE_FN inline size_t ccl_gives(const struct ccl_call *call)
 {
     const int all = call->what == SCATTER || call->what == ALLTOALL;
     return call->count * (size_t)(all ? call->members : 1);
 }
 
-WEFT_DEVICE_FN size_t ccl_gets(const struct ccl_call *call, int me)
+WEFT_DEVICE_FN inline size_t ccl_gets(const struct ccl_call *call, int me)
 {
     const int all = call->what == ALLGATHER || call->what == ALLTOALL;
     return call->what == REDUCE && me != call->root
@@ -209,13 +209,13 @@ WEFT_DEVICE_FN size_t ccl_gets(const struct ccl_call *call, int me)
                : call->count * (size_t)(all ? call->members : 1);
 }
 
-WEFT_DEVICE_FN uint64_t ccl_given(const struct ccl_call *call, int me, size_t i)
+WEFT_DEVICE_FN inline uint64_t ccl_given(const struct ccl_call *call, int me, size_t i)
 {
     return ccl_element(call, me, call->count == 0 ? 0 : (int)(i / call->count),
                        call->count == 0 ? 0 : i % call->count);
 }
 
-WEFT_DEVICE_FN uint64_t ccl_got(const struct ccl_call *call, int me, size_t i)
+WEFT_DEVICE_FN inline uint64_t ccl_got(const struct ccl_call *call, int me, size_t i)
 {
     const int block = (int)(i / call->count);
 
@@ -234,7 +234,7 @@ WEFT_DEVICE_FN uint64_t ccl_got(const struct ccl_call *call, int me, size_t i)
 }
 
 /* Whether a target may be the source, and where in a larger one the smaller one lies. */
-WEFT_DEVICE_FN size_t ccl_source_in(const struct ccl_call *call, int me)
+WEFT_DEVICE_FN inline size_t ccl_source_in(const struct ccl_call *call, int me)
 {
     return call->what == ALLGATHER ? (size_t)me * call->count : 0;
 }
@@ -245,7 +245,7 @@ WEFT_DEVICE_FN inline size_t ccl_target_in(const struct ccl_call *call, int me)
 }
 
 /* The next call of a sequence that all members draw alike. most: bytes of a block. */
-WEFT_DEVICE_FN struct ccl_call ccl_draw(uint64_t key, int members, size_t most)
+WEFT_DEVICE_FN inline struct ccl_call ccl_draw(uint64_t key, int members, size_t most)
 {
     const uint64_t bits = test_mix(key);
     struct ccl_call call;

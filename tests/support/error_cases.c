@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char present[] = "a process of the job is here";
+static const char on_cpu[] = ", on a CPU";
 static int (*body_of)(struct test_env *env);
 
 int error_case_find(const struct test_env *env, const struct error_row *cases, int count)
@@ -20,7 +21,8 @@ int error_case_find(const struct test_env *env, const struct error_row *cases, i
 void error_case_expect(struct test_env *env, const struct error_row *error)
 {
     env->expect = error->status;
-    fprintf(stderr, "%s\n", present);
+    fprintf(stderr, "%s%s\n", present,
+            weft_process_kind(env->job, env->numbers->process) == WEFT_KIND_CPU ? on_cpu : "");
 }
 
 int error_case_run(struct test_env *env, const weft_kernel *kernel, const struct error_row *cases,
@@ -42,6 +44,22 @@ static int child(int argc, char **argv)
     return test_main(argc, argv, body_of);
 }
 
+/*
+ * If the error names a rank, which runs on a CPU in a process of this child, the rank's place in
+ * the program follows.
+ */
+static bool is_placed(const struct error_row *error, const char *text)
+{
+    char start[64];
+    const char *const names[] = {start, NULL}, *const cpus[] = {present, on_cpu, NULL};
+    const char *const places[] = {" at ", "/test_", ".c:", NULL}, *const here[] = {present, NULL};
+
+    snprintf(start, sizeof(start), "%s: rank ", weft_status_name(error->status));
+    return getenv("WEFT_PROCESS") != NULL || test_lines_with(text, names) == 0 ||
+           test_lines_with(text, cpus) != test_lines_with(text, here) ||
+           test_lines_with(text, places) > 0;
+}
+
 /* The line must be there once for each process. */
 static int run_case(const struct error_row *error, int argc, char **argv)
 {
@@ -56,11 +74,13 @@ static int run_case(const struct error_row *error, int argc, char **argv)
     arguments[argc + 2] = NULL;
     setenv("WEFT_TIMEOUT_S", error->status == WEFT_ERR_TIMEOUT ? "2" : "120", 1);
     const int result = test_capture(child, argc + 2, arguments, &text);
-    const bool said = test_lines_with(text, words) == test_lines_with(text, here);
+    const bool said =
+        test_lines_with(text, words) == test_lines_with(text, here) && is_placed(error, text);
     const bool good = result == TEST_SKIPPED || (result == TEST_PASSED && said);
     if (!good)
         fprintf(stderr, "FAILED case %s: exit code %d%s; it printed:\n%s", error->name, result,
-                said ? "" : ", and the error was not said once with rank, call and number", text);
+                said ? "" : ", and the error was not said once with rank, call, number and place",
+                text);
     free(text);
     return good ? 0 : 1;
 }

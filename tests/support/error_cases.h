@@ -6,6 +6,7 @@
 #ifndef WEFT_TESTS_ERROR_CASES_H
 #define WEFT_TESTS_ERROR_CASES_H
 
+#define WEFT_LINES /* on GPUs, too, errors name their places */
 #include "support/test.h"
 
 /* A row of a list X(name, status, call, words). */

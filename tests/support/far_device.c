@@ -40,27 +40,42 @@ static weft_status give(struct weft_device *d, enum weft_device_stream which,
 static weft_status far_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, bytes, bytes, 1, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = bytes,
+                                   .width = bytes,
+                                   .rows = 1});
 }
 
 static weft_status far_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                               const void *source, size_t pitch, size_t width, size_t rows)
 {
-    return give(d, stream, &(struct far_work){FAR_COPY, target, source, pitch, width, rows, 0});
+    return give(d, stream,
+                &(struct far_work){.kind = FAR_COPY,
+                                   .target = target,
+                                   .source = source,
+                                   .pitch = pitch,
+                                   .width = width,
+                                   .rows = rows});
 }
 
 static weft_status far_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                             uint32_t value, size_t words)
 {
-    return give(d, stream,
-                &(struct far_work){FAR_FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+    return give(
+        d, stream,
+        &(struct far_work){
+            .kind = FAR_FILL, .target = (unsigned char *)target, .rows = words, .value = value});
 }
 
 static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                              uint32_t value)
 {
     return give(d, stream,
-                &(struct far_work){FAR_STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+                &(struct far_work){
+                    .kind = FAR_STORE, .target = (unsigned char *)word, .rows = 1, .value = value});
 }
 
 static weft_status far_wait(struct weft_device *d, enum weft_device_stream which)
@@ -105,7 +120,7 @@ static void far_move(unsigned char *target, const unsigned char *source, size_t 
     for (size_t at = 0, count; at < bytes; at += count) {
         count = bytes - at < sizeof(some) ? bytes - at : sizeof(some);
         weft_read_shared(some, source + at, count);
-        weft_land(target + at, some, count);
+        weft_deliver(target + at, some, count);
     }
 }
 
@@ -122,7 +137,7 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
         if (errand->kind == WEFT_ERRAND_FETCH)
             weft_read_shared(now, memory, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_STORE)
-            weft_land(memory, errand->data, errand->bytes);
+            weft_deliver(memory, errand->data, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_COPY)
             far_move(memory, (const void *)(uintptr_t)errand->data[0], errand->data[1]);
         for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes;
@@ -333,6 +348,13 @@ static const char *far_no_access(struct weft_device *d, const void *memory, size
     return weft_cpu_device.no_access(d->cpu, memory, bytes);
 }
 
+/* Not used: a launch is done when it returns. */
+static void *far_stream(const struct weft_device *d, enum weft_device_stream stream)
+{
+    (void)d, (void)stream;
+    return NULL;
+}
+
 static const struct weft_device_ops far_ops = {
     .name = "far",
     .runs_beside = true,
@@ -367,6 +389,7 @@ static const struct weft_device_ops far_ops = {
     .load = far_load,
     .unload = far_unload,
     .launch = far_launch,
+    .stream = far_stream,
     .run = far_run,
 };
 

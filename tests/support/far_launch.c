@@ -6,6 +6,7 @@
 #include "support/ccl_block.h"
 #include "support/far_device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct launch {
@@ -28,9 +29,9 @@ static void run_block(const struct launch *launch, uint32_t column)
     struct weft_ccl_call call = all->call;
 
     weft_ccl_cut(&call, all->each, column);
-    if (strstr(launch->name, "sizes") != NULL || strstr(launch->name, "pairs") != NULL)
+    if (all->call.what >= WEFT_CCL_ALLTOALL_SIZES)
         weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, launch->movers,
-                          strstr(launch->name, "sizes") != NULL);
+                          all->call.what);
     else
         weft_ccl_run(NULL, &all->view, column, &call, launch->movers, WEFT_CCL_MEMBERS, few);
 }
@@ -71,10 +72,13 @@ weft_status far_launch(struct weft_device *device, const struct weft_device_code
                             .blocks = blocks,
                             .movers = threads - 32 < BLOCK_MOVERS ? (uint32_t)(threads - 32)
                                                                   : (uint32_t)BLOCK_MOVERS};
+    struct weft_moe_own *const moe = &((struct weft_ccl_launch *)argument)->more.moe;
     struct actor actors[BLOCK_THREADS];
     pthread_t started[BLOCK_THREADS];
 
     (void)device, (void)stream;
+    if (strstr(launch.name, "dispatch") != NULL) /* as shared memory */
+        moe->moe.counts = calloc((size_t)blocks, sizeof(*moe->moe.counts));
     pthread_barrier_init(&launch.block.barrier, NULL, BLOCK_THREADS);
     for (uint32_t i = 0; i < BLOCK_THREADS; i++) {
         actors[i] = (struct actor){&launch, i};
@@ -84,5 +88,7 @@ weft_status far_launch(struct weft_device *device, const struct weft_device_code
     for (uint32_t i = 0; i < BLOCK_THREADS; i++)
         pthread_join(started[i], NULL);
     pthread_barrier_destroy(&launch.block.barrier);
+    if (strstr(launch.name, "dispatch") != NULL)
+        free(moe->moe.counts);
     return WEFT_OK;
 }

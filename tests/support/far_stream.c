@@ -11,14 +11,16 @@
 
 static void do_work(const struct far_stream *stream, const struct far_work *work)
 {
-    const struct far_copy copy = {stream->which, work->target, work->source,
-                                  work->width * work->rows};
+    const struct far_copy copy = {.stream = stream->which,
+                                  .target = work->target,
+                                  .source = work->source,
+                                  .bytes = work->width * work->rows};
 
     if (work->kind == FAR_COPY && far_watch.ready != NULL)
         far_watch.ready(&copy);
     for (size_t r = 0; work->kind == FAR_COPY && r < work->rows; r++)
-        /* Ranks may be polling what lands: aligned words arrive undivided. */
-        weft_land(work->target + r * work->width, work->source + r * work->pitch, work->width);
+        /* Ranks may be polling what is delivered: aligned words arrive undivided. */
+        weft_deliver(work->target + r * work->width, work->source + r * work->pitch, work->width);
     for (size_t w = 0; work->kind == FAR_FILL && w < work->rows; w++)
         weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
     if (work->kind == FAR_STORE)
@@ -82,8 +84,10 @@ void far_stream_close(struct far_stream *stream)
 
 weft_status far_stream_give(struct far_stream *stream, const struct far_work *work)
 {
-    const struct far_copy copy = {stream->which, work->target, work->source,
-                                  work->width * work->rows};
+    const struct far_copy copy = {.stream = stream->which,
+                                  .target = work->target,
+                                  .source = work->source,
+                                  .bytes = work->width * work->rows};
 
     if (work->kind == FAR_COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
         return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");

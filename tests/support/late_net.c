@@ -1,8 +1,8 @@
 /*
- * support/late_net.c - shm as a network that is late: for a while it takes nothing for one process,
+ * support/late_net.c - a network that is late: for a while it takes nothing for one process,
  * then for another, and for a while nothing that has come takes effect. What one process sends to
  * another stays in order, as networks promise; all else overtakes. For programs that are wrapped so
- * that weft finds its networks here. LATE_SEED: the pauses' seed.
+ * that weft calls these functions. LATE_SEED: the pauses' seed.
  */
 #include "base/task.h"
 #include "net/net.h"
@@ -10,11 +10,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TARGETS = 16, SELDOM = 4, ROUNDS = 12, PAUSE_NS = 200000 };
 
-static struct weft_net_ops late;
 static uint64_t to[TARGETS], from; /* the end of a pause, of a target, of what comes; 0: none */
 static uint64_t state, pauses_begun, taken;
 
@@ -25,6 +23,13 @@ static uint64_t draw(uint64_t most)
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return (x ^ x >> 31) % most;
+}
+
+static void draw_seed(void)
+{
+    const char *const seed = getenv("LATE_SEED");
+
+    state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
 }
 
 /* Whether there is a pause, or one begins. It is over at a time; in random mode, after so many
@@ -44,24 +49,30 @@ static bool pauses(uint64_t *end)
     return until != 0;
 }
 
-static weft_status late_put(struct weft_net *net, const struct weft_net_put *put)
+weft_status __real_weft_net_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put *put)
 {
     if (pauses(&to[put->process % TARGETS]))
         return WEFT_NET_FULL;
     __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
-    return weft_net_shm.put(net, put);
+    return __real_weft_net_put(net, put);
 }
 
-static weft_status late_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status __real_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status __wrap_weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     if (side == WEFT_NET_SEND || !pauses(&from))
-        return weft_net_shm.progress(net, side, did);
+        return __real_weft_net_progress(net, side, did);
     *did = true; /* look again soon */
     return WEFT_OK;
 }
 
 /* A test of what comes late is none if nothing did. */
-static void late_close(struct weft_net *net)
+void __real_weft_net_close(struct weft_net *net);
+void __wrap_weft_net_close(struct weft_net *net);
+void __wrap_weft_net_close(struct weft_net *net)
 {
     const uint64_t puts = __atomic_load_n(&taken, __ATOMIC_RELAXED);
 
@@ -69,28 +80,18 @@ static void late_close(struct weft_net *net)
         fprintf(stderr, "late_net: %llu puts, and none was late\n", (unsigned long long)puts);
         abort();
     }
-    weft_net_shm.close(net);
+    __real_weft_net_close(net);
 }
 
-const struct weft_net_ops *__real_weft_net_find(const char *name);
-static void make_late(void)
-{
-    const char *const seed = getenv("LATE_SEED");
-
-    late = *__real_weft_net_find("shm");
-    late.put = late_put;
-    late.progress = late_progress;
-    late.close = late_close;
-    state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
-}
-
-const struct weft_net_ops *__wrap_weft_net_find(const char *name);
-const struct weft_net_ops *__wrap_weft_net_find(const char *name)
+weft_status __real_weft_net_open(struct weft_net **net, const struct weft_transport_ops *transport,
+                                 const struct weft_net_open *open);
+weft_status __wrap_weft_net_open(struct weft_net **net, const struct weft_transport_ops *transport,
+                                 const struct weft_net_open *open);
+weft_status __wrap_weft_net_open(struct weft_net **net, const struct weft_transport_ops *transport,
+                                 const struct weft_net_open *open)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (strcmp(name, "shm") != 0)
-        return __real_weft_net_find(name);
-    pthread_once(&once, make_late);
-    return &late;
+    pthread_once(&once, draw_seed);
+    return __real_weft_net_open(net, transport, open);
 }

@@ -30,16 +30,16 @@ void end_count_notice(struct end *end, int process, uint32_t notice)
     __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
 }
 
-static weft_status arrived(void *context, const struct weft_arrival *arrival)
+static weft_status arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct end *end = context;
 
-    if (arrival->notice == end->refuse)
+    if (delivery->notice == end->refuse)
         return WEFT_ERR_PROTOCOL;
-    if (end->all->lands)
-        end_later_notice(end, arrival);
+    if (end->all->later)
+        end_later_notice(end, delivery);
     else
-        end_count_notice(end, arrival->process, arrival->notice);
+        end_count_notice(end, delivery->process, delivery->notice);
     return WEFT_OK;
 }
 
@@ -53,13 +53,13 @@ static void sent(void *context, void *cookie)
         memset((void *)(uintptr_t)put->put.source, 0xdd, put->put.bytes);
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     struct end *end = context;
     struct end_put *put = cookie;
     struct end *target = &end->all->end[put->put.process];
 
-    put->landed++;
+    put->delivered++;
     put->early |= put->sent == 0;
     put->early |= __atomic_load_n(&target->notice_count[end->me], __ATOMIC_ACQUIRE) < put->notices;
     put->early |= put->source == END_KEEP && put->put.bytes != 0 &&
@@ -85,31 +85,33 @@ void end_open(struct end *end)
         .one_address_space = all->one_space,
         .one_host = true,
         .stage_bytes = all->stages ? END_STAGE : 0,
-        .events = {.context = end, .sent = sent, .landed = landed},
+        .events = {.context = end, .sent = sent, .delivered = delivered},
         .kinds = &end->kinds,
-        .device = all->lands ? &end->device : NULL,
+        .device = all->later ? &end->device : NULL,
     };
     end->kinds = all_notices(arrived, end);
-    end_lands_later(end);
-    if (all->ops->open(&end->net, &open) != WEFT_OK ||
-        all->ops->reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK ||
-        all->ops->address(end->net, end->address) != WEFT_OK) {
+    end_delivers_later(end);
+    if (weft_net_open(&end->net, all->ops, &open) != WEFT_OK ||
+        weft_net_reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK ||
+        weft_net_address(end->net, end->address) != WEFT_OK) {
         fprintf(stderr, "%s could not be opened\n", all->ops->name);
         exit(1);
     }
+    if (all->places)
+        weft_net_place(end->net, end->key, end->place);
 }
 
 void end_close(struct end *end)
 {
-    end->all->ops->dereg(end->net, end->key);
-    end->all->ops->close(end->net);
+    weft_net_dereg(end->net, end->key);
+    weft_net_close(end->net);
 }
 
 void *end_sources(struct end *end, size_t bytes)
 {
     struct weft_net_caps caps;
 
-    end->all->ops->caps(end->net, &caps);
+    weft_net_caps(end->net, &caps);
     CHECK(end->all, (caps.stage != NULL) == end->all->stages);
     if (caps.stage != NULL && bytes <= END_STAGE)
         return memset(caps.stage, 0, bytes);
@@ -119,7 +121,7 @@ void *end_sources(struct end *end, size_t bytes)
         die("calloc");
     if (end->all->register_sources)
         CHECK(end->all,
-              end->all->ops->reg(end->net, sources, bytes, false, &end->sources_key) == WEFT_OK);
+              weft_net_reg(end->net, sources, bytes, false, &end->sources_key) == WEFT_OK);
     return sources;
 }
 
@@ -127,11 +129,11 @@ void end_sources_free(struct end *end, void *sources)
 {
     struct weft_net_caps caps;
 
-    end->all->ops->caps(end->net, &caps);
+    weft_net_caps(end->net, &caps);
     if (sources == caps.stage)
         return;
     if (end->all->register_sources)
-        end->all->ops->dereg(end->net, end->sources_key);
+        weft_net_dereg(end->net, end->sources_key);
     free(sources);
 }
 
@@ -151,7 +153,7 @@ void end_rest(uint64_t *busy, bool did)
 weft_status end_move(struct end *end)
 {
     bool did = false;
-    weft_status status = end->all->ops->progress(end->net, WEFT_NET_SEND, &did);
+    weft_status status = weft_net_progress(end->net, WEFT_NET_SEND, &did);
 
     if (status == WEFT_OK)
         status = (weft_status)__atomic_load_n(&end->received, __ATOMIC_ACQUIRE);
@@ -197,8 +199,10 @@ weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_so
     }
     *record = (struct end_put){.put = *put, .source = source};
     record->put.cookie = record;
+    if (put->key == end->all->end[put->process].key)
+        memcpy(record->put.place, end->all->end[put->process].place, sizeof(record->put.place));
     record->notices = end->told[put->process] + (put->notice != 0);
-    weft_status status = end->all->ops->put(end->net, &record->put);
+    weft_status status = weft_net_put(end->net, &record->put);
     if (status == WEFT_OK) {
         end->put_count++;
         end->told[put->process] = record->notices;
@@ -249,14 +253,14 @@ void end_settle(struct end *end)
     const uint64_t deadline = weft_now_ns() + END_PATIENCE_NS;
 
     for (int p = 0; p < all->count; p++)
-        CHECK(all, all->ops->flush(end->net, p) == WEFT_OK);
+        CHECK(all, weft_net_flush(end->net, p) == WEFT_OK);
     for (int i = 0; i < end->put_count; i++)
-        while (end->puts[i].landed == 0 && end_move(end) == WEFT_OK && weft_now_ns() < deadline)
+        while (end->puts[i].delivered == 0 && end_move(end) == WEFT_OK && weft_now_ns() < deadline)
             ;
     end_meet(end); /* nothing is under way any more: what would come twice has come */
     uint32_t wrong = 0;
     for (int i = 0; i < end->put_count; i++)
-        wrong += end->puts[i].sent != 1 || end->puts[i].landed != 1 || end->puts[i].early;
+        wrong += end->puts[i].sent != 1 || end->puts[i].delivered != 1 || end->puts[i].early;
     CHECK(all, wrong == 0);
     for (int p = 0; p < all->count; p++)
         CHECK(all, end->told[p] ==

@@ -8,7 +8,7 @@
 #ifndef WEFT_TESTS_NET_ENDS_H
 #define WEFT_TESTS_NET_ENDS_H
 
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,16 +27,16 @@ enum {
 
 /* What a put's source is good for once the network has said `sent`. */
 enum end_source {
-    END_KEEP, /* stays, and must be at the target when the put has landed */
+    END_KEEP, /* stays, and must be at the target when the put is delivered */
     END_SPOIL /* is overwritten at once, for the network must not need it any more */
 };
 
 struct end_put {
     struct weft_net_put put;
     enum end_source source;
-    uint32_t notices; /* that the target has had from this end when it has landed */
-    uint32_t sent, landed;
-    bool early; /* landed before it was sent, or before its data and notice were there */
+    uint32_t notices; /* that the target has had from this end when it is delivered */
+    uint32_t sent, delivered;
+    bool early; /* delivered before it was sent, or before its data and notice were there */
 };
 
 /* What the receive side was given, but is not there yet. */
@@ -53,9 +53,9 @@ struct end {
     int me;
     struct weft_config config;
     struct weft_notice_kinds kinds;
-    struct weft_arrive_device device;
+    struct weft_net_device device;
     struct weft_net *net;
-    uint64_t key;
+    uint64_t key, place[2];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     pthread_t receiver;
     uint32_t stop, hold; /* the receiver ends, stands still */
@@ -76,12 +76,14 @@ struct end {
 };
 
 struct ends {
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *ops;
     void (*configure)(struct weft_config *config, int me); /* NULL: nothing */
     int count;
     bool one_space;
     bool register_sources;
-    bool lands;  /* data is there later than it is landed, as where windows are a device's memory */
+    bool later;  /* data is there later than it is delivered, as where windows are a device's memory
+                  */
+    bool places; /* puts say where their targets lie */
     bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
     uint32_t met, failures;
@@ -108,13 +110,13 @@ bool ends_run(const struct ends *with, void (*side)(struct end *end, int argumen
  * this too. file: a new one, the same for all, in which they share what they share. The program
  * must lie at the same addresses in all of them (link it with -no-pie).
  */
-bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
+bool ends_run_launched(const struct weft_transport_ops *ops, int me, int count, const char *file,
                        uint64_t counter_start, void (*side)(struct end *end, int argument),
                        int argument);
 
-/* net_later.c: data of this end comes later than it is landed; notices behind it. */
-void end_lands_later(struct end *end);
-void end_later_notice(struct end *end, const struct weft_arrival *arrival);
+/* net_later.c: data of this end comes later than it is delivered; notices behind it. */
+void end_delivers_later(struct end *end);
+void end_later_notice(struct end *end, const struct weft_net_delivery *delivery);
 void end_count_notice(struct end *end, int process, uint32_t notice);
 
 /* Opens one end, with the smallest rings. A failure ends the program. */
@@ -149,7 +151,7 @@ weft_status end_put(struct end *end, int to, size_t offset, const void *bytes, s
 /* Waits until so many notices have come from a sender. False: too long, or an error. */
 bool end_await(struct end *end, int sender, uint32_t count);
 
-/* Flushes; all puts landed, each once and not too early, and nothing is left. Forgets them. */
+/* Flushes; all puts delivered, each once and not too early, and nothing is left. Forgets them. */
 void end_settle(struct end *end);
 
 #endif

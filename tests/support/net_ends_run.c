@@ -24,7 +24,7 @@ static void *receive(void *argument)
     while (__atomic_load_n(&end->stop, __ATOMIC_ACQUIRE) == 0) {
         bool did = false;
         if (__atomic_load_n(&end->hold, __ATOMIC_ACQUIRE) == 0) {
-            weft_status status = end->all->ops->progress(end->net, WEFT_NET_RECEIVE, &did);
+            weft_status status = weft_net_progress(end->net, WEFT_NET_RECEIVE, &did);
             __atomic_store_n(&end->received, (uint32_t)status, __ATOMIC_RELEASE);
             if (status != WEFT_OK)
                 return NULL;
@@ -49,7 +49,7 @@ static void *run_end(void *argument)
     end_open(end);
     end_meet(end);
     for (int p = 0; p < all->count; p++)
-        CHECK(all, all->ops->connect(end->net, p, all->end[p].address) == WEFT_OK);
+        CHECK(all, weft_net_connect(end->net, p, all->end[p].address) == WEFT_OK);
     end_meet(end);
     if (pthread_create(&end->receiver, NULL, receive, end) != 0)
         die("pthread_create");
@@ -95,8 +95,8 @@ static void run_processes(struct ends *all, struct run *runs)
         CHECK(all, waitpid(children[i], &status, 0) == children[i] && status == 0);
 }
 
-static void prepare(struct ends *all, const struct weft_net_ops *ops, int count, bool one_space,
-                    uint64_t counter_start)
+static void prepare(struct ends *all, const struct weft_transport_ops *ops, int count,
+                    bool one_space, uint64_t counter_start)
 {
     all->ops = ops;
     all->count = count;
@@ -121,8 +121,9 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     prepare(all, with->ops, count, with->one_space, with->counter_start);
     all->configure = with->configure;
     all->register_sources = with->register_sources;
-    all->lands = with->lands;
+    all->later = with->later;
     all->stages = with->stages;
+    all->places = with->places;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
     if (with->one_space)
@@ -175,7 +176,7 @@ static void meet_launched(struct launched *launched, uint32_t count)
     }
 }
 
-bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
+bool ends_run_launched(const struct weft_transport_ops *ops, int me, int count, const char *file,
                        uint64_t counter_start, void (*side)(struct end *, int), int argument)
 {
     struct launched *launched = map_launched(file);

@@ -1,5 +1,5 @@
 /*
- * support/net_later.c - an end whose data comes later than it is landed, as where windows are a
+ * support/net_later.c - an end whose data comes later than it is delivered, as where windows are a
  * device's memory: copies and notices wait in a queue. The receive side's alone.
  */
 #include "order/atomic.h"
@@ -11,7 +11,7 @@ static void come(struct end *end, uint64_t mark)
     for (; end->later_done < mark; end->later_done++) {
         const struct end_later *next = &end->later[end->later_done % END_LATER];
         if (next->target != NULL)
-            weft_land(next->target, next->source, next->bytes);
+            weft_deliver(next->target, next->source, next->bytes);
         else
             end_count_notice(end, next->process, next->notice);
     }
@@ -24,9 +24,9 @@ static void give_later(struct end *end, const struct end_later *later)
     end->later[end->later_given++ % END_LATER] = *later;
 }
 
-static bool land(void *context, void *target, const void *source, size_t bytes)
+static bool deliver(void *context, void *target, const void *source, size_t bytes)
 {
-    give_later(context, &(struct end_later){target, source, bytes, 0, 0});
+    give_later(context, &(struct end_later){.target = target, .source = source, .bytes = bytes});
     return true;
 }
 
@@ -55,15 +55,15 @@ static bool settled(void *context, uint64_t mark, bool *there)
     return true;
 }
 
-void end_later_notice(struct end *end, const struct weft_arrival *arrival)
+void end_later_notice(struct end *end, const struct weft_net_delivery *delivery)
 {
-    if (arrival->bytes != 0)
-        land(end, arrival->target, arrival->source, arrival->bytes);
-    give_later(end, &(struct end_later){NULL, NULL, 0, arrival->process, arrival->notice});
+    if (delivery->bytes != 0)
+        deliver(end, delivery->target, delivery->source, delivery->bytes);
+    give_later(end, &(struct end_later){.process = delivery->process, .notice = delivery->notice});
 }
 
-void end_lands_later(struct end *end)
+void end_delivers_later(struct end *end)
 {
-    end->device = (struct weft_arrive_device){
-        .context = end, .land = land, .settle = settle, .mark = mark, .settled = settled};
+    end->device = (struct weft_net_device){
+        .context = end, .deliver = deliver, .settle = settle, .mark = mark, .settled = settled};
 }

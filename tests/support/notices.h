@@ -2,7 +2,7 @@
 #ifndef WEFT_TESTS_NOTICES_H
 #define WEFT_TESTS_NOTICES_H
 
-#include "net/arrive.h"
+#include "net/net.h"
 
 static inline struct weft_notice_kinds all_notices(weft_notice_apply apply, void *context)
 {

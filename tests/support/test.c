@@ -3,6 +3,7 @@
  */
 #include "support/test.h"
 
+#include "net/peer/inside.h"
 #include "runtime/job/job.h"
 
 #include <errno.h>
@@ -176,7 +177,7 @@ static void check_network(struct test_env *env)
 
     if (job->config.net != WEFT_NET_AUTO && env->numbers->processes > 1 &&
         weft_job_status(job) == WEFT_OK)
-        TEST(env, weft_load_relaxed_u64(&job->proxy.net_puts) != 0);
+        TEST(env, weft_load_relaxed_u64(&job->proxy.net->puts) != 0);
 }
 
 /* One process of the job. */

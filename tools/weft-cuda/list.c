@@ -40,11 +40,11 @@ int list_devices(char **argv)
 
 int show_status(char **argv)
 {
-    const struct weft_request request = {.kind = WEFT_ASK_STATUS};
+    const struct weft_hello_request request = {.kind = WEFT_ASK_STATUS};
     struct weft_servers servers;
     struct weft_config config;
     struct weft_key key = {.size = 0};
-    struct weft_answer answer;
+    struct weft_hello_answer answer;
     int failed = EXIT_SUCCESS;
 
     (void)argv;

@@ -82,16 +82,14 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_list,
-        take_option,
-        "run -s HOST:PORT,... --secret-file FILE -- PROGRAM [ARGUMENT...]\n"
-        "list -s HOST:PORT,... --secret-file FILE\n"
-        "status -s HOST:PORT,... --secret-file FILE\n"
-        "check PROGRAM",
-        "Runs CUDA programs on GPUs of other hosts, where weft-gpud runs.\vSee docs/remote.md.",
-        NULL,
-        NULL,
-        NULL};
+        .options = option_list,
+        .parser = take_option,
+        .args_doc = "run -s HOST:PORT,... --secret-file FILE -- PROGRAM [ARGUMENT...]\n"
+                    "list -s HOST:PORT,... --secret-file FILE\n"
+                    "status -s HOST:PORT,... --secret-file FILE\n"
+                    "check PROGRAM",
+        .doc = "Runs CUDA programs on GPUs of other hosts, where weft-gpud runs.\vSee "
+               "docs/remote.md."};
 
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

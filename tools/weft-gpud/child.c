@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -45,15 +46,32 @@ static bool confine(struct gpud *gpud, int line)
            prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == gpud->pid;
 }
 
+/* stdout and stderr become files in memory, which never block the driver; messages go on as before.
+ */
+static bool divert(int output[2])
+{
+    const int log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    for (int i = 0; i < 2 && log >= 0; i++) {
+        output[i] = memfd_create("output", MFD_CLOEXEC);
+        if (output[i] < 0 || fcntl(output[i], F_SETFL, O_APPEND) != 0 ||
+            dup2(output[i], STDOUT_FILENO + i) < 0)
+            return false;
+    }
+    weft_say_to(log);
+    return log >= 0;
+}
+
 /* Its driver is open, and its devices have contexts, before it is told of its program. */
 static _Noreturn void serve(struct gpud *gpud, int line)
 {
     struct weft_config config;
-    struct weft_request request;
+    struct weft_hello_request request;
     const struct weft_cuda_table *table;
     CUcontext context;
+    int output[2];
 
-    if (!confine(gpud, line)) {
+    if (!confine(gpud, line) || !divert(output)) {
         say("a session cannot be confined: %s", strerror(errno));
         _exit(EXIT_FAILURE);
     }
@@ -69,6 +87,7 @@ static _Noreturn void serve(struct gpud *gpud, int line)
                                                .devices = gpud->devices,
                                                .device_count = gpud->device_count,
                                                .idle_ns = gpud->idle_s * 1000000000ull,
+                                               .output = output,
                                                .ends_process = true};
     close(line);
     config.process = (int64_t)request.process;
@@ -114,13 +133,13 @@ void child_warm(struct gpud *gpud)
         continue;
 }
 
-static bool tell(const struct child *child, const struct weft_request *request)
+static bool tell(const struct child *child, const struct weft_hello_request *request)
 {
     return send(child->line, request, sizeof(*request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
            (ssize_t)sizeof(*request);
 }
 
-bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer)
+bool child_start(struct gpud *gpud, const struct weft_hello_request *request, const char *peer)
 {
     struct child *child = NULL;
 

@@ -55,12 +55,12 @@ struct gpud {
 /* main.c: one line on stderr. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* door.c: strangers. Non-blocking. */
-void door_open(struct gpud *gpud);
-void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS]);
-void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS]);
+/* listener.c: strangers. Non-blocking. */
+void listener_open(struct gpud *gpud);
+void listener_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS]);
+void listener_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS]);
 /* Says how many refusals of the last minute were not said, once it is over. */
-void door_tell(struct gpud *gpud, uint64_t now);
+void listener_tell(struct gpud *gpud, uint64_t now);
 
 /* child.c */
 /* How many devices the driver has, and its name; asked in a child. False: it has none, said. */
@@ -69,7 +69,7 @@ bool child_count_devices(const struct gpud *gpud, int *devices);
 void child_warm(struct gpud *gpud);
 /* Starts a session, or takes one that waits, for who has said the right hello. False: the system
  * has no room. */
-bool child_start(struct gpud *gpud, const struct weft_request *request, const char *peer);
+bool child_start(struct gpud *gpud, const struct weft_hello_request *request, const char *peer);
 /* Forgets the sessions that have ended. */
 void child_reap(struct gpud *gpud);
 /* Ends all; returns how many there were. */

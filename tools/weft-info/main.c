@@ -11,7 +11,7 @@
 #include "device/device.h"
 #include "gda/rdma/check.h"
 #include "manual.h"
-#include "net/net.h"
+#include "net/transport.h"
 #include "tune.h"
 
 #include <argp.h>
@@ -107,7 +107,7 @@ static void print_left_out(void)
     static const char *const all[] = {"ofi", "verbs", "mpi"};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (weft_net_find(all[i]) == NULL)
+        if (weft_transport_find(all[i]) == NULL)
             printf("  %-6s not in this build\n", all[i]);
 }
 
@@ -126,18 +126,19 @@ static weft_status print_networks(const struct weft_config *config)
 {
     const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, config->net).text;
     const struct weft_net_open alone = {.config = config, .processes = 1};
-    const struct weft_net_ops *ops;
+    const struct weft_transport_ops *ops;
     bool between_hosts = false;
-    weft_status result =
-        weft_net_find(asked) == NULL && config->net != WEFT_NET_AUTO ? WEFT_ERR_CONFIG : WEFT_OK;
+    weft_status result = weft_transport_find(asked) == NULL && config->net != WEFT_NET_AUTO
+                             ? WEFT_ERR_CONFIG
+                             : WEFT_OK;
 
     printf("networks\n");
-    for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
+    for (int i = 0; (ops = weft_transport_at(i)) != NULL; i++) {
         struct weft_net_caps caps;
         struct weft_net *net;
         char text[2048];
         const bool is_asked = strcmp(asked, ops->name) == 0;
-        if (!ops->here(text, sizeof(text))) {
+        if (!weft_transport_is_here(ops, text, sizeof(text))) {
             printf("  %-6s cannot be used here:\n", ops->name);
             print_lines(text);
             if (is_asked)
@@ -145,7 +146,7 @@ static weft_status print_networks(const struct weft_config *config)
             continue;
         }
         const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* it is printed */
-        const weft_status status = ops->open(&net, &alone);
+        const weft_status status = weft_net_open(&net, ops, &alone);
         weft_err_level(before);
         if (status != WEFT_OK) {
             printf("  %-6s cannot be used here: %s\n", ops->name, weft_err_last());
@@ -153,8 +154,8 @@ static weft_status print_networks(const struct weft_config *config)
                 result = status;
             continue;
         }
-        ops->caps(net, &caps);
-        ops->close(net);
+        weft_net_caps(net, &caps);
+        weft_net_close(net);
         between_hosts |= !caps.same_host_only;
         printf("  %-6s %s%s%s\n", ops->name,
                caps.own_process      ? "its own process only: the template"
@@ -176,14 +177,11 @@ static weft_status print_networks(const struct weft_config *config)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_list,
-        parse,
-        NULL,
-        "Prints the version of weft, its devices and its networks. The exit status is not 0 when a "
-        "WEFT_* variable is wrong, or a device or network that one asks for cannot be opened.",
-        NULL,
-        NULL,
-        NULL};
+        .options = option_list,
+        .parser = parse,
+        .doc = "Prints the version of weft, its devices and its networks. The exit status is not 0 "
+               "when a WEFT_* variable is wrong, or a device or network that one asks for cannot "
+               "be opened."};
     struct options options = {0};
     struct weft_config config;
 

@@ -48,6 +48,8 @@ void print_manual(FILE *out, const struct weft_config *config)
         const struct weft_config_row *row = &weft_config_rows[i];
         if (group->first == i)
             fprintf(out, "%s---- %s ----\n", i > 0 ? "\n" : "", group++->title);
+        if (!weft_config_offers(row))
+            continue;
         fprintf(out, "WEFT_%s = ", row->name);
         print_value(out, config, row);
         fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");

@@ -22,13 +22,13 @@ static void sent(void *context, void *cookie)
     ((struct stream *)context)->sent++;
 }
 
-static void landed(void *context, void *cookie)
+static void delivered(void *context, void *cookie)
 {
     (void)cookie;
-    ((struct stream *)context)->landed++;
+    ((struct stream *)context)->delivered++;
 }
 
-static bool land(void *context, void *target, const void *source, size_t bytes)
+static bool deliver(void *context, void *target, const void *source, size_t bytes)
 {
     const struct stream *s = context;
     return s->ops->copy(s->device, WEFT_STREAM_RECEIVE, target, source, bytes) == WEFT_OK;
@@ -58,7 +58,7 @@ static void *receive(void *argument)
 
     while (__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE) == 0) {
         bool did = false;
-        if (s->net_ops->progress(s->net[1], WEFT_NET_RECEIVE, &did) != WEFT_OK) {
+        if (weft_net_progress(s->net[1], WEFT_NET_RECEIVE, &did) != WEFT_OK) {
             __atomic_store_n(&s->failed, 1, __ATOMIC_RELEASE);
             break;
         }
@@ -76,36 +76,37 @@ static bool open_ends(struct stream *s)
     static const struct weft_notice_kinds none;
     unsigned char address[2][WEFT_NET_ADDRESS_MAX];
 
-    s->end = (struct weft_arrive_device){.context = s,
-                                         .land = land,
-                                         .settle = settle,
-                                         .mark = mark,
-                                         .settled = settled,
-                                         .ops = s->ops,
-                                         .device = s->device};
+    s->end = (struct weft_net_device){.context = s,
+                                      .deliver = deliver,
+                                      .settle = settle,
+                                      .mark = mark,
+                                      .settled = settled,
+                                      .ops = s->ops,
+                                      .device = s->device};
     for (int i = 0; i < 2; i++) {
-        const struct weft_net_open open = {.config = &s->config,
-                                           .process = i,
-                                           .processes = 2,
-                                           .one_address_space = true,
-                                           .one_host = true,
-                                           .polls = true,
-                                           .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
-                                           .events = {.context = s, .sent = sent, .landed = landed},
-                                           .kinds = &none,
-                                           .device = far ? &s->end : NULL};
-        if (s->net_ops->open(&s->net[i], &open) != WEFT_OK) {
+        const struct weft_net_open open = {
+            .config = &s->config,
+            .process = i,
+            .processes = 2,
+            .one_address_space = true,
+            .one_host = true,
+            .polls = true,
+            .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
+            .events = {.context = s, .sent = sent, .delivered = delivered},
+            .kinds = &none,
+            .device = far ? &s->end : NULL};
+        if (weft_net_open(&s->net[i], &weft_transport_shm, &open) != WEFT_OK) {
             s->net[i] = NULL;
             return false;
         }
-        if (s->net_ops->address(s->net[i], address[i]) != WEFT_OK)
+        if (weft_net_address(s->net[i], address[i]) != WEFT_OK)
             return false;
     }
     for (int i = 0; i < 2; i++)
         for (int to = 0; to < 2; to++)
-            if (s->net_ops->connect(s->net[i], to, address[to]) != WEFT_OK)
+            if (weft_net_connect(s->net[i], to, address[to]) != WEFT_OK)
                 return false;
-    return s->net_ops->reg(s->net[1], s->window, STREAM_MOST, false, &s->key) == WEFT_OK;
+    return weft_net_reg(s->net[1], s->window, STREAM_MOST, false, &s->key) == WEFT_OK;
 }
 
 static bool open_memory(struct stream *s)
@@ -130,7 +131,7 @@ static bool open_host(struct stream *s)
 
     if (s->ops == NULL)
         return true;
-    s->net_ops->caps(s->net[0], &caps);
+    weft_net_caps(s->net[0], &caps);
     s->host_allocated = caps.stage == NULL;
     s->host = s->host_allocated ? s->ops->host_alloc(s->device, STREAM_HOST) : caps.stage;
     if (s->host == NULL)
@@ -141,11 +142,8 @@ static bool open_host(struct stream *s)
 bool stream_open(struct stream *s, const struct weft_config *config,
                  const struct weft_device_ops *ops, struct weft_device *device, bool through_rings)
 {
-    *s = (struct stream){.config = *config,
-                         .ops = ops,
-                         .device = device,
-                         .net_ops = weft_net_find("shm"),
-                         .through_rings = through_rings};
+    *s = (struct stream){
+        .config = *config, .ops = ops, .device = device, .through_rings = through_rings};
     if (!open_memory(s) || !open_ends(s) || !open_host(s)) {
         stream_close(s);
         return false;
@@ -169,7 +167,7 @@ void stream_close(struct stream *s)
     }
     for (int i = 0; i < 2; i++)
         if (s->net[i] != NULL)
-            s->net_ops->close(s->net[i]);
+            weft_net_close(s->net[i]);
     if (s->ops == NULL) {
         free(s->source);
         free(s->window);
@@ -230,7 +228,7 @@ static weft_status give(struct stream *s, struct run *run, uint32_t depth)
             s->ops->passed(s->device, WEFT_STREAM_SEND, run->marks[run->given % depth], &there);
     if (status != WEFT_OK || !there)
         return status;
-    status = s->net_ops->put(s->net[0], &put);
+    status = weft_net_put(s->net[0], &put);
     run->given += status == WEFT_OK;
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
@@ -241,15 +239,15 @@ static bool move(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
     struct run run = {.bytes = bytes, .piece = piece, .pieces = (bytes + piece - 1) / piece};
     weft_status status = WEFT_OK;
 
-    s->sent = s->landed = 0;
-    while (s->landed < run.pieces && status == WEFT_OK) {
+    s->sent = s->delivered = 0;
+    while (s->delivered < run.pieces && status == WEFT_OK) {
         bool did = false;
         while (run.begun < run.pieces && run.begun - s->sent < depth && status == WEFT_OK)
             status = begin(s, &run, depth);
         if (run.given < run.begun && status == WEFT_OK)
             status = give(s, &run, depth);
         if (status == WEFT_OK)
-            status = s->net_ops->progress(s->net[0], WEFT_NET_SEND, &did);
+            status = weft_net_progress(s->net[0], WEFT_NET_SEND, &did);
         if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) != 0)
             return false;
         if (!did)

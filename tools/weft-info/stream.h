@@ -6,7 +6,7 @@
 #define WEFT_INFO_STREAM_H
 
 #include "device/device.h"
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <pthread.h>
 
@@ -16,8 +16,7 @@ struct stream {
     struct weft_config config;
     const struct weft_device_ops *ops; /* NULL: host memory at both ends */
     struct weft_device *device;
-    const struct weft_net_ops *net_ops;
-    struct weft_arrive_device end;
+    struct weft_net_device end;
     struct weft_net *net[2]; /* by end: from 0 to 1 */
     unsigned char *source, *window;
     struct weft_share source_share, window_share;
@@ -26,8 +25,8 @@ struct stream {
     bool through_rings, host_allocated;
     pthread_t receiver;
     bool receives;
-    uint32_t stop, failed; /* the receiver: ends, has failed */
-    uint64_t sent, landed; /* pieces */
+    uint32_t stop, failed;    /* the receiver: ends, has failed */
+    uint64_t sent, delivered; /* pieces */
 };
 
 /*
@@ -41,7 +40,7 @@ void stream_close(struct stream *stream);
 
 /*
  * Moves `bytes` (at most STREAM_MOST), in pieces of which so many are under way (at most
- * STREAM_DEPTH, and `piece` times that fits into STREAM_HOST), until all have landed. Its rate in
+ * STREAM_DEPTH, and `piece` times that fits into STREAM_HOST), until all are delivered. Its rate in
  * GB/s, the best of several; 0, after a line that says why: it failed.
  */
 double stream_rate(struct stream *stream, size_t bytes, size_t piece, uint32_t depth);

@@ -139,17 +139,14 @@ static bool draw(const struct trace *trace, const struct options *options)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_list,
-        parse,
-        "summary FILE\ndraw FILE -o SVG",
-        "Reads the timeline that a job has written with WEFT_TRACE=FILE. summary prints for each "
-        "rank which share of its time it waited, the longest waits, waiting by tag, what each rank "
-        "sent to each, and the program's regions; draw makes a picture. Perfetto (ui.perfetto.dev) "
-        "opens FILE itself.\vThe exit status is not 0 when "
-        "FILE cannot be read, or is not of weft's form.",
-        NULL,
-        NULL,
-        NULL};
+        .options = option_list,
+        .parser = parse,
+        .args_doc = "summary FILE\ndraw FILE -o SVG",
+        .doc = "Reads the timeline that a job has written with WEFT_TRACE=FILE. summary prints for "
+               "each rank which share of its time it waited, the longest waits, waiting by tag, "
+               "what each rank sent to each, and the program's regions; draw makes a picture. "
+               "Perfetto (ui.perfetto.dev) opens FILE itself.\vThe exit status is not 0 when FILE "
+               "cannot be read, or is not of weft's form."};
     struct options options = {.most = 10, .draw = {.last = -1, .width = 1200}};
     struct trace trace;
 

@@ -142,11 +142,23 @@ static int longest_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The innermost region around an event of a track; NULL: none. */
+static const char *region_around(const struct trace *trace, const struct trace_event *event)
+{
+    const struct trace_event *const first = trace->events + trace->tracks[event->track].first;
+
+    for (const struct trace_event *e = event; e-- > first;)
+        if (e->category == TRACE_REGION && e->end >= event->end)
+            return e->name;
+    return NULL;
+}
+
 static void print_wait(const struct trace *trace, const struct trace_event *e,
                        const struct sent *sent, size_t count)
 {
     const int rank = trace->tracks[e->track].rank;
     const int from = e->tag >= 0 ? who_ended(sent, count, rank, e) : -1;
+    const char *const region = region_around(trace, e);
 
     printf("  %10.3f %6d %12.3f  %s", (double)lasted(e) * 1e-3, rank, (double)e->begin * 1e-3,
            e->name);
@@ -154,6 +166,8 @@ static void print_wait(const struct trace *trace, const struct trace_event *e,
         printf(", %llu notifications", (unsigned long long)e->count);
     if (from >= 0)
         printf(", the last from rank %d", from);
+    if (region != NULL)
+        printf(", in %s", region);
     printf("%s\n", e->unfinished ? ", never ended" : "");
 }
 

@@ -38,7 +38,11 @@ static void find_pairs(const struct trace *trace, struct trace_totals *totals)
         const int from = trace->tracks[e->track].rank;
         const bool notice = strcmp(e->name, "notify") == 0;
         if (e->category == TRACE_PUT && from >= 0 && e->to >= 0)
-            pairs[n++] = (struct trace_pair){from, e->to, !notice, e->bytes, notice};
+            pairs[n++] = (struct trace_pair){.from = from,
+                                             .to = e->to,
+                                             .puts = !notice,
+                                             .bytes = e->bytes,
+                                             .notices = notice || e->tag >= 0};
     }
     qsort(pairs, n, sizeof(*pairs), by_ends);
     for (size_t i = 0; i < n; i++) {

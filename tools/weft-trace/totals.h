@@ -7,7 +7,7 @@
 
 enum { TRACE_TAGS = 256 };
 
-/* What a rank sent another: puts, their bytes, and notifications without data. */
+/* What a rank sent another: puts, their bytes, and notifications, also of puts. */
 struct trace_pair {
     int from, to;
     uint64_t puts, bytes, notices;

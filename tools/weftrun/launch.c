@@ -34,7 +34,7 @@ static void *turn_away(void *argument)
 {
     enum { HELLO_NS = 100000000 };
     const int listener = (int)(intptr_t)argument;
-    const struct weft_header ended = {0, WEFT_REFUSAL_ENDED, 0, WEFT_OP_REFUSED};
+    const struct weft_header ended = {.kind = WEFT_REFUSAL_ENDED, .op = WEFT_OP_REFUSED};
     unsigned char hello[WEFT_HELLO_BYTES], wire[WEFT_HEADER_BYTES];
 
     weft_header_put(wire, &ended);

@@ -74,8 +74,10 @@ static bool make_room(struct link *link, size_t bytes)
 
 bool link_send(struct link *link, enum record kind, int process, const void *payload, size_t bytes)
 {
-    const struct weft_header header = {(uint32_t)bytes, (uint16_t)kind, (uint16_t)process,
-                                       WEFT_OP_FRAME};
+    const struct weft_header header = {.bytes = (uint32_t)bytes,
+                                       .kind = (uint16_t)kind,
+                                       .source = (uint16_t)process,
+                                       .op = WEFT_OP_FRAME};
 
     if (link->out < 0 || !make_room(link, WEFT_HEADER_BYTES + bytes))
         return false;

@@ -329,16 +329,13 @@ static bool standard_streams(void)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {option_list,
-                                     parse,
-                                     "PROGRAM [ARGUMENT...]",
-                                     "Runs a weft program as a job of N processes, on this host or "
-                                     "on those of --host. "
-                                     "The status is that of the process that failed; "
-                                     "128 plus the signal if a signal ended it.",
-                                     NULL,
-                                     NULL,
-                                     NULL};
+    static const struct argp argp = {
+        .options = option_list,
+        .parser = parse,
+        .args_doc = "PROGRAM [ARGUMENT...]",
+        .doc =
+            "Runs a weft program as a job of N processes, on this host or on those of --host. The "
+            "status is that of the process that failed; 128 plus the signal if a signal ended it."};
     struct options options = {.grace_s = 5, .verbosity = NORMAL};
 
     if (!standard_streams()) {

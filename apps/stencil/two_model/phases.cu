@@ -7,8 +7,10 @@ PHASE_FN struct stencil_sweep make_sweep(const struct stencil_part *part, uint32
 {
     const uint32_t width = phase_threads() < part->nx ? phase_threads() : part->nx;
     const uint32_t chunk = stencil_chunk(part, phase_threads());
-    struct stencil_sweep sweep = {phase_thread() % width, width,
-                                  plane * chunk + phase_thread() / width, part->nz};
+    struct stencil_sweep sweep = {.x = phase_thread() % width,
+                                  .x_step = width,
+                                  .z = plane * chunk + phase_thread() / width,
+                                  .z_step = part->nz};
     if (phase_thread() / width >= chunk)
         sweep.z = part->nz; /* threads that do not fill a row */
     return sweep;

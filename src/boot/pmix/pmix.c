@@ -1,7 +1,7 @@
 /*
  * boot/pmix/pmix.c - a job's first words through PMIx. libpmix stays initialised until the program
  * ends, since MPI in the same program may use it too and not every release can begin again; each
- * further job of the process uses keys of its own.
+ * further job of the process uses keys of its own. One thread at a time.
  */
 #include "boot/pmix/pmix.h"
 

@@ -50,22 +50,6 @@ void weft_linear_scatter(weft_team_op *op, int root, const void *source, const s
                        size_of(sizes, bytes, root));
 }
 
-void weft_linear_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes)
-{
-    const int n = op->team->members, me = op->team->me;
-
-    for (int i = 1; i < n; i++) {
-        const int from = (me - i + n) % n;
-        weft_plan_receive(op, from, weft_at(target, bytes * (size_t)from), bytes);
-    }
-    for (int i = 1; i < n; i++) {
-        const int to = (me + i) % n;
-        weft_plan_send(op, to, weft_at(source, bytes * (size_t)to), bytes);
-    }
-    weft_plan_copy(op, weft_at(target, bytes * (size_t)me), weft_at(source, bytes * (size_t)me),
-                   bytes);
-}
-
 void weft_linear_exchange(weft_team_op *op, const weft_piece *sends, size_t sends_count,
                           const weft_piece *receives, size_t receives_count)
 {
@@ -84,7 +68,7 @@ void weft_linear_exchange(weft_team_op *op, const weft_piece *sends, size_t send
         while (own < sends_count && sends[own].member != me)
             own++;
         if (own == sends_count || sends[own].bytes != receives[i].bytes) {
-            op->failed = WEFT_ERR_MISMATCH;
+            weft_plan_fail(op, WEFT_ERR_MISMATCH, "what this process sends itself differs in size");
             return;
         }
         weft_plan_copy(op, receives[i].data, sends[own++].data, receives[i].bytes);

@@ -3,9 +3,7 @@
  * it is, so that another's messages match none of its receives. They are found by a member that
  * waits, by its next call, and when the team is closed.
  */
-#include "coll/host/plan.h"
-
-#include "runtime/job/job.h"
+#include "coll/host/shared.h"
 
 #include <stdio.h>
 
@@ -31,7 +29,7 @@ static enum weft_team_kind kind_of(int tag)
 
 const char *weft_team_name(const weft_team *team, int tag)
 {
-    return kind_of(tag) < WEFT_TEAM_KINDS ? team->names[kind_of(tag)] : "nothing known";
+    return kind_of(tag) < WEFT_TEAM_KINDS ? team->names[kind_of(tag)] : "a call that waits";
 }
 
 void weft_team_words(const void *of, int tag, char *text, size_t bytes)
@@ -68,6 +66,29 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
     return WEFT_ERR_MISMATCH;
 }
 
+weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs)
+{
+    return mine == theirs ? WEFT_OK : differ(team, mine, from, theirs);
+}
+
+weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts)
+{
+    const uint32_t number = number_of(tag), behind = (team->number - 1 - number) % NUMBERS;
+
+    if (behind >= WEFT_TEAM_HISTORY || behind >= team->number)
+        return WEFT_OK; /* of a call that this member has not made yet */
+    const int mine = team->history[number % WEFT_TEAM_HISTORY];
+    if (kind_of(mine & INT32_MAX) == WEFT_TEAM_KINDS)
+        return WEFT_OK; /* of the call before which this member still agrees with the others */
+    if ((mine & INT32_MAX) != tag || parts == (mine < 0))
+        return weft_team_compare(team, mine & INT32_MAX, from, tag);
+    weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                  "%s %u on %s: of process %d and process %d one waits for few bytes in the call, "
+                  "and one does not",
+                  weft_team_name(team, tag), number, team->name, team->me, from);
+    return WEFT_ERR_MISMATCH;
+}
+
 weft_status weft_team_strangers(weft_team *team, int from)
 {
     weft_message message;
@@ -76,22 +97,16 @@ weft_status weft_team_strangers(weft_team *team, int from)
         weft_host_probe(team->job, team->comm, from, WEFT_ANY, &there, &message);
 
     if (status != WEFT_OK || !there)
-        return status;
-    const uint32_t number = number_of(message.tag);
-    const uint32_t behind = (team->number - 1 - number) % NUMBERS;
-    if (behind >= WEFT_TEAM_HISTORY || behind >= team->number)
-        return WEFT_OK; /* of a call that this member has not made yet */
-    const int mine = team->history[number % WEFT_TEAM_HISTORY];
-    return mine == message.tag ? WEFT_OK : differ(team, mine, message.from, message.tag);
+        return status == WEFT_OK ? weft_shared_differ(team) : status;
+    return weft_team_stranger(team, message.from, message.tag, false);
 }
 
-weft_status weft_team_unequal(const weft_team_op *op, const struct weft_step *step, size_t bytes)
+weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,
+                              size_t expected)
 {
-    const weft_team *team = op->team;
-
     weft_job_fail(team->job, WEFT_ERR_MISMATCH,
                   "%s %u on %s: %zu bytes from process %d, and process %d expects %zu",
-                  weft_team_name(team, op->tag), number_of(op->tag), team->name, bytes,
-                  step->member, team->me, step->size);
+                  weft_team_name(team, tag), number_of(tag), team->name, bytes, from, team->me,
+                  expected);
     return WEFT_ERR_MISMATCH;
 }

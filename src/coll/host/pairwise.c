@@ -6,7 +6,8 @@
  */
 #include "coll/host/ways.h"
 
-void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes)
+void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes,
+                            bool at_once)
 {
     const int n = op->team->members, me = op->team->me;
 
@@ -16,7 +17,8 @@ void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, 
         const int to = (me + i) % n, from = (me - i + n) % n;
         weft_plan_receive(op, from, weft_at(target, bytes * (size_t)from), bytes);
         weft_plan_send(op, to, weft_at(source, bytes * (size_t)to), bytes);
-        weft_plan_next(op);
+        if (!at_once)
+            weft_plan_next(op);
     }
 }
 

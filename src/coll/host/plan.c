@@ -1,7 +1,8 @@
 /* coll/host/plan.c - see plan.h: plans are written, and carried out by whoever waits. */
 #include "coll/host/plan.h"
 
-#include "msg/call.h"
+#include "msg/copy.h"
+#include "weft/ccl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void add(weft_team_op *op, struct weft_step step)
         const size_t room = op->room == 0 ? 16 : 2 * op->room;
         struct weft_step *steps = realloc(op->steps, room * sizeof(*steps));
         if (steps == NULL) {
-            op->failed = WEFT_ERR_MEMORY;
+            weft_plan_fail(op, WEFT_ERR_MEMORY, "no memory");
             return;
         }
         op->steps = steps;
@@ -34,26 +35,19 @@ void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
     add(op, (struct weft_step){WEFT_STEP_RECEIVE, member, NULL, into, bytes, WEFT_MESSAGE_NONE});
 }
 
-/* Whether the host can read and write there itself. */
-static bool of_host(weft_team_op *op, const void *memory)
-{
-    if (weft_host_reaches(op->team->job, memory))
-        return true;
-    op->failed = WEFT_ERR_ARGUMENT;
-    op->foreign = memory;
-    return false;
-}
-
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count)
 {
-    if (count != 0 && of_host(op, from) && of_host(op, into))
+    if (count != 0)
         add(op, (struct weft_step){WEFT_STEP_COMBINE, 0, from, into, count, WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes)
 {
-    if (bytes != 0 && into != from && of_host(op, from) && of_host(op, into))
-        add(op, (struct weft_step){WEFT_STEP_COPY, 0, from, into, bytes, WEFT_MESSAGE_NONE});
+    if (bytes == 0 || into == from)
+        return;
+    const bool far = weft_plan_is_far(op, from, bytes) | weft_plan_is_far(op, into, bytes);
+    add(op, (struct weft_step){far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY, 0, from, into, bytes,
+                               WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_next(weft_team_op *op)
@@ -75,7 +69,7 @@ void *weft_plan_scratch(weft_team_op *op, size_t bytes)
         op->scratch = list;
     if (list == NULL || memory == NULL) {
         free(memory);
-        op->failed = WEFT_ERR_MEMORY;
+        weft_plan_fail(op, WEFT_ERR_MEMORY, "no memory");
         return op->small;
     }
     op->scratch[op->scratch_count++] = memory;
@@ -90,28 +84,27 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
         return NULL;
     }
     weft_team_op *op = team->spare;
-    *status = weft_job_ready(team->job, team->names[kind]);
-    if (*status == WEFT_OK)
-        *status = weft_team_strangers(team, WEFT_ANY);
+    const int tag = weft_team_tag(team->number, kind, root);
+    *status = weft_job_ready(team->job, weft_team_name(team, tag));
     if (*status != WEFT_OK)
         return NULL;
     if (op == NULL && (op = aligned_alloc(_Alignof(weft_team_op), sizeof(*op))) != NULL)
         memset(op, 0, sizeof(*op));
     if (op == NULL) {
-        *status = weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", team->names[kind]);
+        *status =
+            weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", weft_team_name(team, tag));
         return NULL;
     }
     team->spare = NULL;
     op->team = team;
-    op->tag = weft_team_tag(team->number, kind, root);
-    team->history[team->number++ % WEFT_TEAM_HISTORY] = op->tag;
+    op->tag = team->history[team->number++ % WEFT_TEAM_HISTORY] = tag;
     op->combine = (weft_combine){.combine = NULL};
     op->next = NULL;
     op->before = NULL;
     op->count = op->at = op->small_used = 0;
-    op->begun = op->waited = false;
+    op->begun = op->waited = op->launched = false;
     op->failed = WEFT_OK;
-    op->foreign = NULL;
+    op->there = op->near = NULL;
     return op;
 }
 
@@ -147,12 +140,12 @@ static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_st
 {
     if (step->kind == WEFT_STEP_RECEIVE && (status == WEFT_OK || status == WEFT_ERR_BOUNDS) &&
         message->bytes != step->size)
-        return weft_team_unequal(op, step, message->bytes);
+        return weft_team_unequal(op->team, op->tag, step->member, message->bytes, step->size);
     return status;
 }
 
 /* The local steps of the round, whose messages are over; *op is then at the next round. */
-static void end_round(weft_team_op *op)
+static weft_status end_round(weft_team_op *op)
 {
     const struct weft_step *step = op->steps + op->at;
 
@@ -161,9 +154,13 @@ static void end_round(weft_team_op *op)
             op->combine.combine(&op->combine, step->from, step->into, step->size);
         else if (step->kind == WEFT_STEP_COPY)
             memmove(step->into, step->from, step->size);
+        else if (step->kind == WEFT_STEP_COPY_DEVICE &&
+                 !weft_msg_copy(op->team->of->messages, step->into, step->from, step->size))
+            return WEFT_ERR_DEVICE;
     }
     op->at = (size_t)(step - op->steps) + 1;
     op->begun = false;
+    return WEFT_OK;
 }
 
 /*
@@ -175,6 +172,8 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
     struct weft_messages *m = op->team->of->messages;
 
     *open = NULL;
+    if (op->launched)
+        return weft_plan_look(op);
     while (op->at < op->count) {
         weft_status status = op->begun ? WEFT_OK : begin_round(op);
         struct weft_step *step = op->steps + op->at;
@@ -191,9 +190,10 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
             status = weft_host_message_test(op->team->job, &step->op, &done, &message);
             status = ended(op, step, status, &message);
         }
+        if (status == WEFT_OK)
+            status = end_round(op);
         if (status != WEFT_OK)
             return status;
-        end_round(op);
     }
     return WEFT_OK;
 }
@@ -250,15 +250,12 @@ bool weft_plan_drive(struct weft_teams *teams, bool task)
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
 {
     struct weft_teams *teams = plan->team->of;
+    weft_team_op *waited = plan;
     struct weft_step *open;
 
+    weft_plan_copy(plan, plan->there, plan->near, plan->near_bytes);
     if (plan->failed != WEFT_OK) {
-        const char *const name = weft_team_name(plan->team, plan->tag);
-        const weft_status status =
-            plan->foreign != NULL ? weft_refused(plan->team->job, plan->failed,
-                                                 "%s: %p is memory of a GPU", name, plan->foreign)
-                                  : weft_refused(plan->team->job, plan->failed, "%s: %s", name,
-                                                 weft_status_text(plan->failed));
+        const weft_status status = plan->failed;
         close_op(plan);
         return status;
     }
@@ -272,6 +269,8 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     __atomic_fetch_add(&teams->messages->plans, 1, __ATOMIC_RELAXED);
     plan->failed = advance(plan, &open);
     weft_unlock(&teams->lock);
+    if (op == NULL)
+        return weft_team_wait(&waited);
     *op = plan;
     return WEFT_OK;
 }
@@ -282,9 +281,11 @@ static weft_status end_if_over(weft_team_op **op, bool *over)
     struct weft_teams *teams = (*op)->team->of;
 
     weft_lock(&teams->lock);
-    const weft_status status = (*op)->failed;
+    weft_status status = (*op)->failed;
     *over = status != WEFT_OK || (*op)->at >= (*op)->count;
     if (*over) {
+        if (status == WEFT_OK && (*op)->launched)
+            status = weft_ccl_check((*op)->team->of->ccl);
         weft_plan_drop(*op);
         *op = NULL;
     }
@@ -320,10 +321,12 @@ weft_status weft_team_test(weft_team_op **op, int *done)
     return status;
 }
 
-/* How long to wait for one message, after so many waits: a fellow's other call may have come. */
-static double patience(unsigned waits)
+/* A fellow's other call may have come. */
+double weft_team_patience(const weft_team *team, unsigned waits)
 {
-    return waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
+    const double most = waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
+
+    return team->of->meanwhile != NULL ? fmin(most, team->of->meanwhile()) : most;
 }
 
 /* Waits for one of its messages. */
@@ -359,6 +362,13 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         return WEFT_OK;
     const uint64_t deadline =
         seconds < 1e9 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    for (int done = 0; op->launched;) {
+        const weft_status status = weft_team_test(pointer, &done);
+        if (status != WEFT_OK || done)
+            return status;
+        if (weft_now_ns() >= deadline)
+            return WEFT_ERR_TIMEOUT;
+    }
     if (seconds <= 0)
         look(op->team->of->messages);
     claim(op, true);
@@ -373,7 +383,7 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
             return WEFT_ERR_TIMEOUT;
         }
         const double left = deadline == UINT64_MAX ? INFINITY : (double)(deadline - now) * 1e-9;
-        wait_message(op, open, fmin(left, patience(waits)));
+        wait_message(op, open, fmin(left, weft_team_patience(op->team, waits)));
     }
     return end_if_over(pointer, &over);
 }

@@ -6,9 +6,8 @@
 #ifndef WEFT_COLL_HOST_PLAN_H
 #define WEFT_COLL_HOST_PLAN_H
 
+#include "msg/msg.h"
 #include "weft/team.h"
-
-#include "base/task.h"
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -18,7 +17,8 @@ enum weft_step_kind {
     WEFT_STEP_RECEIVE,
     WEFT_STEP_COMBINE, /* into = from op into */
     WEFT_STEP_COPY,
-    WEFT_STEP_NEXT /* a round ends */
+    WEFT_STEP_COPY_DEVICE, /* one or both are memory of the device */
+    WEFT_STEP_NEXT         /* a round ends */
 };
 
 struct weft_step {
@@ -35,12 +35,17 @@ enum {
     WEFT_TEAM_HISTORY = 64
 };
 
-/* What the teams of one job share. Locks that come before: duty (runtime/service/proxy.h). */
+/* What the teams of one job share. Locks that come before: progress_lock (runtime/service/proxy.h).
+ */
 struct weft_teams {
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
     LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
+    weft_team *launches;         /* the team whose calls are launched; NULL: none's are */
+    struct weft_team_parts *parts[WEFT_MSG_ROWS]; /* by row: whose it is; NULL: nobody's */
+    double (*meanwhile)(void);                    /* weft_team_meanwhile; or NULL */
+    struct weft_ccl *ccl;                         /* for that; NULL: there was none yet */
 };
 
 struct weft_team {
@@ -50,10 +55,13 @@ struct weft_team {
     weft_job *job;
     weft_comm comm;
     int members, me;
+    bool launches; /* its calls are launched, where ccl/ knows them */
     const char *name;
     const char *const *names;
     uint32_t number;                /* of the next collective */
-    int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number */
+    int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number; negative: by parts */
+    bool asked;                     /* whether members can read each other's parts: */
+    struct weft_team_parts *parts;  /* they do (shared.h); NULL: they do not */
     weft_team_op *spare;            /* one to be used again */
 };
 
@@ -63,12 +71,15 @@ struct weft_team_op {
     int tag;                      /* what this collective is: team.c */
     weft_combine combine;
     struct weft_step *steps;
-    size_t count, room;  /* of steps */
-    size_t at;           /* the first step of the round under way */
-    bool begun;          /* its messages are */
-    bool waited;         /* a thread is in weft_team_wait for it: it alone drives */
-    weft_status failed;  /* the plan could not be written */
-    const void *foreign; /* since the host cannot reach this memory; or NULL */
+    size_t count, room; /* of steps */
+    size_t at;          /* the first step of the round under way */
+    bool begun;         /* its messages are */
+    bool waited;        /* a thread is in weft_team_wait for it: it alone drives */
+    bool launched;      /* no steps: it is complete when the stream has passed the mark */
+    uint64_t mark;
+    weft_status failed; /* the plan could not be written */
+    void *there, *near; /* what is at `near` goes there at the end */
+    size_t near_bytes;
     void **scratch;
     size_t scratch_count, small_used;
     _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
@@ -76,15 +87,40 @@ struct weft_team_op {
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
 
+/* The plan cannot be written; why is said, if it is the first reason. */
+#define weft_plan_fail(op, status, why, ...)                                                       \
+    do                                                                                             \
+        if ((op)->failed == WEFT_OK)                                                               \
+            (op)->failed = weft_refused((op)->team->job, status, "%s: " why,                       \
+                                        weft_team_name((op)->team, (op)->tag), ##__VA_ARGS__);     \
+    while (0)
 /* Messages of 0 bytes are sent too. To or from this member itself: not here. */
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes);
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes);
+/* Both are memory of the host. */
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count);
-/* Nothing where they are one place. */
+/* Nothing where they are one place. Of any memory of this process, as messages are. */
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes);
 void weft_plan_next(weft_team_op *op);
 /* Memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
+
+/* ---- device.c ------------------------------------------------------------------------------- */
+
+/* Whether a call's buffer is memory of the device: *far. ARGUMENT, said: none for a message. */
+weft_status weft_team_place(const weft_team *team, int tag, const void *memory, size_t bytes,
+                            bool *far);
+/* Whether it is memory of the device. The plan fails where it is none for a message. */
+bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
+/* Puts scratch in the place of a source and a target in memory of the device: the source is copied
+ * there first, and at the end, by weft_plan_begin, what is there to the target. */
+void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in);
+/* Whether a reduction goes to the team's stream. The plan fails if it did but for its buffers. */
+bool weft_plan_launches(weft_team_op *plan, const void *source, size_t out, const void *target,
+                        size_t in);
+/* Whether the stream has passed a launched op, which `at` is then; the first look marks its end.
+ * Lock held. The job's status. */
+weft_status weft_plan_look(weft_team_op *op);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */
 
@@ -102,8 +138,10 @@ void weft_plan_drop(weft_team_op *op);
  */
 weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
                              weft_status *status);
-/* The plan is written: begins it. Takes the op, also where it fails. */
+/* The plan is written: begins it. Takes the op, also where it fails. op NULL: and waits for it. */
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op);
+/* How long to wait for others, after so many waits; who waits calls it. */
+double weft_team_patience(const weft_team *team, unsigned waits);
 /* A root that is no member. */
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 
@@ -119,8 +157,13 @@ const char *weft_team_name(const weft_team *team, int tag);
  * job if it is of a collective that this member has called, and that was another one here.
  */
 weft_status weft_team_strangers(weft_team *team, int from);
-/* A message of another size. */
-weft_status weft_team_unequal(const weft_team_op *op, const struct weft_step *step, size_t bytes);
+/* The same of a tag that came from a member; parts: by a part, not a message. */
+weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts);
+/* The same of two tags of one call. */
+weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs);
+/* So many bytes came from a member. */
+weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,
+                              size_t expected);
 
 /* The largest power of two that is not above n > 0. */
 static inline int weft_team_power(int n)

@@ -1,5 +1,5 @@
 /* coll/host/team.c - teams, and what a job has of them. */
-#include "coll/host/plan.h"
+#include "coll/host/shared.h"
 
 #include "msg/call.h"
 #include "runtime/job/module.h"
@@ -35,6 +35,9 @@ static weft_status teams_open(struct weft_job *job)
 static void free_team(weft_team *team)
 {
     LIST_REMOVE(team, link);
+    weft_shared_leave(team);
+    if (team->of->launches == team)
+        team->of->launches = NULL;
     if (team->spare != NULL) {
         free(team->spare->scratch);
         free(team->spare->steps);
@@ -54,6 +57,7 @@ static void teams_close(struct weft_job *job)
         weft_plan_drop(teams->active);
     while (!LIST_EMPTY(&teams->open))
         free_team(LIST_FIRST(&teams->open));
+    weft_shared_close(teams);
     free(teams);
     job->teams = NULL;
 }
@@ -87,6 +91,15 @@ weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, c
     weft_unlock(&job->teams->lock);
     *team = made;
     return WEFT_OK;
+}
+
+weft_status weft_team_meanwhile(weft_job *job, double (*meanwhile)(void))
+{
+    const weft_status status = weft_job_ready(job, "weft_team_meanwhile");
+
+    if (status == WEFT_OK)
+        job->teams->meanwhile = meanwhile;
+    return status;
 }
 
 weft_status weft_team_close(weft_team **pointer)

@@ -71,7 +71,7 @@ void weft_tree_scatter_broadcast(weft_team_op *op, int root, void *data, size_t 
                        bound(piece, end, bytes) - from);
     }
     weft_plan_next(op);
-    weft_ring_allgather_equal(op, root, data, piece, bytes);
+    weft_ring_allgather(op, data, (struct weft_ring){.first = root, .piece = piece, .all = bytes});
 }
 
 /*

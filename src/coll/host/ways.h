@@ -23,18 +23,21 @@ void weft_doubling_scan(weft_team_op *op, bool before, const void *source, void 
 /* halving.c */
 void weft_halving_allreduce(weft_team_op *op, const void *source, void *target, size_t count);
 
-/* ring.c: pieces lie where sizes and offsets say; this member's own is there already */
-void weft_ring_allgather(weft_team_op *op, void *target, const size_t sizes[],
-                         const size_t offsets[]);
-/* The same for pieces of equal size, of which the last may be shorter. */
-void weft_ring_allgather_equal(weft_team_op *op, int first, void *target, size_t piece, size_t all);
+/* ring.c: this member's own piece is there already */
+struct weft_ring {
+    const size_t *sizes, *offsets; /* of the pieces; NULL: */
+    int first;                     /* the member whose piece is the first, of */
+    size_t piece, all;             /* bytes each; the last may have fewer */
+};
+void weft_ring_allgather(weft_team_op *op, void *target, struct weft_ring ring);
 
 /* bruck.c */
 void weft_bruck_allgather(weft_team_op *op, const void *source, size_t bytes, void *target);
 void weft_bruck_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes);
 
-/* pairwise.c */
-void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes);
+/* pairwise.c; at_once: in one round */
+void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes,
+                            bool at_once);
 void weft_pairwise_reduce_scatter(weft_team_op *op, const void *source, void *target,
                                   const size_t counts[]);
 
@@ -43,7 +46,6 @@ void weft_linear_gather(weft_team_op *op, int root, const void *source, size_t b
                         const size_t sizes[], const size_t offsets[]);
 void weft_linear_scatter(weft_team_op *op, int root, const void *source, const size_t sizes[],
                          const size_t offsets[], void *target, size_t bytes);
-void weft_linear_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes);
 void weft_linear_exchange(weft_team_op *op, const weft_piece *sends, size_t sends_count,
                           const weft_piece *receives, size_t receives_count);
 

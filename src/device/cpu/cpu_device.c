@@ -118,8 +118,6 @@ static void *cpu_alloc(struct weft_device *device, size_t bytes, struct weft_sha
 static void cpu_free(struct weft_device *device, void *memory, const struct weft_share *handle)
 {
     (void)device;
-    if (weft_model != NULL)
-        weft_model->forget(memory, handle->bytes);
     weft_share_destroy(memory, handle);
 }
 

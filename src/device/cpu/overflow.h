@@ -14,11 +14,11 @@
 typedef int weft_overflow_find(const void *ranks, const void *address, size_t *bytes);
 
 /*
- * From here to the end the calling thread runs ranks of the kernel whose code that is. Takes
- * SIGSEGV, once for the process, if nobody has (a debugger's or a sanitizer's handler stays); where
- * that, or a stack for the handler, cannot be had, nothing is said.
+ * From here to the end the calling thread runs ranks. Takes SIGSEGV, once for the process, if
+ * nobody has (a debugger's or a sanitizer's handler stays); where that, or a stack for the handler,
+ * cannot be had, nothing is said.
  */
-void weft_overflow_begin(weft_overflow_find *find, const void *ranks, const void *kernel);
+void weft_overflow_begin(weft_overflow_find *find, const void *ranks);
 void weft_overflow_end(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* device/cpu/port.c - waiting and ending on the CPU device, and in the host program. */
+/* device/cpu/port.c - waiting and ending on the CPU device, and in the host program. Runs in the
+ * rank, or the thread, that waits. */
 #include "device/port.h"
 
 #include "base/fiber.h"

@@ -30,7 +30,7 @@ struct thread {
     bool ended;
 };
 
-struct weft_team {
+struct weft_thread_team {
     struct weft_port *port;
     void (*run)(void *);
     void *argument;
@@ -44,7 +44,7 @@ struct weft_team {
 };
 
 /* Gives way to a thread, and returns when another gives way to this one. */
-WEFT_UNSEEN static void give_way(struct weft_team *team, int to)
+WEFT_UNSEEN static void give_way(struct weft_thread_team *team, int to)
 {
     const int me = team->current;
     struct weft_fiber *const next = team->thread[to].fiber;
@@ -58,7 +58,7 @@ WEFT_UNSEEN static void give_way(struct weft_team *team, int to)
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
-WEFT_UNSEEN void weft_team_rest(const struct weft_team *team)
+WEFT_UNSEEN void weft_team_rest(const struct weft_thread_team *team)
 {
     const struct weft_strand strand = weft_strand_get();
 
@@ -68,7 +68,7 @@ WEFT_UNSEEN void weft_team_rest(const struct weft_team *team)
 }
 
 /* One of those that can run, of which there is at least one. */
-WEFT_UNSEEN static int choose(const struct weft_team *team)
+WEFT_UNSEEN static int choose(const struct weft_thread_team *team)
 {
     int able[WEFT_TEAM_MOST], count = 0;
 
@@ -80,7 +80,7 @@ WEFT_UNSEEN static int choose(const struct weft_team *team)
 
 static void thread_main(void *argument)
 {
-    struct weft_team *team = argument;
+    struct weft_thread_team *team = argument;
 
     weft_fiber_acquire(&weft_strand);
     act_as(team->current, team->threads);
@@ -88,14 +88,16 @@ static void thread_main(void *argument)
     abort(); /* the contract: run ends the rank, or gives way for good */
 }
 
-struct weft_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
-                                   void (*run)(void *), void *argument)
+struct weft_thread_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
+                                          void (*run)(void *), void *argument)
 {
-    struct weft_team *team = calloc(1, sizeof(*team) + (size_t)threads * sizeof(struct thread));
+    struct weft_thread_team *team =
+        calloc(1, sizeof(*team) + (size_t)threads * sizeof(struct thread));
 
     if (team == NULL)
         return NULL;
-    *team = (struct weft_team){.port = port, .run = run, .argument = argument, .threads = threads};
+    *team = (struct weft_thread_team){
+        .port = port, .run = run, .argument = argument, .threads = threads};
     for (int t = 0; t < threads; t++) {
         struct thread *thread = &team->thread[t];
         thread->fiber = weft_fiber_create(thread_main, team, stack_bytes);
@@ -114,7 +116,7 @@ struct weft_team *weft_team_create(struct weft_port *port, int threads, size_t s
     return team;
 }
 
-void weft_team_free(struct weft_team *team)
+void weft_team_free(struct weft_thread_team *team)
 {
     while (team->shared != NULL) {
         struct shared *shared = team->shared;
@@ -124,12 +126,12 @@ void weft_team_free(struct weft_team *team)
     free(team);
 }
 
-struct weft_fiber *weft_team_fiber(const struct weft_team *team, int thread)
+struct weft_fiber *weft_team_fiber(const struct weft_thread_team *team, int thread)
 {
     return thread < team->threads ? team->thread[thread].fiber : NULL;
 }
 
-void weft_team_run(struct weft_team *team)
+void weft_team_run(struct weft_thread_team *team)
 {
     struct weft_fiber *const own = *weft_model->fiber();
 
@@ -139,7 +141,7 @@ void weft_team_run(struct weft_team *team)
     weft_strand_set(0, 1, -1);
 }
 
-WEFT_UNSEEN void weft_team_leave(struct weft_team *team)
+WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
 {
     team->thread[team->current].ended = true;
     if (++team->ended == team->threads)
@@ -152,7 +154,7 @@ WEFT_UNSEEN void weft_team_leave(struct weft_team *team)
  */
 
 /* The names of all threads that make the same call as one does: "thread 1", "threads 0, 2, 3". */
-static void list_threads(const struct weft_team *team, int like, char *text, size_t bytes)
+static void list_threads(const struct weft_thread_team *team, int like, char *text, size_t bytes)
 {
     int used = 0, count = 0;
 
@@ -173,14 +175,15 @@ static void name_argument(const char *list, int n, char *text, size_t bytes)
     snprintf(text, bytes, "%.*s", (int)strcspn(list, ","), list);
 }
 
-static bool is_own(const struct weft_team *team, int thread, uint64_t address)
+static bool is_own(const struct weft_thread_team *team, int thread, uint64_t address)
 {
     const struct weft_fiber *fiber = team->thread[thread].fiber;
 
     return address - weft_fiber_stack(fiber) < weft_fiber_stack_bytes(fiber);
 }
 
-static void name_calls(const struct weft_team *team, int other, struct weft_disagreement *why)
+static void name_calls(const struct weft_thread_team *team, int other,
+                       struct weft_disagreement *why)
 {
     char most[60], rest[60];
 
@@ -192,7 +195,7 @@ static void name_calls(const struct weft_team *team, int other, struct weft_disa
              team->thread[0].call->name, most, team->thread[other].call->name, rest);
 }
 
-static void name_values(const struct weft_team *team, int other, int n,
+static void name_values(const struct weft_thread_team *team, int other, int n,
                         struct weft_disagreement *why)
 {
     const struct weft_call *one = team->thread[0].call, *two = team->thread[other].call;
@@ -238,7 +241,7 @@ static int first_difference(const struct weft_call *one, const struct weft_call 
 }
 
 /* Whether two threads are in the same call. */
-static bool agree(const struct weft_team *team, int other, struct weft_disagreement *why)
+static bool agree(const struct weft_thread_team *team, int other, struct weft_disagreement *why)
 {
     const struct weft_call *one = team->thread[0].call, *two = team->thread[other].call;
 
@@ -261,7 +264,7 @@ static bool agree(const struct weft_team *team, int other, struct weft_disagreem
     return false;
 }
 
-WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_team *team, struct weft_call *call,
+WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                                          struct weft_disagreement *why)
 {
     const void *const order = &team->ordered[team->meetings & 1];
@@ -281,7 +284,7 @@ WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_team *team, struct weft_cal
     return agreed ? WEFT_MET_LAST : WEFT_MET_AT_ODDS;
 }
 
-WEFT_UNSEEN void weft_team_made(struct weft_team *team)
+WEFT_UNSEEN void weft_team_made(struct weft_thread_team *team)
 {
     const int me = team->current;
     const struct weft_call *mine = team->thread[me].call;
@@ -300,7 +303,7 @@ WEFT_UNSEEN void weft_team_made(struct weft_team *team)
         give_way(team, next);
 }
 
-bool weft_team_sum(const struct weft_team *team, int lanes)
+bool weft_team_sum(const struct weft_thread_team *team, int lanes)
 {
     const int group = lanes != 0 ? lanes : team->threads;
 
@@ -319,7 +322,7 @@ bool weft_team_sum(const struct weft_team *team, int lanes)
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-WEFT_UNSEEN void *weft_team_share(struct weft_team *team, const void *key, size_t bytes)
+WEFT_UNSEEN void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes)
 {
     for (struct shared *shared = team->shared; shared != NULL; shared = shared->next)
         if (shared->key == key) {
@@ -336,7 +339,7 @@ WEFT_UNSEEN void *weft_team_share(struct weft_team *team, const void *key, size_
     return shared->memory;
 }
 
-bool weft_team_holds(const struct weft_team *team, const void *address)
+bool weft_team_holds(const struct weft_thread_team *team, const void *address)
 {
     for (int t = 0; t < team->threads; t++)
         if (is_own(team, t, (uintptr_t)address))

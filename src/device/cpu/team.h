@@ -22,7 +22,7 @@
 
 struct weft_fiber;
 struct weft_port;
-struct weft_team;
+struct weft_thread_team;
 
 enum { WEFT_TEAM_MOST = 64, WEFT_TEAM_TEXT = 200 };
 
@@ -77,37 +77,37 @@ enum weft_met {
  * A team of the rank of this port, which is alone so far: `threads` (2 .. WEFT_TEAM_MOST) fibers
  * that will run(argument), each as another thread. NULL: no memory.
  */
-struct weft_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
-                                   void (*run)(void *), void *argument);
+struct weft_thread_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
+                                          void (*run)(void *), void *argument);
 /* No thread runs any more. Frees all but the fibers. */
-void weft_team_free(struct weft_team *team);
+void weft_team_free(struct weft_thread_team *team);
 /* The fiber of a thread; NULL beyond the last. */
-struct weft_fiber *weft_team_fiber(const struct weft_team *team, int thread);
+struct weft_fiber *weft_team_fiber(const struct weft_thread_team *team, int thread);
 
 /* By a task of random mode: runs the threads until the rank has ended. */
-void weft_team_run(struct weft_team *team);
+void weft_team_run(struct weft_thread_team *team);
 
 /* By a thread: switches to the rank's worker, until that switches to the rank. */
-void weft_team_rest(const struct weft_team *team);
+void weft_team_rest(const struct weft_thread_team *team);
 
 /* By a thread that has done all: gives way to the others. Returns to the last one alone. */
-void weft_team_leave(struct weft_team *team);
+void weft_team_leave(struct weft_thread_team *team);
 
 /*
  * By each thread of a rank in a call. Waits for the others. After LAST and AT_ODDS the rank has one
  * thread, its caller (weft_strand); after LAST until weft_team_made.
  */
-enum weft_met weft_team_meet(struct weft_team *team, struct weft_call *call,
+enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                              struct weft_disagreement *why);
 /* By the last, when the call is made: all get its result. */
-void weft_team_made(struct weft_team *team);
+void weft_team_made(struct weft_thread_team *team);
 /* By the last, before that: each thread's *sum is that over its group of `lanes`, or of all (0).
  * False: so many do not divide the threads. */
-bool weft_team_sum(const struct weft_team *team, int lanes);
+bool weft_team_sum(const struct weft_thread_team *team, int lanes);
 
 /* Memory of that size for all threads, under a key; the same each time. NULL: there is none. */
-void *weft_team_share(struct weft_team *team, const void *key, size_t bytes);
+void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes);
 /* Whether an address lies on a thread's stack, or in what the team shares. */
-bool weft_team_holds(const struct weft_team *team, const void *address);
+bool weft_team_holds(const struct weft_thread_team *team, const void *address);
 
 #endif

@@ -9,6 +9,7 @@
 #include "device/cpu/overflow.h"
 #include "device/cpu/random/random.h"
 #include "device/cpu/team.h"
+#include "device/cpu/where.h"
 #include "device/port.h"
 #include "order/atomic.h"
 
@@ -83,7 +84,7 @@ static size_t stack_of(const struct weft_workers *workers, const struct weft_lau
     return weft_model != NULL && bytes < WEFT_RANDOM_STACK ? (size_t)WEFT_RANDOM_STACK : bytes;
 }
 
-static void rank_main(void *argument)
+static void weft_rank_main(void *argument)
 {
     struct rank *rank = argument;
     struct weft_port *port = rank->port;
@@ -200,8 +201,9 @@ static void worker_main(void *argument)
     weft_exits_begin();
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
+    weft_where_begin((const void *)(uintptr_t)w->launch->kernel->cpu);
     if (live > 0)
-        weft_overflow_begin(find_rank, w, (const void *)(uintptr_t)w->launch->kernel->cpu);
+        weft_overflow_begin(find_rank, w);
     weft_fiber_release(&weft_strand); /* its fibers' from now on */
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
@@ -246,9 +248,10 @@ static weft_status create_fibers(const struct weft_workers *workers,
         struct weft_port *port = ranks[r].port;
         bool there = true;
         if (launch->threads > 1) {
-            there = weft_team_create(port, launch->threads, bytes, rank_main, &ranks[r]) != NULL;
+            there =
+                weft_team_create(port, launch->threads, bytes, weft_rank_main, &ranks[r]) != NULL;
         } else if (weft_model == NULL) {
-            port->fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
+            port->fiber = weft_fiber_create(weft_rank_main, &ranks[r], bytes);
             there = port->fiber != NULL;
         }
         if (!there)
@@ -291,7 +294,7 @@ static void destroy_fibers(struct weft_workers *workers, const struct rank *rank
                            bool began)
 {
     for (int r = 0; r < count; r++) {
-        struct weft_team *team = ranks[r].port->team;
+        struct weft_thread_team *team = ranks[r].port->team;
         if (team == NULL) {
             destroy_fiber(workers, &ranks[r], ranks[r].port->fiber, began);
             continue;
@@ -303,7 +306,7 @@ static void destroy_fibers(struct weft_workers *workers, const struct rank *rank
     }
 }
 
-static void model_rank_main(void *argument)
+static void weft_model_rank_main(void *argument)
 {
     struct worker *w = argument;
 
@@ -312,10 +315,11 @@ static void model_rank_main(void *argument)
     WEFT_PORT_SET(port, running, true); /* or may at any moment */
     if (!pass(w->gate))
         return;
+    weft_where_begin((const void *)(uintptr_t)w->launch->kernel->cpu);
     if (port->team != NULL)
         weft_team_run(port->team);
     else
-        rank_main(&w->ranks[w->first]);
+        weft_rank_main(&w->ranks[w->first]);
 }
 
 /* Random mode schedules the ranks itself, beside the host's tasks: each is a task of its own. */
@@ -344,8 +348,8 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
                              .end = (int)((int64_t)launch->ranks * (started + 1) / count)};
         if (weft_model != NULL)
             snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
-        status =
-            weft_task_start(&w->task, name, weft_model != NULL ? model_rank_main : worker_main, w);
+        status = weft_task_start(&w->task, name,
+                                 weft_model != NULL ? weft_model_rank_main : worker_main, w);
         if (status == WEFT_OK)
             started++;
     }

@@ -1,5 +1,5 @@
 /* device/cuda/beside.c - see device/beside.h. It is there before the ranks, which need all that is
- * left. */
+ * left. Runs in the program's thread, or in the kernel's task. */
 #include "device/cuda/cuda_device.h"
 
 #include "base/say.h"

@@ -1,4 +1,5 @@
-/* device/cuda/code.c - kernels of the library's own, launched on streams of the program's. */
+/* device/cuda/code.c - kernels of the library's own, launched on streams of the program's. Any
+ * thread of the program. */
 #include "device/cuda/cuda_device.h"
 
 weft_status weft_cuda_load(struct weft_device *d, struct weft_device_code *code)
@@ -40,4 +41,9 @@ weft_status weft_cuda_launch(struct weft_device *d, const struct weft_device_cod
                                          (unsigned)threads, 1, 1, 0, stream, arguments, NULL);
     weft_unlock(&d->giving);
     return weft_cuda_error(result, code->name[kernel]);
+}
+
+void *weft_cuda_stream(const struct weft_device *d, enum weft_device_stream stream)
+{
+    return d->streams[stream];
 }

@@ -234,5 +234,6 @@ const struct weft_device_ops weft_cuda_device = {
     .load = weft_cuda_load,
     .unload = weft_cuda_unload,
     .launch = weft_cuda_launch,
+    .stream = weft_cuda_stream,
     .run = weft_cuda_run,
 };

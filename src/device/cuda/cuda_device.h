@@ -118,6 +118,7 @@ WEFT_CUDA_OP(run);
 WEFT_CUDA_OP(load);
 WEFT_CUDA_OP(unload);
 WEFT_CUDA_OP(launch);
+WEFT_CUDA_OP(stream);
 
 /*
  * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
@@ -129,18 +130,19 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
-/* Gives it the lot that has been filled: *given, false if it is not there. landed: how many lots
+/* Gives it the lot that has been filled: *given, false if it is not there. delivered: how many lots
  * have; a block that has left before is there again then. */
 weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
                                  bool *given);
-weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *landed);
+weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *delivered);
 /* In a loop that waits for the block; looks: rounds so far; *since: 0 at first. Says now and then
  * what it waits for. Errors: DEVICE: the GPU has failed. */
 weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since);
 
 /*
  * lots.c: what the receive stream is given, while the block is beside a kernel. take: true: it is
- * in a lot; else it is for the stream. settle: all lots have landed, so that the stream may go on.
+ * in a lot; else it is for the stream. settle: all lots are delivered, so that the stream may go
+ * on.
  */
 bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes);
 weft_status weft_cuda_lot_settle(struct weft_device *d);

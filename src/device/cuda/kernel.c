@@ -1,6 +1,6 @@
 /*
  * device/cuda/kernel.c - kernels of the program on a GPU: how many ranks can be there at once, and
- * one cooperative launch, which is one run.
+ * one cooperative launch, which is one run. Runs in the program's thread, or in the kernel's task.
  */
 #include "device/cuda/cuda_device.h"
 

@@ -18,16 +18,16 @@ static struct weft_lot *filled(const struct weft_device *d)
     return d->block.lots[(d->block.lots_given + 1) % 2];
 }
 
-/* Until so many have landed. */
+/* Until so many are delivered. */
 static weft_status await_lots(struct weft_device *d, uint64_t number)
 {
-    uint64_t landed = 0, since = 0;
-    weft_status status = weft_cuda_block_landed(d, &landed);
+    uint64_t delivered = 0, since = 0;
+    weft_status status = weft_cuda_block_delivered(d, &delivered);
 
-    for (uint32_t looks = 1; status == WEFT_OK && landed < number; looks++) {
+    for (uint32_t looks = 1; status == WEFT_OK && delivered < number; looks++) {
         status = weft_cuda_block_look(d, looks, &since);
         if (status == WEFT_OK)
-            status = weft_cuda_block_landed(d, &landed);
+            status = weft_cuda_block_delivered(d, &delivered);
     }
     return status;
 }
@@ -173,9 +173,9 @@ weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event
 weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there)
 {
     const uint64_t lots = d->filling.marks[mark % WEFT_CUDA_MARKS].lots;
-    uint64_t landed = 0;
-    const weft_status status = lots == 0 ? WEFT_OK : weft_cuda_block_landed(d, &landed);
+    uint64_t delivered = 0;
+    const weft_status status = lots == 0 ? WEFT_OK : weft_cuda_block_delivered(d, &delivered);
 
-    *there = landed >= lots;
+    *there = delivered >= lots;
     return status;
 }

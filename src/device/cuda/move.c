@@ -36,7 +36,7 @@ static CUresult give_words(struct weft_device *d)
 }
 
 /* Before anything else on a stream. Makes the context current, too. */
-static CUresult begin(struct weft_device *d, enum weft_device_stream stream)
+static CUresult begin_on(struct weft_device *d, enum weft_device_stream stream)
 {
     const bool settled =
         stream != WEFT_STREAM_RECEIVE || weft_cuda_lot_settle(d) == WEFT_OK; /* it says why not */
@@ -78,7 +78,7 @@ static weft_status hold_words(struct weft_device *d, CUdeviceptr target,
     weft_status status = WEFT_OK;
 
     if (d->words_count + 2 > WEFT_CUDA_WORDS - 1) /* one is left for a count */
-        status = end(d, begin(d, WEFT_STREAM_RECEIVE), "storing");
+        status = end(d, begin_on(d, WEFT_STREAM_RECEIVE), "storing");
     for (size_t at = 0; at < bytes && status == WEFT_OK; at += 8)
         hold_word(d, target + at, source + at, bytes == 4 ? 4 : 8);
     return status;
@@ -95,7 +95,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
         return hold_words(d, to, source, bytes);
-    result = begin(d, stream);
+    result = begin_on(d, stream);
     if (result == CUDA_SUCCESS)
         result =
             d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
@@ -105,7 +105,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                            uint32_t value, size_t words)
 {
-    CUresult result = begin(d, stream);
+    CUresult result = begin_on(d, stream);
 
     if (result == CUDA_SUCCESS)
         result = d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->streams[stream]);
@@ -122,9 +122,9 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream strea
         return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE) {
         hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
-        return end(d, begin(d, stream), "storing");
+        return end(d, begin_on(d, stream), "storing");
     }
-    result = begin(d, stream);
+    result = begin_on(d, stream);
     if (result == CUDA_SUCCESS)
         result =
             d->driver->stream_write(d->streams[stream], (CUdeviceptr)(uintptr_t)word, value, 0);
@@ -133,7 +133,7 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream strea
 
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream)
 {
-    weft_status status = end(d, begin(d, stream), "copying");
+    weft_status status = end(d, begin_on(d, stream), "copying");
 
     if (status == WEFT_OK)
         status = weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying");
@@ -156,7 +156,7 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stre
 
     if (pitch == width)
         return weft_cuda_copy(d, stream, target, source, width * rows);
-    CUresult result = begin(d, stream);
+    CUresult result = begin_on(d, stream);
     for (size_t r = 0; r < rows && pitch > MOST_PITCH && result == CUDA_SUCCESS; r++)
         result = d->driver->copy_async(rectangle.dstDevice + r * width,
                                        rectangle.srcDevice + r * pitch, width, d->streams[stream]);
@@ -179,7 +179,7 @@ weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream
         if (status != WEFT_OK || !event)
             return status;
     }
-    CUresult result = begin(d, stream);
+    CUresult result = begin_on(d, stream);
     if (result == CUDA_SUCCESS)
         result =
             d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);

@@ -1,6 +1,6 @@
 /*
  * device/cuda/reach.c - who reaches which memory: pinned host memory, whose an address is, what
- * peers and network devices may do with this GPU's memory.
+ * peers and network devices may do with this GPU's memory. Any task.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -52,7 +52,7 @@ void weft_cuda_host_free(struct weft_device *d, void *memory)
 
 /*
  * Memory of the host's that the driver does not know is refused, also where a kernel could read it
- * (the kernel's page tables): streams, by which the host lands what comes for it, cannot.
+ * (the kernel's page tables): streams, by which the host delivers what comes for it, cannot.
  */
 const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
  * gda/rdma/check.c - one of each request from a queue to another, as a rank posts it: by the NIC
- * itself where it is one of mlx5, else by the software NIC.
+ * itself where it is one of mlx5, else by the software NIC. The caller owns all of it.
  */
 #include "gda/rdma/check.h"
 

@@ -1,6 +1,7 @@
 /*
  * gda/rdma/mlx5.c - queues of mlx5 devices: libmlx5 makes them, and mlx5dv_init_obj says where
- * their slots, completions, doorbell record and doorbell are. It has run on no hardware.
+ * their slots, completions, doorbell record and doorbell are. It has run on no hardware. One thread
+ * at a time.
  */
 #include "gda/rdma/rdma.h"
 

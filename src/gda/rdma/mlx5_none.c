@@ -1,4 +1,4 @@
-/* gda/rdma/mlx5_none.c - a build without infiniband/mlx5dv.h. */
+/* gda/rdma/mlx5_none.c - a build without infiniband/mlx5dv.h. It keeps nothing. */
 #include "gda/rdma/rdma.h"
 
 #include "base/say.h"

@@ -1,4 +1,4 @@
-/* gda/rdma/none.c - a build without libibverbs. */
+/* gda/rdma/none.c - a build without libibverbs. It keeps nothing. */
 #include "gda/rdma/check.h"
 
 #include "base/say.h"

@@ -1,5 +1,5 @@
 /* gda/rdma/wire.c - the software NIC's wire onto a device: each request is posted to a connection,
- * which keeps the order, and its completion finishes it. */
+ * which keeps the order, and its completion finishes it. One thread at a time. */
 #include "gda/rdma/rdma.h"
 
 #include <arpa/inet.h>
@@ -100,7 +100,7 @@ bool weft_rdma_proceed(struct weft_rdma_queue *queue)
     return waits;
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     return weft_rdma_post(queue->context, &work->request, work);
 }
@@ -110,4 +110,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return weft_rdma_proceed(queue->context);
 }
 
-const struct weft_softnic_wire weft_rdma_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_rdma_wire = {.begin = begin_request, .proceed = proceed};

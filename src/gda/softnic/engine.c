@@ -133,7 +133,7 @@ static bool fetch(struct weft_softnic_queue *queue)
 
 /* ---- executing ------------------------------------------------------------------------------- */
 
-static bool begin(struct weft_softnic_queue *queue)
+static bool begin_next(struct weft_softnic_queue *queue)
 {
     struct weft_softnic *nic = queue->nic;
     bool did = false;
@@ -213,7 +213,7 @@ bool weft_softnic_round(struct weft_softnic_queue *queue)
     if (!queue->stopped && queue->end - queue->first < queue->slots)
         did = fetch(queue);
     if (!queue->stopped)
-        did |= begin(queue);
+        did |= begin_next(queue);
     if (queue->first != queue->next)
         did |= queue->wire->proceed(queue);
     did |= complete(queue);

@@ -1,4 +1,4 @@
-/* gda/softnic/wire_loop.c - the wire to this process itself: requests are executed at once. */
+/* gda/softnic/wire_loop.c - the wire to this process: executes at once, in the NIC's round. */
 #include "base/task.h"
 #include "gda/softnic/engine.h"
 
@@ -8,7 +8,7 @@ static bool move(const struct weft_softnic *nic, void *to, const void *from, siz
     if (nic->far != NULL)
         return nic->far->copy(nic->far->context, to, from, bytes);
     weft_used_shared(from, bytes);
-    weft_land(to, from, bytes); /* small and aligned: undivided */
+    weft_deliver(to, from, bytes); /* small and aligned: undivided */
     return true;
 }
 
@@ -25,7 +25,7 @@ static bool update(const struct weft_softnic *nic, const struct weft_softnic_req
     return move(nic, (void *)(uintptr_t)request->address, &old, sizeof(old));
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     const struct weft_softnic_request *request = &work->request;
     const struct weft_softnic *nic = queue->nic;
@@ -55,4 +55,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return false; /* nothing is under way */
 }
 
-const struct weft_softnic_wire weft_softnic_loop = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_softnic_loop = {.begin = begin_request, .proceed = proceed};

@@ -23,7 +23,6 @@
 
 _Static_assert(sizeof(MPI_Comm) <= sizeof(struct weft_mpi_handle), "a communicator fits");
 _Static_assert(sizeof(MPI_Request) <= sizeof(struct weft_mpi_handle), "a request fits");
-_Static_assert(sizeof(MPI_Message) <= sizeof(struct weft_mpi_handle), "a message fits");
 _Static_assert(MPI_SUCCESS == 0, "0 is success");
 
 static MPI_Comm comm_of(const struct weft_mpi_handle *handle)
@@ -155,34 +154,11 @@ static int isend(const struct weft_mpi_handle *comm, const void *buffer, size_t 
 static int irecv(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
                  struct weft_mpi_handle *request)
 {
-    return MPI_Irecv(buffer, (int)bytes, MPI_BYTE, from, tag, comm_of(comm), request_in(request));
+    return MPI_Irecv(buffer, (int)bytes, MPI_BYTE, from < 0 ? MPI_ANY_SOURCE : from, tag,
+                     comm_of(comm), request_in(request));
 }
 
-static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
-                   size_t *bytes, struct weft_mpi_handle *message)
-{
-    MPI_Status status;
-    int flag = 0, count = 0;
-    const int error = MPI_Improbe(MPI_ANY_SOURCE, tag, comm_of(comm), &flag,
-                                  (MPI_Message *)(void *)message, &status);
-
-    *found = error == MPI_SUCCESS && flag;
-    if (!*found)
-        return error;
-    *from = status.MPI_SOURCE;
-    const int counted = MPI_Get_count(&status, MPI_BYTE, &count);
-    *bytes = count == MPI_UNDEFINED ? SIZE_MAX : (size_t)count;
-    return counted;
-}
-
-static int imrecv(struct weft_mpi_handle *message, void *buffer, size_t bytes,
-                  struct weft_mpi_handle *request)
-{
-    return MPI_Imrecv(buffer, (int)bytes, MPI_BYTE, (MPI_Message *)(void *)message,
-                      request_in(request));
-}
-
-static int test(struct weft_mpi_handle *request, bool *done, size_t *bytes)
+static int test(struct weft_mpi_handle *request, bool *done, size_t *bytes, int *from)
 {
     MPI_Status status;
     int flag = 0, count = 0;
@@ -191,10 +167,19 @@ static int test(struct weft_mpi_handle *request, bool *done, size_t *bytes)
     *done = error == MPI_SUCCESS && flag;
     if (!*done)
         return error;
+    *from = status.MPI_SOURCE;
     *bytes = MPI_Get_count(&status, MPI_BYTE, &count) == MPI_SUCCESS && count != MPI_UNDEFINED
                  ? (size_t)count
                  : 0;
     return error;
+}
+
+/* The wait is for nobody: MPI says that what was cancelled completes, whatever others do. */
+static int cancel(struct weft_mpi_handle *request)
+{
+    const int error = MPI_Cancel(request_in(request));
+
+    return error != MPI_SUCCESS ? error : MPI_Wait(request_in(request), MPI_STATUS_IGNORE);
 }
 
 __attribute__((visibility("default"))) extern const struct weft_mpi_ops weft_mpi_module;
@@ -217,7 +202,6 @@ const struct weft_mpi_ops weft_mpi_module = {
     .allgather = allgather,
     .isend = isend,
     .irecv = irecv,
-    .improbe = improbe,
-    .imrecv = imrecv,
     .test = test,
+    .cancel = cancel,
 };

@@ -1,162 +1,137 @@
 /*
  * net/null/null.c - the network that reaches nobody but this process itself.
  *
- * It is the template for a back end (docs/adding-a-network.md): every duty of the table in its
- * smallest form. A put waits in a short queue, where the receive side finds it and lets it take
- * effect; the send side reports it when that is done. So two threads meet as on a real network.
+ * It is the template for a transport (docs/adding-a-network.md): every function of the table in its
+ * smallest form. A packet waits in a short queue, where the receive side finds it; when that has
+ * released it, the send side says so. So two threads meet as on a real network.
  */
 #include "base/say.h"
-#include "net/arrive.h"
+#include "net/transport.h"
 
 #include <stdlib.h>
 
-enum { PUTS = WEFT_ARRIVE_BATCHES };
+enum { PACKETS = 8, BYTES = 32768 };
 
-struct weft_net {
-    struct weft_net_open open;
-    struct weft_arrive arrive;
+struct weft_transport {
+    int process;
     struct weft_bell bells[2]; /* by side */
-    uint32_t delivered;        /* the receive side's own */
+    uint32_t taken, said;      /* packets: by the receive side, by the send side */
     struct weft_lock lock;     /* over what follows: each side is a thread */
-    struct weft_net_put queue[PUTS];
-    uint32_t accepted, landed, reported; /* puts so far: by put, the receive side, the send side */
+    uint32_t sent, released;
+    size_t lengths[PACKETS];
+    _Alignas(8) unsigned char packets[PACKETS][BYTES];
 };
 
-static void set(struct weft_net *net, uint32_t *index, uint32_t value)
+static weft_status null_open(struct weft_transport **t, const struct weft_net_open *open)
 {
-    weft_lock(&net->lock);
-    *index = value;
-    weft_unlock(&net->lock);
-}
-
-/* Puts up to this one have landed. */
-static weft_status null_conclude(struct weft_net *net, uint64_t landed)
-{
-    set(net, &net->landed, (uint32_t)landed);
-    weft_bell_ring(&net->bells[WEFT_NET_SEND]);
+    *t = calloc(1, sizeof(**t));
+    if (*t == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "null network: no %zu bytes for its state", sizeof(**t));
+    (*t)->process = open->process;
     return WEFT_OK;
 }
 
-static weft_status null_open(struct weft_net **net, const struct weft_net_open *open)
+static void null_close(struct weft_transport *t)
 {
-    struct weft_net *n = calloc(1, sizeof(*n));
-    if (n == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "null network: no %zu bytes for its state", sizeof(*n));
-    n->open = *open;
-    weft_arrive_open(&n->arrive, "null", open, n, PUTS, null_conclude);
-    *net = n;
+    free(t);
+}
+
+static void null_caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+{
+    (void)t;
+    *caps = (struct weft_transport_caps){.net = {.same_host_only = true, .own_process = true},
+                                         .packet = BYTES,
+                                         .depth = 2,
+                                         .ordered = true,
+                                         .acknowledges = true};
+}
+
+static weft_status null_address(struct weft_transport *t, void *address)
+{
+    (void)t, (void)address; /* address_bytes is 0 */
     return WEFT_OK;
 }
 
-static void null_close(struct weft_net *net)
-{
-    weft_arrive_close(&net->arrive);
-    free(net);
-}
-
-static void null_caps(const struct weft_net *net, struct weft_net_caps *caps)
-{
-    (void)net;
-    *caps = (struct weft_net_caps){.same_host_only = true, .own_process = true};
-}
-
-static weft_status null_address(struct weft_net *net, void *address)
-{
-    (void)net, (void)address; /* address_bytes is 0 */
-    return WEFT_OK;
-}
-
-static weft_status null_connect(struct weft_net *net, int process, const void *address)
+static weft_status null_connect(struct weft_transport *t, int process, const void *address)
 {
     (void)address;
-    if (process != net->open.process)
+    if (process != t->process)
         return weft_err(WEFT_ERR_UNSUPPORTED, "null network: process %d cannot be reached from %d",
-                        process, net->open.process);
+                        process, t->process);
     return WEFT_OK;
 }
 
-static weft_status null_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+static unsigned char *null_begin(struct weft_transport *t, int process, size_t *room)
 {
-    return weft_arrive_reg(&net->arrive, base, bytes, own, key);
+    (void)process;
+    weft_lock(&t->lock);
+    const bool full = t->sent - t->released == PACKETS;
+    weft_unlock(&t->lock);
+    *room = BYTES;
+    return full ? NULL : t->packets[t->sent % PACKETS];
 }
 
-static void null_dereg(struct weft_net *net, uint64_t key)
+static weft_status null_commit(struct weft_transport *t, int process, size_t bytes)
 {
-    weft_arrive_dereg(&net->arrive, key);
-}
-
-static weft_status null_put(struct weft_net *net, const struct weft_net_put *put)
-{
-    weft_lock(&net->lock);
-    const bool full = net->accepted - net->reported == PUTS;
-    if (!full)
-        net->queue[net->accepted++ % PUTS] = *put;
-    weft_unlock(&net->lock);
-    if (full)
-        return WEFT_NET_FULL;
-    weft_bell_ring(&net->bells[WEFT_NET_RECEIVE]);
+    (void)process;
+    weft_lock(&t->lock);
+    t->lengths[t->sent++ % PACKETS] = bytes;
+    weft_unlock(&t->lock);
+    weft_bell_ring(&t->bells[WEFT_NET_RECEIVE]);
     return WEFT_OK;
 }
 
-/* The put with that number, if it comes before `end`. */
-static bool next(struct weft_net *net, uint32_t index, const uint32_t *end,
-                 struct weft_net_put *put)
+static int poll_send(struct weft_transport *t, struct weft_transport_event *event)
 {
-    weft_lock(&net->lock);
-    const bool there = index != *end;
-    if (there)
-        *put = net->queue[index % PUTS];
-    weft_unlock(&net->lock);
-    return there;
+    weft_lock(&t->lock);
+    *event = (struct weft_transport_event){
+        .kind = WEFT_EVENT_SENT, .process = t->process, .count = t->released - t->said};
+    weft_unlock(&t->lock);
+    t->said += event->count;
+    return event->count != 0;
 }
 
-static weft_status progress_receive(struct weft_net *net, bool *did)
+static int null_poll(struct weft_transport *t, enum weft_net_side side,
+                     struct weft_transport_event *events, int most)
 {
-    struct weft_net_put put;
-    weft_status status = weft_arrive_settle(&net->arrive, did);
+    int count = 0;
 
-    while (status == WEFT_OK && weft_arrive_has_room(&net->arrive) &&
-           next(net, net->delivered, &net->accepted, &put)) {
-        *did = true;
-        status = weft_arrive_deliver(&net->arrive, put.process, put.key, put.offset, put.source,
-                                     put.bytes, put.notice);
-        if (status == WEFT_OK)
-            status = weft_arrive_batch_end(&net->arrive, ++net->delivered);
-    }
-    return status;
+    if (side == WEFT_NET_SEND)
+        return poll_send(t, events);
+    weft_lock(&t->lock);
+    for (; count < most && t->taken != t->sent; count++, t->taken++)
+        events[count] = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
+                                                      .process = t->process,
+                                                      .bytes = t->packets[t->taken % PACKETS],
+                                                      .length = t->lengths[t->taken % PACKETS]};
+    weft_unlock(&t->lock);
+    return count;
 }
 
-static weft_status null_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+static void null_release(struct weft_transport *t, int process, uint64_t packet)
 {
-    const struct weft_net_events *events = &net->open.events;
-    struct weft_net_put put;
-
-    if (side == WEFT_NET_RECEIVE)
-        return progress_receive(net, did);
-    while (next(net, net->reported, &net->landed, &put)) {
-        set(net, &net->reported, net->reported + 1);
-        *did = true;
-        events->sent(events->context, put.cookie);
-        events->landed(events->context, put.cookie);
-    }
-    return WEFT_OK;
+    (void)process, (void)packet; /* it is the oldest */
+    weft_lock(&t->lock);
+    t->released++;
+    weft_unlock(&t->lock);
+    weft_bell_ring(&t->bells[WEFT_NET_SEND]);
 }
 
-static struct weft_bell *null_bell(struct weft_net *net, enum weft_net_side side)
+static struct weft_bell *null_bell(struct weft_transport *t, enum weft_net_side side)
 {
-    return &net->bells[side];
+    return &t->bells[side];
 }
 
-const struct weft_net_ops weft_net_null = {
+const struct weft_transport_ops weft_transport_null = {
     .name = "null",
     .open = null_open,
     .close = null_close,
     .caps = null_caps,
     .address = null_address,
     .connect = null_connect,
-    .reg = null_reg,
-    .dereg = null_dereg,
-    .put = null_put,
-    .progress = null_progress,
     .bell = null_bell,
+    .begin = null_begin,
+    .commit = null_commit,
+    .poll = null_poll,
+    .release = null_release,
 };

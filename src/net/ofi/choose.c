@@ -1,5 +1,6 @@
 /*
- * net/ofi/choose.c - libfabric loaded, which of its providers to use, and what that can do.
+ * net/ofi/choose.c - libfabric loaded, which of its providers to use, and what that can do. Any
+ * thread.
  *
  * The provider is the first that libfabric lists for plain messages, which all must have: it lists
  * the fastest first. Then that provider is asked for more and more, and what it agrees to is used:
@@ -86,8 +87,6 @@ static void prepare_rxm(int processes)
 
 enum want { MESSAGES, WRITES, ORDERED_WRITES };
 
-static const uint64_t all_orders = FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS;
-
 static struct fi_info *hints_for(enum want want, size_t data_bytes)
 {
     struct fi_info *hints = library.dupinfo(NULL);
@@ -107,8 +106,8 @@ static struct fi_info *hints_for(enum want want, size_t data_bytes)
         hints->domain_attr->cq_data_size = data_bytes;
     }
     if (want >= ORDERED_WRITES) {
-        hints->tx_attr->msg_order = all_orders;
-        hints->rx_attr->msg_order = all_orders;
+        hints->tx_attr->msg_order = FI_ORDER_WAW;
+        hints->rx_attr->msg_order = FI_ORDER_WAW;
     }
     return hints;
 }
@@ -153,121 +152,105 @@ static bool is_ip(const struct fi_info *info)
 }
 
 /* Whether an endpoint is one that this process may use. */
-static bool fits(const struct weft_net *net, const struct fi_info *info,
+static bool fits(const struct weft_transport *t, const struct fi_info *info,
                  const struct sockaddr *address)
 {
-    const struct weft_config *config = net->open.config;
+    const struct weft_config *config = t->open.config;
     const char *provider = info->fabric_attr->prov_name;
 
-    if (info->ep_attr->max_msg_size < WEFT_OFI_MESSAGE_BYTES ||
+    if (info->ep_attr->max_msg_size < WEFT_OFI_PACKET ||
         info->domain_attr->mr_key_size > sizeof(uint64_t))
         return false;
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
         return false; /* of one host only; weft's own shm is better */
     if (config->ofi_domain[0] != 0)
         return strcmp(info->domain_attr->name, config->ofi_domain) == 0 &&
-               (!is_ip(info) || net->open.one_host || !weft_address_is_loopback(info->src_addr));
+               (!is_ip(info) || t->open.one_host || !weft_address_is_loopback(info->src_addr));
     if (address != NULL && is_ip(info))
         return weft_ofi_same_host_address(info->src_addr, address);
     if (config->interface[0] != 0 && !is_ip(info))
         return strcmp(info->domain_attr->name, config->interface) == 0 ||
                (config->ofi_provider[0] != 0 && address != NULL);
     return config->interface[0] == 0 &&
-           (!is_ip(info) || net->open.one_host || !weft_address_is_loopback(info->src_addr));
+           (!is_ip(info) || t->open.one_host || !weft_address_is_loopback(info->src_addr));
 }
 
-static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)
+static void note_abilities(struct weft_transport *t, enum want want)
 {
+    const struct fi_info *info = t->info;
     const uint64_t mr = (uint64_t)info->domain_attr->mr_mode;
-    const bool direct = !weft_arrive_is_later(&net->open); /* windows are memory of the host's */
-    const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
 
-    net->can = (struct weft_ofi_abilities){
-        .form = want == MESSAGES                       ? WEFT_OFI_NO_DATA
-                : info->domain_attr->cq_data_size >= 8 ? WEFT_OFI_WIDE
-                                                       : WEFT_OFI_NARROW,
-        .direct = direct,
-        .docks =
-            !direct && want != MESSAGES && (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2,
-        .ordered_writes = ordered,
-        .ordered_most = info->ep_attr->max_order_waw_size,
+    t->can = (struct weft_ofi_abilities){
+        .data_bits = want == MESSAGES                       ? 0
+                     : info->domain_attr->cq_data_size >= 8 ? 64
+                                                            : 32,
+        .ordered_writes = want == ORDERED_WRITES &&
+                          info->ep_attr->max_order_waw_size >= info->ep_attr->max_msg_size,
         .local_mr = (mr & FI_MR_LOCAL) != 0,
         .virtual_addresses = (mr & FI_MR_VIRT_ADDR) != 0,
         .own_keys = (mr & FI_MR_PROV_KEY) == 0,
         .bind_mr = (mr & FI_MR_ENDPOINT) != 0,
         .data_takes_buffer = (info->mode & FI_RX_CQ_DATA) != 0,
-        .inject = info->tx_attr->inject_size < WEFT_OFI_INJECT_MOST ? info->tx_attr->inject_size
-                                                                    : WEFT_OFI_INJECT_MOST,
-        .write_from = net->open.config->ofi_write_from,
+        .inject = info->tx_attr->inject_size,
     };
-    net->can.spread = weft_ofi_data_spread(net->can.form, net->open.processes);
-    if (net->can.spread == 0) { /* so many processes that their numbers take all the data */
-        net->can.form = WEFT_OFI_NO_DATA;
-        net->can.docks = false;
-    }
-    /* One message is as good as a write to a dock; one that is injected is quicker than any. */
-    if (net->can.write_from == 0 && !direct)
-        net->can.write_from = WEFT_OFI_MESSAGE_BYTES - sizeof(struct weft_ofi_header) + 1;
-    else if (net->can.write_from == 0 && net->can.inject > sizeof(struct weft_ofi_header))
-        net->can.write_from = net->can.inject - sizeof(struct weft_ofi_header) + 1;
 }
 
 /* The endpoint asked for as much as it agrees to. */
-static void refine(struct weft_net *net, const struct fi_info *plain)
+static void refine(struct weft_transport *t, const struct fi_info *plain)
 {
     static const struct {
         enum want want;
         size_t data_bytes;
     } wishes[] = {
         {ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {WRITES, 4}, {MESSAGES, 0}};
-    const bool writes = net->open.config->ofi_writes != 0;
+    const bool writes = t->open.config->ofi_writes != 0;
 
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]) && net->info == NULL; i++) {
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]) && t->info == NULL; i++) {
         if (wishes[i].want == MESSAGES || writes)
-            net->info = ask(plain, wishes[i].want, wishes[i].data_bytes);
-        if (net->info != NULL)
-            note_abilities(net, net->info, wishes[i].want);
+            t->info = ask(plain, wishes[i].want, wishes[i].data_bytes);
+        if (t->info != NULL)
+            note_abilities(t, wishes[i].want);
     }
 }
 
-static weft_status none(const struct weft_net *net, const char *why)
+static weft_status none(const struct weft_transport *t, const char *why)
 {
-    const struct weft_config *config = net->open.config;
+    const struct weft_config *config = t->open.config;
 
     return weft_err(WEFT_ERR_NETWORK, "ofi: no provider for reliable messages%s%s%s%s%s%s%s: %s",
                     config->ofi_provider[0] != 0 ? ", WEFT_OFI_PROVIDER=" : "",
                     config->ofi_provider, config->ofi_domain[0] != 0 ? ", WEFT_OFI_DOMAIN=" : "",
                     config->ofi_domain, config->interface[0] != 0 ? ", WEFT_INTERFACE=" : "",
                     config->interface,
-                    net->open.one_host ? "" : ", on an interface that others reach", why);
+                    t->open.one_host ? "" : ", on an interface that others reach", why);
 }
 
-weft_status weft_ofi_choose(struct weft_net *net)
+weft_status weft_ofi_choose(struct weft_transport *t)
 {
-    const struct weft_config *config = net->open.config;
+    const struct weft_config *config = t->open.config;
     union weft_address room;
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
 
     if (!is_loaded())
         return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", unloadable);
-    net->fi = &library;
-    prepare_rxm(net->open.processes);
+    t->fi = &library;
+    prepare_rxm(t->open.processes);
     hints = hints_for(MESSAGES, 0);
     if (hints == NULL || (config->ofi_provider[0] != 0 &&
                           !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
         library.freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
-    if (weft_ofi_local_address(&net->open, &room))
+    if (weft_ofi_local_address(&t->open, &room))
         address = &room.any;
     const int error = library.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
     library.freeinfo(hints);
     if (error != 0)
-        return none(net, weft_ofi_error(error));
-    for (const struct fi_info *i = list; i != NULL && net->info == NULL; i = i->next)
-        if (fits(net, i, address))
-            refine(net, i);
+        return none(t, weft_ofi_error(error));
+    for (const struct fi_info *i = list; i != NULL && t->info == NULL; i = i->next)
+        if (fits(t, i, address))
+            refine(t, i);
     library.freeinfo(list);
-    return net->info != NULL ? WEFT_OK : none(net, "fi_info lists what there is");
+    return t->info != NULL ? WEFT_OK : none(t, "fi_info lists what there is");
 }

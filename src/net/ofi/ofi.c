@@ -1,122 +1,82 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
+ * Runs while no service does.
  */
 #include "base/say.h"
 #include "net/ofi/inside.h"
+#include "net/peer/packet.h"
 #include "order/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* What may not be there. */
 #define CLOSE(thing) ((void)((thing) != NULL ? fi_close(&(thing)->fid) : 0))
 
-static weft_status failed(const struct weft_net *net, const char *what, long error)
+weft_status weft_ofi_failed(const struct weft_transport *t, const char *what, long error)
 {
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s, %s: %s",
-                    net->info != NULL ? net->info->fabric_attr->prov_name : "libfabric", what,
+                    t->info != NULL ? t->info->fabric_attr->prov_name : "libfabric", what,
                     weft_ofi_error(error));
 }
 
 /* The same kind for both sides: with a descriptor to sleep on, if wanted and there is one. */
-static weft_status open_queues(struct weft_net *net, bool *descriptors)
+static weft_status open_queues(struct weft_transport *t, bool *descriptors)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
                               .wait_obj = *descriptors ? FI_WAIT_FD : FI_WAIT_NONE};
     int error = 0;
 
     for (int side = 0; side < 2 && error == 0; side++) {
-        attr.size = side == WEFT_NET_SEND ? net->info->tx_attr->size : net->info->rx_attr->size;
-        error = fi_cq_open(net->domain, &attr, &net->cq[side], net);
+        attr.size = side == WEFT_NET_SEND ? t->info->tx_attr->size : t->info->rx_attr->size;
+        error = fi_cq_open(t->domain, &attr, &t->cq[side], t);
     }
     if (error == 0 || !*descriptors)
-        return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
+        return error == 0 ? WEFT_OK : weft_ofi_failed(t, "completion queue", error);
     *descriptors = false; /* in silence: without one, then */
-    CLOSE(net->cq[WEFT_NET_SEND]);
-    net->cq[WEFT_NET_SEND] = NULL;
-    return open_queues(net, descriptors);
+    CLOSE(t->cq[WEFT_NET_SEND]);
+    t->cq[WEFT_NET_SEND] = NULL;
+    return open_queues(t, descriptors);
 }
 
-static weft_status open_endpoint(struct weft_net *net, bool *descriptors)
+static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
 {
-    struct fi_av_attr av = {.count = (size_t)net->open.processes};
+    struct fi_av_attr av = {.count = (size_t)t->open.processes};
     const char *what = "fabric";
-    int error = net->fi->fabric(net->info->fabric_attr, &net->fabric, net);
+    int error = t->fi->fabric(t->info->fabric_attr, &t->fabric, t);
 
     if (error == 0)
-        what = "domain", error = fi_domain(net->fabric, net->info, &net->domain, net);
+        what = "domain", error = fi_domain(t->fabric, t->info, &t->domain, t);
     if (error == 0)
-        what = "address vector", error = fi_av_open(net->domain, &av, &net->av, net);
+        what = "address vector", error = fi_av_open(t->domain, &av, &t->av, t);
     if (error != 0)
-        return failed(net, what, error);
-    weft_status status = open_queues(net, descriptors);
+        return weft_ofi_failed(t, what, error);
+    weft_status status = open_queues(t, descriptors);
     if (status != WEFT_OK)
         return status;
-    what = "endpoint", error = fi_endpoint(net->domain, net->info, &net->ep, net);
-    if (error == 0 && (error = fi_ep_bind(net->ep, &net->av->fid, 0)) != 0)
-        net->ep = NULL; /* ofi_rxm crashes where it closes one without: it is left */
+    what = "endpoint", error = fi_endpoint(t->domain, t->info, &t->ep, t);
+    if (error == 0 && (error = fi_ep_bind(t->ep, &t->av->fid, 0)) != 0)
+        t->ep = NULL; /* ofi_rxm crashes where it closes one without: it is left */
     if (error == 0)
-        error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_SEND]->fid, FI_TRANSMIT);
+        error = fi_ep_bind(t->ep, &t->cq[WEFT_NET_SEND]->fid, FI_TRANSMIT);
     if (error == 0)
-        error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_RECEIVE]->fid, FI_RECV);
+        error = fi_ep_bind(t->ep, &t->cq[WEFT_NET_RECEIVE]->fid, FI_RECV);
     if (error == 0)
-        error = fi_enable(net->ep);
-    net->enabled = error == 0;
-    return error == 0 ? WEFT_OK : failed(net, what, error);
+        error = fi_enable(t->ep);
+    t->enabled = error == 0;
+    return error == 0 ? WEFT_OK : weft_ofi_failed(t, what, error);
 }
 
-static size_t fewer(size_t a, size_t b)
+/* The memory of packets, and the receives posted. */
+static weft_status open_ops(struct weft_transport *t)
 {
-    return a < b ? a : b;
-}
+    weft_status status =
+        weft_ofi_pool_open(t, WEFT_OFI_SEND, WEFT_OFI_SENDS, &t->free[WEFT_OFI_SEND]);
 
-/* The buffers of both directions, in one piece of memory, and the receives posted. */
-static weft_status open_buffers(struct weft_net *net)
-{
-    const size_t sends = fewer(WEFT_OFI_SEND_BUFFERS, net->info->tx_attr->size);
-    const size_t receives = fewer(WEFT_OFI_RECEIVE_BUFFERS, net->info->rx_attr->size);
-    const size_t count = sends + receives, bytes = count * WEFT_OFI_MESSAGE_BYTES;
-    ssize_t error = 0;
-
-    net->memory = aligned_alloc(4096, bytes);
-    net->buffers = calloc(count, sizeof(*net->buffers));
-    if (net->memory == NULL || net->buffers == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for buffers", bytes);
-    weft_arrive_pin(&net->arrive, net->memory, bytes);
-    if (net->can.local_mr)
-        error = weft_ofi_register(net, net->memory, bytes, FI_SEND | FI_RECV, 0, &net->memory_mr);
-    for (size_t i = 0; i < count && error == 0; i++) {
-        struct weft_ofi_buffer *buffer = &net->buffers[i];
-        buffer->bytes = net->memory + i * WEFT_OFI_MESSAGE_BYTES;
-        buffer->context.what = i < sends ? WEFT_OFI_SEND_BUFFER : WEFT_OFI_RECEIVE_BUFFER;
-        if (i >= sends) {
-            error = weft_ofi_post_receive(net, buffer);
-        } else {
-            buffer->next = net->free_sends;
-            net->free_sends = buffer;
-        }
-    }
-    return error == 0 ? WEFT_OK : failed(net, "buffers", error);
-}
-
-static weft_status open_peers(struct weft_net *net)
-{
-    const uint32_t start = (uint32_t)net->open.config->counter_start;
-
-    net->peers = calloc((size_t)net->open.processes, sizeof(*net->peers));
-    if (net->peers == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", net->open.processes);
-    for (int p = 0; p < net->open.processes; p++) {
-        struct weft_ofi_peer *peer = &net->peers[p];
-        peer->last = &peer->first;
-        peer->events = peer->received = start;
-        peer->expected = peer->applied = peer->told = start;
-    }
-    if (getrandom(&net->token, sizeof(net->token), 0) != (ssize_t)sizeof(net->token))
-        return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
-    return WEFT_OK;
+    if (status == WEFT_OK && t->can.data_bits != 0)
+        status = weft_ofi_pool_open(t, WEFT_OFI_WRITE, WEFT_OFI_WRITES, &t->free[WEFT_OFI_WRITE]);
+    return status == WEFT_OK ? weft_ofi_post(t) : status;
 }
 
 /*
@@ -124,11 +84,11 @@ static weft_status open_peers(struct weft_net *net)
  * Without this ofi_rxm 1.17 over verbs crashes: a connection that it closes with a message in its
  * queue gets that message's buffer back, after it is gone.
  */
-static void take_the_rest(struct weft_net *net)
+static void take_the_rest(struct weft_transport *t)
 {
     struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
 
-    while (net->enabled && fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH) > 0)
+    while (t->enabled && fi_cq_read(t->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH) > 0)
         ;
 }
 
@@ -137,94 +97,76 @@ static void take_the_rest(struct weft_net *net)
  * may crash: it stays, and all that it uses. Nobody writes the job's memory any more, since no
  * registration of it is left; but what is under way is read.
  */
-static bool leave_behind(const struct weft_net *net)
+static bool leave_behind(const struct weft_transport *t)
 {
-    const struct weft_net_events *events = &net->open.events;
+    const struct weft_net_events *events = &t->open.events;
 
-    if (!net->enabled || events->all_stopped == NULL || events->all_stopped(events->context))
+    if (!t->enabled || events->all_stopped == NULL || events->all_stopped(events->context))
         return false;
-    if (events->lingers != NULL &&
-        (net->outstanding > 0 || net->info->domain_attr->data_progress == FI_PROGRESS_AUTO))
-        events->lingers(events->context);
+    if (events->keeps_memory != NULL &&
+        (t->outstanding > 0 || t->info->domain_attr->data_progress == FI_PROGRESS_AUTO))
+        events->keeps_memory(events->context);
     return true;
 }
 
-static void weft_ofi_close(struct weft_net *net)
+void weft_ofi_close(struct weft_transport *t)
 {
-    weft_ofi_watch_close(net);
-    weft_ofi_memory_close(net);
-    weft_arrive_close(&net->arrive);
-    if (net->writes + net->docked + net->messages > 0)
-        weft_say(WEFT_SAY_INFO,
-                 "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
-                 net->writes, net->docked, net->messages);
-    if (leave_behind(net))
+    weft_ofi_watch_close(t);
+    if (leave_behind(t))
         return;
-    take_the_rest(net);
-    CLOSE(net->dock.mr);
-    if (net->can.bind_mr) /* it belongs to the endpoint */
-        CLOSE(net->memory_mr);
-    CLOSE(net->ep);
-    if (!net->can.bind_mr)
-        CLOSE(net->memory_mr);
-    CLOSE(net->cq[WEFT_NET_SEND]);
-    CLOSE(net->cq[WEFT_NET_RECEIVE]);
-    CLOSE(net->av);
-    CLOSE(net->domain);
-    CLOSE(net->fabric);
-    if (net->info != NULL)
-        net->fi->freeinfo(net->info);
-    weft_ofi_receive_close(net);
-    weft_ofi_dock_close(net);
-    weft_ofi_close_ops(net);
-    free(net->buffers);
-    weft_arrive_unpin(&net->arrive, net->memory);
-    free(net->memory);
-    free(net->peers);
-    free(net);
+    take_the_rest(t);
+    if (t->can.bind_mr) /* they belong to the endpoint */
+        weft_ofi_pools_unregister(t);
+    CLOSE(t->ep);
+    if (!t->can.bind_mr)
+        weft_ofi_pools_unregister(t);
+    CLOSE(t->cq[WEFT_NET_SEND]);
+    CLOSE(t->cq[WEFT_NET_RECEIVE]);
+    CLOSE(t->av);
+    CLOSE(t->domain);
+    CLOSE(t->fabric);
+    if (t->info != NULL)
+        t->fi->freeinfo(t->info);
+    weft_ofi_pools_close(t);
+    free(t->peers);
+    free(t);
 }
 
-static void say_choice(const struct weft_net *net)
+static void say_choice(const struct weft_transport *t)
 {
-    static const char *const forms[] = {"messages only, no writes",
-                                        "writes with 4 bytes of remote data",
-                                        "writes with 8 bytes of remote data"};
-    const struct fi_domain_attr *domain = net->info->domain_attr;
+    const char *writes = "packets only, no writes";
 
-    const char *device = "";
-
-    if (!net->can.direct)
-        device = net->dock.memory != NULL ? "; long puts for the device's memory go by a dock"
-                                          : "; long puts for the device's memory are messages, "
-                                            "slower";
-    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s%s",
-             net->info->fabric_attr->prov_name, domain->name, net->info->fabric_attr->name,
-             forms[net->can.form], net->can.ordered_writes ? "ordered" : "order kept by the sender",
-             net->watch != NULL ? "sleeps on its queues" : "polled", device);
+    if (t->can.data_bits != 0)
+        writes = weft_net_is_later(&t->open) ? "packets only for the device's memory"
+                 : t->can.ordered_writes     ? "ordered writes"
+                                             : "writes, their order kept by the sender";
+    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s",
+             t->info->fabric_attr->prov_name, t->info->domain_attr->name,
+             t->info->fabric_attr->name, writes,
+             t->watch != NULL ? "sleeps on its queues" : "polled");
 }
 
-static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_open *open)
+static weft_status open_ofi(struct weft_transport **t, const struct weft_net_open *open)
 {
-    struct weft_net *n;
     bool descriptors = !open->polls;
 
     if (weft_model != NULL)
         return weft_err(WEFT_ERR_CONFIG,
                         "network ofi: random mode has no libfabric, which has threads and sockets");
-    n = calloc(1, sizeof(*n));
-    if (n == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for its state", sizeof(*n));
+    struct weft_transport *n = calloc(1, sizeof(*n));
+    struct weft_ofi_peer *peers = calloc((size_t)open->processes, sizeof(*peers));
+    if (n == NULL || peers == NULL) {
+        free(peers);
+        free(n);
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", open->processes);
+    }
     n->open = *open;
-    weft_arrive_open(&n->arrive, "ofi", open, n, WEFT_OFI_BATCHES, weft_ofi_conclude);
-    weft_status status = open_peers(n);
-    if (status == WEFT_OK)
-        status = weft_ofi_choose(n);
+    n->peers = peers;
+    weft_status status = weft_ofi_choose(n);
     if (status == WEFT_OK)
         status = open_endpoint(n, &descriptors);
     if (status == WEFT_OK)
-        status = open_buffers(n);
-    if (status == WEFT_OK)
-        status = weft_ofi_dock_open(n);
+        status = open_ops(n);
     if (status == WEFT_OK && descriptors)
         status = weft_ofi_watch_open(n);
     if (status != WEFT_OK) {
@@ -232,33 +174,45 @@ static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_op
         return status;
     }
     say_choice(n);
-    *net = n;
+    *t = n;
     return WEFT_OK;
 }
 
-static void weft_ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
+/*
+ * Not ordered: ofi_rxm lets the remote data of a write pass packets that wait for buffers. What can
+ * be injected is quicker as a packet than as a write.
+ */
+static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_caps *caps)
 {
-    *caps = (struct weft_net_caps){.lands_when_asked = true,
-                                   .closes_together = true,
-                                   .rows_bytes = WEFT_OFI_PAYLOAD - sizeof(struct weft_net_rows),
-                                   .same_host_only =
-                                       strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
-                                   .address_bytes = sizeof(struct weft_ofi_hello)};
-    snprintf(caps->about, sizeof(caps->about), "libfabric provider %s on %s",
-             net->info->fabric_attr->prov_name, net->info->domain_attr->name);
+    const size_t heads = WEFT_PACKET_HEAD + WEFT_ENTRY_HEAD, from = t->open.config->ofi_write_from;
+    const size_t at_once = t->can.inject > heads ? t->can.inject - heads : 0;
+
+    *caps = (struct weft_transport_caps){
+        .net = {.closes_together = true,
+                .same_host_only = strcmp(t->info->fabric_attr->prov_name, "shm") == 0,
+                .address_bytes = sizeof(struct weft_ofi_hello)},
+        .packet = WEFT_OFI_PACKET,
+        .depth = 2,
+        .writes = t->can.data_bits != 0,
+        .place_is_key = t->can.own_keys && !t->can.virtual_addresses,
+        .writes_ordered = t->can.ordered_writes,
+        .write_from = from != 0 ? from : at_once + 1,
+        .immediate = t->can.data_bits - WEFT_OFI_PROCESS_BITS,
+    };
+    snprintf(caps->net.about, sizeof(caps->net.about), "libfabric provider %s on %s",
+             t->info->fabric_attr->prov_name, t->info->domain_attr->name);
 }
 
-static weft_status weft_ofi_address(struct weft_net *net, void *address)
+static weft_status weft_ofi_address(struct weft_transport *t, void *address)
 {
-    struct weft_ofi_hello hello = {.token = net->token,
-                                   .message_bytes = WEFT_OFI_MESSAGE_BYTES,
-                                   .form = net->can.form,
-                                   .writes = net->open.config->ofi_writes != 0,
-                                   .name_format = net->info->addr_format};
+    struct weft_ofi_hello hello = {.packet = WEFT_OFI_PACKET,
+                                   .data_bits = t->can.data_bits,
+                                   .writes = t->open.config->ofi_writes != 0,
+                                   .name_format = t->info->addr_format};
     size_t bytes = sizeof(hello.name);
 
-    snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);
-    const int error = fi_getname(&net->ep->fid, hello.name, &bytes);
+    snprintf(hello.provider, sizeof(hello.provider), "%s", t->info->fabric_attr->prov_name);
+    const int error = fi_getname(&t->ep->fid, hello.name, &bytes);
     if (error != 0 || bytes > sizeof(hello.name))
         return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
                         sizeof(hello.name), weft_ofi_error(error));
@@ -267,12 +221,11 @@ static weft_status weft_ofi_address(struct weft_net *net, void *address)
     return WEFT_OK;
 }
 
-static weft_status weft_ofi_connect(struct weft_net *net, int process, const void *address)
+static weft_status weft_ofi_connect(struct weft_transport *t, int process, const void *address)
 {
-    struct weft_ofi_peer *peer = &net->peers[process];
     struct weft_ofi_hello hello, mine;
     const char *reason;
-    weft_status status = weft_ofi_address(net, &mine);
+    weft_status status = weft_ofi_address(t, &mine);
 
     if (status != WEFT_OK)
         return status;
@@ -281,38 +234,32 @@ static weft_status weft_ofi_connect(struct weft_net *net, int process, const voi
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
                         hello.writes != 0 ? "on" : "off", process, mine.writes != 0 ? "on" : "off");
-    if (!weft_ofi_hello_fits(&mine, &hello, net->info->addr_format == FI_ADDR_STR, &reason))
+    if (!weft_ofi_hello_fits(&mine, &hello, t->info->addr_format == FI_ADDR_STR, &reason))
         return weft_err(WEFT_ERR_CONFIG,
                         "ofi: process %d and this one differ in %s: provider %.*s with addresses "
                         "of %u bytes there, %s with %u here (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
                         "WEFT_INTERFACE)",
                         process, reason, (int)sizeof(hello.provider) - 1, hello.provider,
                         hello.name_bytes, mine.provider, mine.name_bytes);
-    if (fi_av_insert(net->av, hello.name, 1, &peer->address, 0, NULL) != 1)
+    if (fi_av_insert(t->av, hello.name, 1, &t->peers[process].address, 0, NULL) != 1)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
                         mine.provider, process);
-    peer->token = hello.token;
     return WEFT_OK;
 }
 
-static weft_status weft_ofi_progress(struct weft_net *net, enum weft_net_side side, bool *did)
-{
-    return side == WEFT_NET_SEND ? weft_ofi_progress_send(net, did)
-                                 : weft_ofi_progress_receive(net, did);
-}
-
-const struct weft_net_ops weft_net_ofi = {
+const struct weft_transport_ops weft_transport_ofi = {
     .name = "ofi",
-    .open = weft_ofi_open,
+    .open = open_ofi,
     .close = weft_ofi_close,
     .caps = weft_ofi_caps,
     .address = weft_ofi_address,
     .connect = weft_ofi_connect,
+    .bell = weft_ofi_bell,
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
-    .place = weft_ofi_where,
-    .put = weft_ofi_put,
-    .flush = weft_ofi_flush,
-    .progress = weft_ofi_progress,
-    .bell = weft_ofi_bell,
+    .begin = weft_ofi_begin,
+    .commit = weft_ofi_commit,
+    .write = weft_ofi_write,
+    .poll = weft_ofi_poll,
+    .release = weft_ofi_release,
 };

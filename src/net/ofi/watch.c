@@ -31,71 +31,66 @@ struct weft_ofi_watch {
     uint32_t stop;
 };
 
-bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *weft_ofi_bell(struct weft_transport *t, enum weft_net_side side)
 {
-    return __atomic_load_n(&net->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
+    return t->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &t->bells[side];
 }
 
-struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side)
+void weft_ofi_watch(struct weft_transport *t, enum weft_net_side side)
 {
-    return net->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &net->bells[side];
-}
-
-void weft_ofi_watch(struct weft_net *net, enum weft_net_side side)
-{
-    struct weft_ofi_watch *watch = net->watch;
+    struct weft_ofi_watch *watch = t->watch;
     const uint32_t bit = 1u << side;
 
-    if (watch == NULL || !weft_ofi_about_to_sleep(net, side))
+    if (watch == NULL || !weft_bell_has_sleeper(&t->bells[side]))
         return;
     if ((__atomic_fetch_or(&watch->wanted, bit, __ATOMIC_ACQ_REL) & bit) == 0)
         (void)eventfd_write(watch->kick, 1); /* fails where the count is full: it is kicked */
 }
 
 /* What there is to wait for; false: there is something already. */
-static bool prepare(struct weft_net *net, uint32_t wanted, struct pollfd *polled, int *timeout)
+static bool prepare(struct weft_transport *t, uint32_t wanted, struct pollfd *polled, int *timeout)
 {
-    const struct weft_ofi_watch *watch = net->watch;
+    const struct weft_ofi_watch *watch = t->watch;
     struct fid *queues[2];
     int count = 0;
 
     polled[0] = (struct pollfd){.fd = watch->kick, .events = POLLIN};
-    weft_lock(&net->lock);
-    *timeout = net->stuck ? STUCK_MS : IDLE_MS;
+    weft_lock(&t->lock);
+    *timeout = t->stuck ? STUCK_MS : IDLE_MS;
     for (int side = 0; side < 2; side++) {
         const bool look =
-            (wanted & 1u << side) != 0 && (side == WEFT_NET_RECEIVE || net->outstanding > 0);
+            (wanted & 1u << side) != 0 && (side == WEFT_NET_RECEIVE || t->outstanding > 0);
         polled[1 + side] = (struct pollfd){.fd = look ? watch->fd[side] : -1, .events = POLLIN};
         if (look)
-            queues[count++] = &net->cq[side]->fid;
+            queues[count++] = &t->cq[side]->fid;
     }
-    const bool nothing = count == 0 || fi_trywait(net->fabric, queues, count) == 0;
-    weft_unlock(&net->lock);
+    const bool nothing = count == 0 || fi_trywait(t->fabric, queues, count) == 0;
+    weft_unlock(&t->lock);
     return nothing;
 }
 
 /* Rings for the sides in question and stops watching for them. */
-static void ring(struct weft_net *net, uint32_t sides)
+static void ring(struct weft_transport *t, uint32_t sides)
 {
-    __atomic_fetch_and(&net->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
+    __atomic_fetch_and(&t->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
     for (int side = 0; side < 2; side++)
         if ((sides & 1u << side) != 0)
-            weft_bell_ring(&net->bells[side]);
+            weft_bell_ring(&t->bells[side]);
 }
 
 static void watch_main(void *argument)
 {
-    struct weft_net *net = argument;
-    struct weft_ofi_watch *watch = net->watch;
+    struct weft_transport *t = argument;
+    struct weft_ofi_watch *watch = t->watch;
     uint64_t kicks;
 
-    weft_say_process(net->open.process);
+    weft_say_process(t->open.process);
     while (__atomic_load_n(&watch->stop, __ATOMIC_ACQUIRE) == 0) {
         const uint32_t wanted = __atomic_load_n(&watch->wanted, __ATOMIC_ACQUIRE);
         struct pollfd polled[3];
         int timeout;
-        if (!prepare(net, wanted, polled, &timeout)) {
-            ring(net, wanted);
+        if (!prepare(t, wanted, polled, &timeout)) {
+            ring(t, wanted);
             continue;
         }
         const int ready = poll(polled, 3, timeout);
@@ -106,11 +101,11 @@ static void watch_main(void *argument)
         for (int side = 0; side < 2; side++)
             if (ready > 0 && polled[1 + side].revents != 0)
                 sides |= 1u << side;
-        ring(net, sides);
+        ring(t, sides);
     }
 }
 
-weft_status weft_ofi_watch_open(struct weft_net *net)
+weft_status weft_ofi_watch_open(struct weft_transport *t)
 {
     struct weft_ofi_watch *watch = calloc(1, sizeof(*watch));
 
@@ -121,28 +116,28 @@ weft_status weft_ofi_watch_open(struct weft_net *net)
         watch->kick >= 0 ? WEFT_OK : weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
     bool good = status == WEFT_OK;
     for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */
-        good = fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) == 0;
+        good = fi_control(&t->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) == 0;
     if (good) {
-        net->watch = watch;
-        status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
+        t->watch = watch;
+        status = weft_task_start(&watch->task, "weft ofi", watch_main, t);
     }
     if (good && status == WEFT_OK)
         return WEFT_OK;
-    net->watch = NULL;
+    t->watch = NULL;
     if (watch->kick >= 0)
         close(watch->kick);
     free(watch);
     return status;
 }
 
-void weft_ofi_watch_close(struct weft_net *net)
+void weft_ofi_watch_close(struct weft_transport *t)
 {
-    if (net->watch == NULL)
+    if (t->watch == NULL)
         return;
-    __atomic_store_n(&net->watch->stop, 1, __ATOMIC_RELEASE);
-    (void)eventfd_write(net->watch->kick, 1);
-    weft_task_join(&net->watch->task);
-    close(net->watch->kick);
-    free(net->watch);
-    net->watch = NULL;
+    __atomic_store_n(&t->watch->stop, 1, __ATOMIC_RELEASE);
+    (void)eventfd_write(t->watch->kick, 1);
+    weft_task_join(&t->watch->task);
+    close(t->watch->kick);
+    free(t->watch);
+    t->watch = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * net/ofi/where.c - which of a host's addresses to use.
+ * net/ofi/where.c - which of a host's addresses to use. Opening thread only.
  *
  * A host has several interfaces, and the first that a provider lists may lead nowhere. Where the
  * user names none it is the one on the way to the job's root: that one reaches at least one other

@@ -1,5 +1,5 @@
 /*
- * net/verbs/device.c - see the header.
+ * net/verbs/device.c - see the header. Opening thread only.
  *
  * On Ethernet (RoCE) a port has many addresses. The one taken is a RoCE v2 address of IPv4, if
  * there is one, else of IPv6: version 1 does not pass routers, and link-local addresses are common

@@ -23,7 +23,7 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
                                  uint64_t address)
 {
     uint64_t offset = 0;
-    const int fd = memory->dmabuf ? weft_arrive_dmabuf(memory->arrive, base, bytes, &offset) : -1;
+    const int fd = memory->dmabuf ? weft_net_dmabuf(memory->open, base, bytes, &offset) : -1;
 
     if (fd < 0)
         return NULL;
@@ -36,7 +36,6 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
                  "host buffers",
                  memory->device->name, bytes, base, strerror(errno));
     close(fd); /* the registration holds it */
-    __atomic_add_fetch(&memory->dmabufs, mr != NULL, __ATOMIC_RELEASE);
     return mr;
 }
 
@@ -51,7 +50,7 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
     *address = generation << 48 | ((uintptr_t)base & (START - 1));
     if (bytes == 0)
         return NULL;
-    if (memory->by_message)
+    if (memory->elsewhere)
         return map_dmabuf(memory, base, bytes, *address);
     errno = ENOMEM;
     if (bytes <= memory->device->attr.max_mr_size)
@@ -68,51 +67,30 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
 }
 
 weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, size_t bytes,
-                                  bool own, uint64_t *key)
+                                  uint64_t place[2], struct weft_verbs_region **region)
 {
-    uint64_t region, address;
-    weft_status status = weft_arrive_reg(memory->arrive, base, bytes, own, &region);
+    struct weft_verbs_region *r = malloc(sizeof(*r));
 
-    if (status != WEFT_OK)
-        return status;
-    struct ibv_mr *mr = map(memory, base, bytes, &address);
-    *key = mr != NULL ? (uint64_t)mr->rkey | (address >> 48) << 32 | (address & (START - 1)) << 42
-                      : WEFT_VERBS_BY_MESSAGE | region;
-    weft_arrive_keep(memory->arrive, region, mr, *key);
+    if (r == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for a region");
+    r->base = (uintptr_t)base;
+    r->mr = map(memory, base, bytes, &r->address);
+    place[0] = place[1] = 0;
+    if (r->mr != NULL) {
+        place[0] =
+            (uint64_t)r->mr->rkey | (r->address >> 48) << 32 | (r->address & (START - 1)) << 42;
+    } else {
+        free(r);
+        r = NULL;
+    }
+    *region = r;
     return WEFT_OK;
 }
 
-void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key)
+void weft_verbs_memory_drop(struct weft_verbs_region *region)
 {
-    struct ibv_mr *mr = weft_arrive_dereg(memory->arrive, weft_verbs_memory_region(memory, key));
-
-    WEFT_VERBS_CLOSE(ibv_dereg_mr, mr);
-}
-
-void weft_verbs_memory_free(struct weft_verbs_memory *memory)
-{
-    struct ibv_mr *mr;
-
-    while ((mr = weft_arrive_left(memory->arrive)) != NULL)
-        ibv_dereg_mr(mr);
-}
-
-uint64_t weft_verbs_memory_region(struct weft_verbs_memory *memory, uint64_t key)
-{
-    return (key & WEFT_VERBS_BY_MESSAGE) != 0 ? key & ~WEFT_VERBS_BY_MESSAGE
-                                              : weft_arrive_key(memory->arrive, key);
-}
-
-bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source, size_t bytes,
-                            uint64_t *address, uint32_t *lkey)
-{
-    struct weft_exposure region;
-
-    if (!weft_arrive_around(memory->arrive, source, bytes, &region))
-        return false;
-    *address = weft_verbs_key_base(region.own_key) + ((uintptr_t)source - (uintptr_t)region.base);
-    *lkey = ((const struct ibv_mr *)region.mr)->lkey;
-    return true;
+    ibv_dereg_mr(region->mr);
+    free(region);
 }
 
 struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, void **memory)
@@ -138,29 +116,4 @@ void weft_verbs_release(struct ibv_mr *mr, void *memory)
 {
     WEFT_VERBS_CLOSE(ibv_dereg_mr, mr);
     free(memory);
-}
-
-weft_status weft_verbs_slots_open(struct weft_verbs_slots *slots, struct ibv_pd *pd, uint32_t count,
-                                  uint32_t bytes)
-{
-    void *memory;
-
-    slots->free = malloc(count * sizeof(*slots->free));
-    if (slots->free == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u slots", count);
-    slots->mr = weft_verbs_alloc(pd, (size_t)count * bytes, IBV_ACCESS_LOCAL_WRITE, &memory);
-    if (slots->mr == NULL)
-        return WEFT_ERR_MEMORY;
-    slots->memory = memory;
-    slots->bytes = bytes;
-    slots->count = slots->left = count;
-    for (uint32_t i = 0; i < count; i++)
-        slots->free[i] = (int32_t)i;
-    return WEFT_OK;
-}
-
-void weft_verbs_slots_close(struct weft_verbs_slots *slots)
-{
-    weft_verbs_release(slots->mr, slots->memory);
-    free(slots->free);
 }

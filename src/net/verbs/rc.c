@@ -1,4 +1,4 @@
-/* net/verbs/rc.c - queue pairs of reliable connections. */
+/* net/verbs/rc.c - queue pairs of reliable connections. A queue pair has one thread at a time. */
 #include "net/verbs/state.h"
 
 #include "base/say.h"
@@ -6,34 +6,32 @@
 #include <errno.h>
 #include <string.h>
 
-static struct ibv_qp *try_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
-                               uint32_t inline_most)
+static struct ibv_qp *try_make(const struct weft_transport *t, uint32_t inline_most)
 {
     struct ibv_qp_init_attr attr = {
-        .send_cq = completions,
-        .recv_cq = net->receive_cq,
-        .srq = net->srq,
-        .cap = {.max_send_wr = depth, .max_send_sge = 1, .max_inline_data = inline_most},
+        .send_cq = t->send_cq,
+        .recv_cq = t->receive_cq,
+        .srq = t->srq,
+        .cap = {.max_send_wr = t->sends, .max_send_sge = 1, .max_inline_data = inline_most},
         .qp_type = IBV_QPT_RC};
 
-    return ibv_create_qp(net->pd, &attr);
+    return ibv_create_qp(t->pd, &attr);
 }
 
-struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
-                                  uint32_t inline_most)
+struct ibv_qp *weft_verbs_rc_make(struct weft_transport *t)
 {
-    struct ibv_qp *qp = try_make(net, completions, depth, inline_most);
+    struct ibv_qp *qp = try_make(t, t->inline_most);
     int error = errno; /* of making it; ibv_modify_qp returns its own */
 
     if (qp != NULL)
-        error =
-            weft_verbs_rc_start(&net->device, qp, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+        error = weft_verbs_rc_start(&t->device, qp, IBV_ACCESS_REMOTE_WRITE);
     if (qp == NULL || error != 0) {
         weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
-                     net->device.name, depth, strerror(error));
+                     t->device.name, t->sends, strerror(error));
         WEFT_VERBS_CLOSE(ibv_destroy_qp, qp);
         return NULL;
     }
+    t->counts.queue_pairs++;
     return qp;
 }
 
@@ -90,22 +88,10 @@ int weft_verbs_timeout(const struct weft_config *config)
     return timeout;
 }
 
-weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process,
-                               struct weft_verbs_ends ends)
-{
-    const int error = weft_verbs_rc_connect(&net->device, qp, &net->peers[process].address, ends,
-                                            weft_verbs_timeout(net->open.config));
-
-    return error == 0
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_NETWORK, "verbs: %s cannot be connected to process %d: %s",
-                          net->device.name, process, strerror(error));
-}
-
-uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted)
+uint32_t weft_verbs_rc_inline(struct weft_transport *t, uint32_t wanted)
 {
     for (; wanted > 0; wanted = wanted * 3 / 4) {
-        struct ibv_qp *qp = try_make(net, net->send_cq, net->sends, wanted);
+        struct ibv_qp *qp = try_make(t, wanted);
         if (qp == NULL)
             continue;
         ibv_destroy_qp(qp);

@@ -23,7 +23,7 @@ WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number)
 {
     uint32_t rounds = 0;
 
-    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
     while (!weft_ask_answered(self, process, number) &&
            weft_wait_round(self, &rounds, WEFT_WAIT_ANSWER, (uint64_t)process,
                            weft_load_relaxed_u32(weft_link_answered(self, process)),
@@ -94,7 +94,7 @@ WEFT_COLD uint64_t weft_ask_result(weft_self *self, int process)
     uint32_t rounds = 0;
     uint64_t low, high;
 
-    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
     do {
 #ifdef __CUDACC__
         const uint4 both = weft_poll_four((const uint32_t *)word);

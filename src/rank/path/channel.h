@@ -277,7 +277,7 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
 WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
                                      bool notice, bool release)
 {
-    struct weft_head head = {0, 0, 0, 0, false, false, true};
+    struct weft_head head = {.release = true};
 
     weft_out_space(self, out, 1);
     head.tag = tag;
@@ -300,8 +300,10 @@ WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, 
                                   const void *source, size_t bytes, int tag)
 {
     const struct weft_crew crew = weft_crew_first_warp();
-    struct weft_head head = {
-        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    struct weft_head head = {.address = to->home + offset,
+                             .bytes = (uint32_t)bytes,
+                             .tag = (uint32_t)tag,
+                             .notice = true};
 
     if (crew.lane >= crew.lanes)
         return;

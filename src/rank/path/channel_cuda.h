@@ -101,8 +101,10 @@ WEFT_INLINE void weft_channel_put_by_all(weft_self *self, struct weft_out *out,
 WEFT_INLINE void weft_channel_put_short(weft_self *self, const struct weft_route *to, size_t offset,
                                         const void *source, size_t bytes, int tag)
 {
-    const struct weft_head head = {
-        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    const struct weft_head head = {.address = to->home + offset,
+                                   .bytes = (uint32_t)bytes,
+                                   .tag = (uint32_t)tag,
+                                   .notice = true};
     struct weft_out *const out = &self->out[to->way >> 8];
 
     weft_join(self); /* all threads: what they wrote to the source is there */

@@ -255,6 +255,10 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
 #ifdef __CUDACC__
     struct weft_cuda_rank *rank = (struct weft_cuda_rank *)self;
     if (atomicExch(&rank->failing, 1) == 0) {
+#ifdef WEFT_LINES
+        const weft_log_arg place = weft_name(rank->place);
+        weft_post_text(self, WEFT_COMMAND_LOG, 0, "its last call is at %s", 1, &place);
+#endif
         if (weft_post_text(self, WEFT_COMMAND_FAIL, (uint16_t)status, text, count, args))
             while (!weft_look_stop(self))
                 continue;

@@ -145,7 +145,7 @@ WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_ro
                                    size_t offset, const void *source, struct weft_shape shape,
                                    int tag)
 {
-    const struct weft_shape nothing = {0, 1, 0, 0};
+    const struct weft_shape nothing = {.height = 1};
     const bool queued = weft_has_queues(self) && to.way == WEFT_WAY_QUEUE;
 
     weft_join(self);

@@ -1,6 +1,6 @@
 /*
  * rank/path/proxy.h - the way through the host: a put or a notification is one command to it, with
- * what payload travels inside; and knowing when it has landed.
+ * what payload travels inside; and knowing when it is delivered.
  */
 #ifndef WEFT_RANK_PATH_PROXY_H
 #define WEFT_RANK_PATH_PROXY_H
@@ -35,15 +35,16 @@ WEFT_COLD void weft_proxy_tell(weft_self *self, int process, uint32_t word)
     weft_post_put(self, process, &command, NULL, 0, true);
 }
 
-/* ---- what has landed ------------------------------------------------------------------------ */
+/* ---- what is delivered ------------------------------------------------------------------------
+ */
 
-/* Has the network tell soon what of this rank's has landed at the process. Non-blocking. */
+/* Has the network tell soon what of this rank's is delivered at the process. Non-blocking. */
 WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 {
     struct weft_command command = {0};
 
     if (self->settled[process] == (uint32_t)self->sent_to[process] ||
-        !self->state->lands_when_asked)
+        !self->state->tells_when_asked)
         return;
     command.kind = WEFT_COMMAND_FLUSH;
     command.target = (uint32_t)process;
@@ -51,7 +52,7 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 }
 
 /*
- * Waits until all that this rank sent to the process through the host has landed there. Other
+ * Waits until all that this rank sent to the process through the host is delivered there. Other
  * threads of a host program may send more meanwhile.
  */
 WEFT_COLD void weft_proxy_await(weft_self *self, int process)
@@ -61,7 +62,7 @@ WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 
     if (self->settled[process] == sent)
         return;
-    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
     uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
     while ((int32_t)(seen - sent) < 0 &&
            weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
@@ -74,7 +75,7 @@ WEFT_COLD void weft_proxy_await(weft_self *self, int process)
     if (self->settled[process] != now && seen == now)
         self->unsettled--;
     self->settled[process] = seen;
-    /* What has landed is now part of what an earlier weft_fence ordered. */
+    /* What is delivered is now part of what an earlier weft_fence ordered. */
     weft_channel_fence(self);
 }
 
@@ -92,7 +93,7 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
         weft_queue_settle(self, process);
 }
 
-/* Blocks until all that this rank sent through the host has landed. The leader. */
+/* Blocks until all that this rank sent through the host is delivered. The leader. */
 WEFT_INLINE void weft_proxy_flush(weft_self *self)
 {
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
@@ -151,7 +152,7 @@ WEFT_INLINE struct weft_command weft_proxy_command(weft_win win, int target, siz
 
 /*
  * Straight into memory of a process that is told through the host. What went there through the host
- * has landed before, and the notification follows as a command, which releases the stores. The
+ * is delivered before, and the notification follows as a command, which releases the stores. The
  * first warp.
  */
 WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int target,
@@ -183,7 +184,8 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
                                      size_t offset, const void *source, size_t bytes, int tag,
                                      bool after)
 {
-    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    const struct weft_shape shape = {
+        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
     struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
 
     command.flags |= WEFT_COMMAND_INLINE;

@@ -177,7 +177,7 @@ WEFT_COLD void weft_queue_await(weft_self *self, int process, uint64_t number)
     if ((int64_t)(queue->asked - number) < 0)
         weft_queue_ask(self, process);
     weft_queue_ring(self, queue);
-    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
     while ((int64_t)(queue->done - number) < 0) {
         weft_queue_poll(self, queue, process);
         if ((int64_t)(queue->done - number) < 0 &&
@@ -215,7 +215,7 @@ WEFT_COLD void weft_queue_settle(weft_self *self, int process)
         weft_queue_await(self, process, self->queues[process].posted);
 }
 
-/* Before anything goes there by the queue: what went through the host has landed. */
+/* Before anything goes there by the queue: what went through the host is delivered. */
 WEFT_COLD void weft_queue_enter(weft_self *self, int process)
 {
     if (self->settled[process] != (uint32_t)self->sent_to[process] ||

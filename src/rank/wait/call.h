@@ -46,17 +46,23 @@ WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t coun
         weft_trace_close_single(self);
 }
 
-WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
+WEFT_COLD void weft_wait_warped_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_wait(self, tag, count);
-    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
-        weft_wait_warped(self, tag, count);
-    else
-        weft_far(self, weft_wait_by_letter)(self, tag, count);
+    weft_wait_warped(self, tag, count);
     if (weft_leads(self))
         weft_trace_close_single(self);
+}
+
+/* Which of the two, decided here: weft_wait is part of every kernel. */
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
+{
+    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
+        weft_wait_warped_traced(self, tag, count);
+    else
+        weft_wait_led_traced(self, tag, count, waits != (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE));
 }
 
 /* Apart, so that waits of jobs without queues stay as they are. */
@@ -70,20 +76,14 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     weft_check_tag(self, tag, "weft_wait");
     const uint32_t waits = self->waits;
-    if (waits == WEFT_WAITS_BY_WARP)
-        weft_wait_warped(self, (uint32_t)tag, count);
-    else if (waits == WEFT_WAITS_ALONE)
+    if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count, false);
-    else if (waits == WEFT_WAITS_BY_LETTER)
-        weft_far(self, weft_wait_by_letter)(self, (uint32_t)tag, count);
-    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
-        weft_wait_led_traced(self, (uint32_t)tag, count, false);
+    else if (waits == WEFT_WAITS_BY_WARP)
+        weft_wait_warped(self, (uint32_t)tag, count);
     else if (WEFT_QUEUES && waits == WEFT_WAITS_BY_NIC)
         weft_wait_nic(self, (uint32_t)tag, count);
-    else if (WEFT_QUEUES && waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
-        weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
-        weft_wait_traced(self, (uint32_t)tag, count, waits);
+        weft_far(self, weft_wait_traced)(self, (uint32_t)tag, count, waits);
 }
 
 #else
@@ -94,10 +94,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
-    if (WEFT_UNLIKELY(self->letters != NULL))
-        weft_wait_by_letter(self, (uint32_t)tag, count);
-    else
-        weft_wait_led(self, (uint32_t)tag, count, false);
+    weft_wait_led(self, (uint32_t)tag, count, false);
     weft_trace_leave(self);
 }
 

@@ -91,10 +91,11 @@ WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 }
 
 /* A payload that is not made of whole words, all of it in the registers. */
-WEFT_COLD void weft_land_odd_words(struct weft_head head, struct weft_ring_line line, uint32_t at)
+WEFT_COLD void weft_deliver_odd_words(struct weft_head head, struct weft_ring_line line,
+                                      uint32_t at)
 {
     if (at < weft_message_lines(head.bytes))
-        weft_land_line(&head, at, &line);
+        weft_deliver_line(&head, at, &line);
 }
 
 /*
@@ -137,15 +138,15 @@ WEFT_INLINE void weft_more_read(struct weft_ring_line *more, const struct weft_i
 }
 
 template <int MORE, bool WIDE>
-WEFT_INLINE void weft_land_more(const struct weft_head *head, const struct weft_ring_line *more,
-                                uint32_t first)
+WEFT_INLINE void weft_deliver_more(const struct weft_head *head, const struct weft_ring_line *more,
+                                   uint32_t first)
 {
     const uint64_t target = head->address + 8 * first - 8;
 
     WEFT_UNROLL
     for (int k = 0; k < MORE; k++)
         if (8 * (first + 32 * k) <= head->bytes)
-            weft_land_pair(target + 256 * k, &more[k], WIDE);
+            weft_deliver_pair(target + 256 * k, &more[k], WIDE);
 }
 
 static_assert(WEFT_LOOK_LINES + 4 * 32 >= (WEFT_EAGER_MOST + 4) / 8,
@@ -202,13 +203,13 @@ WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, str
         }
         weft_wanted_acquire(&head, view);
         if (MORE == 0 && WEFT_UNLIKELY(odd))
-            weft_land_odd_words(head, *line, view.at);
+            weft_deliver_odd_words(head, *line, view.at);
         else
-            weft_land_words(&head, line, view.at);
+            weft_deliver_words(&head, line, view.at);
         if ((head.address & 7) == 0)
-            weft_land_more<MORE, true>(&head, more, first);
+            weft_deliver_more<MORE, true>(&head, more, first);
         else
-            weft_land_more<MORE, false>(&head, more, first);
+            weft_deliver_more<MORE, false>(&head, more, first);
         weft_wanted_taken(self, &head, view);
         if (MORE != 0 && lines - 1 <= WEFT_LOOK_LINES && threadIdx.x == 0)
             weft_look_deep(self, view.hot, head.bytes);

@@ -3,8 +3,8 @@
  * belong, counting notices, and telling senders how far this rank has come.
  *
  * Every wait of the library serves the rank's channels, so that nobody who waits for room in them,
- * or for his data to land, waits for ever. A notice lowers `consumed` of its tag, which is the same
- * as one more in the counters.
+ * or for his data to be delivered, waits for ever. A notice lowers `consumed` of its tag, which is
+ * the same as one more in the counters.
  *
  * Order. A payload needs none: each word of it comes with its own flag. A notice that stands for
  * data which went another way was written after a release (eager_notice), and is read by a poll
@@ -127,7 +127,7 @@ WEFT_INLINE bool weft_take_rest(const struct weft_in *in, const struct weft_head
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++)
             if (first + k < lines)
-                weft_land_line(head, first + k, &line[k]);
+                weft_deliver_line(head, first + k, &line[k]);
     }
     return true;
 }
@@ -141,7 +141,7 @@ WEFT_INLINE bool weft_take(weft_self *self, struct weft_in *in, const struct wef
         weft_polled(); /* its payload comes after what it stands for */
     if (!weft_take_rest(in, &head))
         return false;
-    weft_land_line(&head, 0, line);
+    weft_deliver_line(&head, 0, line);
     if (head.notice)
         self->consumed[head.tag]--;
     if (head.bye)

@@ -47,9 +47,9 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, struct weft_ring_line *lin
             if (there) {
                 if (head.release)
                     weft_polled();
-                weft_land_line(&head, 0, line);
+                weft_deliver_line(&head, 0, line);
                 if (lines == 2)
-                    weft_land_line(&head, 1, &rest);
+                    weft_deliver_line(&head, 1, &rest);
                 weft_take_noted(self, in, &head);
                 *line = after;
                 there = weft_lap_there(after.word[0], after.word[1], weft_lap_flag(next));
@@ -63,16 +63,16 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, struct weft_ring_line *lin
 }
 
 /* The lanes that have a channel's message together, and which of them the caller is. */
-struct weft_team {
+struct weft_warp_team {
     uint32_t lanes, lane;
     uint32_t channel;
     bool some; /* a channel is left for it */
 };
 
 /* Teams are numbered as the channels of `heads` are, from the lowest. */
-WEFT_INLINE struct weft_team weft_team_of(unsigned heads)
+WEFT_INLINE struct weft_warp_team weft_team_of(unsigned heads)
 {
-    struct weft_team team;
+    struct weft_warp_team team;
     unsigned left = heads;
 
     team.lanes = 32u >> (32 - __clz(__popc(heads) - 1));
@@ -85,7 +85,7 @@ WEFT_INLINE struct weft_team weft_team_of(unsigned heads)
 }
 
 /* Whether those who voted are all lanes of a team, which has this number; `team` is any. */
-WEFT_INLINE bool weft_team_all(unsigned voted, struct weft_team team, uint32_t number)
+WEFT_INLINE bool weft_team_all(unsigned voted, struct weft_warp_team team, uint32_t number)
 {
     return (~voted >> number * team.lanes & ~0u >> (32 - team.lanes)) == 0;
 }
@@ -97,7 +97,7 @@ WEFT_INLINE bool weft_team_all(unsigned voted, struct weft_team team, uint32_t n
  * promised the place to it.
  */
 WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_head *head,
-                                 struct weft_team team)
+                                 struct weft_warp_team team)
 {
     enum { DEEP = 4 };
     const uint32_t tail = in->tail, lines = team.some ? weft_message_lines(head->bytes) : 0;
@@ -113,7 +113,7 @@ WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_hea
                 weft_lap_there(line[k].word[0], line[k].word[1], weft_lap_flag(tail + at));
             all &= there || at >= lines;
             if (there && at < lines)
-                weft_land_line(head, at, &line[k]);
+                weft_deliver_line(head, at, &line[k]);
         }
     }
     return all;
@@ -132,7 +132,7 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
     struct weft_in *const own = &self->in[threadIdx.x % WEFT_CHANNELS_IN];
 
     for (uint32_t n = 0; n < WEFT_TAKE_MANY && heads != 0; n++) {
-        const struct weft_team team = weft_team_of(heads);
+        const struct weft_warp_team team = weft_team_of(heads);
         const struct weft_head head = weft_head_of(__shfl_sync(~0u, line.word[0], team.channel),
                                                    __shfl_sync(~0u, line.word[1], team.channel));
         const struct weft_head own_head = weft_head_of(line.word[0], line.word[1]);
@@ -152,7 +152,7 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
         const bool taken = mine && weft_team_all(all, team, number);
 
         if (taken)
-            weft_land_line(&own_head, 0, &line);
+            weft_deliver_line(&own_head, 0, &line);
         __syncwarp(); /* all have read where to begin, and stored what a credit covers */
         if (taken)
             weft_take_noted(self, own, &own_head);

@@ -13,6 +13,9 @@
 #define WEFT_RANK_WAIT_WAIT_H
 
 #include "rank/state.h"
+#ifndef __CUDACC__
+#include "device/cpu/where.h"
+#endif
 
 #ifdef __CUDACC__
 
@@ -244,6 +247,8 @@ static __attribute__((noinline, cold, unused)) void weft_stop(weft_self *self)
         return;
     if (!self->port.host)
         weft_tell_stopped(self);
+    if (self->state->signals->accused == (uint32_t)self->slot && !self->port.host)
+        weft_where_say(NULL);
     weft_port_end(&self->port);
 }
 WEFT_HOT void weft_check_stop(weft_self *self)

@@ -1,7 +1,8 @@
 /*
  * runtime/gda/assist.c - WEFT_GDA=assist: each queue to another process is a connection of its own
  * on the RDMA device that the network verbs has opened. The software NIC takes what a rank wrote,
- * and posts it there; the device executes it, atomics too.
+ * and posts it there; the device executes it, atomics too. The program's thread makes connections,
+ * the progress task posts to them.
  *
  * Where both have a queue to each other, they share a connection: the k-th here is the k-th there.
  */
@@ -28,20 +29,23 @@ struct weft_links {
 
 const char *weft_assist_missing(const struct weft_job *job)
 {
-    const struct weft_net_ops *verbs = weft_net_find("verbs");
-
-    if (job->proxy.net_ops != verbs) {
+    if (strcmp(weft_net_name(job->proxy.net), weft_transport_verbs.name) != 0) {
         char text[2048];
-        return verbs->here(text, sizeof(text))
+        return weft_verbs_here(text, sizeof(text))
                    ? "ranks drive RDMA devices with WEFT_NET=verbs"
                    : "no RDMA device of this host can be driven by ranks";
     }
     return job->device_ops->host_access ? NULL : "not built for memory of a GPU";
 }
 
+static struct weft_transport *network(const struct weft_job *job)
+{
+    return weft_net_transport(job->proxy.net);
+}
+
 const char *weft_assist_device(const struct weft_job *job)
 {
-    return job->proxy.net->device.name;
+    return network(job)->device.name;
 }
 
 void weft_assist_free(struct weft_job *job)
@@ -85,7 +89,7 @@ static weft_status join_links(struct weft_job *job, struct weft_links *links, co
     for (int i = 0; i < n * links->each && status == WEFT_OK; i++) {
         const int p = i % n, k = i / n;
         if (links->list[i].rdma.qp != NULL)
-            status = weft_rdma_queue_join(&links->list[i].rdma, &job->proxy.net->peers[p].address,
+            status = weft_rdma_queue_join(&links->list[i].rdma, &network(job)->peers[p].address,
                                           all[(p * n + me) * links->each + k],
                                           weft_verbs_timeout(&job->config));
     }
@@ -107,8 +111,7 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
 
     job->queues->links = links;
     if (links != NULL) {
-        links->rdma =
-            (struct weft_rdma){.device = job->proxy.net->device, .pd = job->proxy.net->pd};
+        links->rdma = (struct weft_rdma){.device = network(job)->device, .pd = network(job)->pd};
         links->each = most;
         links->list = calloc(count, sizeof(*links->list));
     }
@@ -140,20 +143,22 @@ static uint32_t translate(struct weft_job *job, int process, struct weft_softnic
     if (weft_softnic_is_received(request))
         return WEFT_MLX5_REMOTE_REQUEST; /* ranks receive nothing */
     if (!weft_queues_find(job, process, request->rkey, &region) || request->remote < region.base ||
-        (region.key & WEFT_VERBS_BY_MESSAGE) != 0)
+        (region.key & WEFT_PEER_PLACED) == 0)
         return WEFT_MLX5_REMOTE_ACCESS;
-    request->remote = weft_verbs_key_base(region.key) + (request->remote - region.base);
-    request->rkey = weft_verbs_key_rkey(region.key);
+    request->remote = weft_verbs_place_base(region.key) + (request->remote - region.base);
+    request->rkey = weft_verbs_place_rkey(region.key);
     if (request->inside != NULL)
         return 0;
-    return weft_verbs_memory_find(&job->proxy.net->memory,
-                                  (const void *)(uintptr_t)request->address, request->bytes,
-                                  &request->address, &request->lkey)
-               ? 0
-               : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
+    const struct weft_verbs_region *here = weft_net_registration(
+        job->proxy.net, (const void *)(uintptr_t)request->address, request->bytes);
+    if (here == NULL)
+        return WEFT_MLX5_LOCAL_PROTECTION;
+    request->address = here->address + (request->address - here->base);
+    request->lkey = here->mr->lkey;
+    return 0;
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     struct link *link = queue->context;
     struct weft_softnic_request request = work->request;
@@ -170,4 +175,4 @@ static bool proceed(struct weft_softnic_queue *queue)
     return weft_rdma_proceed(&((struct link *)queue->context)->rdma);
 }
 
-const struct weft_softnic_wire weft_assist_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_assist_wire = {.begin = begin_request, .proceed = proceed};

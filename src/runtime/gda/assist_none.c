@@ -1,4 +1,4 @@
-/* runtime/gda/assist_none.c - a build without libibverbs. */
+/* runtime/gda/assist_none.c - a build without libibverbs. It keeps nothing. */
 #include "runtime/gda/queues.h"
 
 #include "base/say.h"

@@ -1,4 +1,4 @@
-/* runtime/gda/keys.c - see queues.h. */
+/* runtime/gda/keys.c - see queues.h. Regions of others lie under the table lock. */
 #include "runtime/gda/queues.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int by_address(const void *a, const void *b)
     return one->begin < other->begin ? -1 : one->begin > other->begin;
 }
 
-static void add(struct weft_gda_keys *keys, const void *base, uint64_t bytes)
+static void add_key(struct weft_gda_keys *keys, const void *base, uint64_t bytes)
 {
     if (base == NULL || bytes == 0 || keys->count == WEFT_GDA_KEYS)
         return; /* what the NIC does not know goes through the host */
@@ -90,11 +90,11 @@ void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys)
     *keys = (struct weft_gda_keys){0};
     weft_lock(&job->space.tables);
     for (uint32_t i = 0; i < self->segments_count; i++)
-        add(keys, self->segments[i].address, self->segments[i].share.bytes);
+        add_key(keys, self->segments[i].address, self->segments[i].share.bytes);
     for (uint32_t i = 0; i < job->space.regions_count; i++) /* the program's: they stay */
         if (job->space.regions[i].claim == WEFT_COMM_NONE &&
             job->space.regions[i].owner == WEFT_WIN_NONE)
-            add(keys, job->space.regions[i].base, job->space.regions[i].bytes);
+            add_key(keys, job->space.regions[i].base, job->space.regions[i].bytes);
     weft_unlock(&job->space.tables);
     qsort(keys->key, keys->count, sizeof(keys->key[0]), by_address);
     for (uint32_t i = 0; i < keys->count; i++) { /* what overlaps another is known by that one */

@@ -1,5 +1,5 @@
 /* runtime/gda/make.c - the queues of a prepared kernel: where all of their parts lie. See queues.h.
- */
+ * Runs in the program's thread, while no service does. */
 #include "runtime/gda/queues.h"
 
 #include "base/say.h"

@@ -80,7 +80,8 @@ weft_status weft_queues_open(struct weft_job *job)
     if (queues->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues to %d processes",
                         job->numbers.processes);
-    queues->far = (struct weft_softnic_far){far_copy, far_store, far_update, job};
+    queues->far = (struct weft_softnic_far){
+        .copy = far_copy, .store = far_store, .update = far_update, .context = job};
     queues->nic.far = job->device_ops->host_access ? NULL : &queues->far;
     queues->nic.keys = &queues->keys;
     queues->nic.bell = &state->exposed->bell;

@@ -26,8 +26,8 @@ struct weft_queue_peer {
 /* The wire's part of a queue. */
 struct weft_queue_wire {
     struct weft_job *job;
-    struct weft_manager manager; /* of requests without a rank */
-    bool unflushed;              /* something was handed on since the network was told to hurry */
+    struct weft_rank_proxy proxy; /* of requests without a rank */
+    bool unflushed;               /* something was handed on since the network was told to hurry */
 };
 
 struct weft_links; /* assist.c */

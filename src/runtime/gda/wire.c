@@ -48,14 +48,14 @@ static void make_ask(struct weft_job *job, struct weft_request *ask,
     weft_unlock(&job->space.tables);
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
 {
     struct weft_queue_wire *wire = queue->context;
     const struct weft_softnic_request *request = &work->request;
     struct weft_job *job = wire->job;
     struct weft_queue_region region;
 
-    if (wire->manager.waiting >= AHEAD)
+    if (wire->proxy.waiting >= AHEAD)
         return false;
     if (!weft_queues_find(job, queue->process, request->rkey, &region) ||
         request->remote < region.base) {
@@ -76,7 +76,7 @@ static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *wo
     made->width = made->pitch = made->source_pitch = request->bytes;
     (put ? make_put : make_ask)(job, made, request, &region);
     wire->unflushed = true;
-    weft_requests_add(job, &wire->manager, made);
+    weft_requests_add(job, &wire->proxy, made);
     return true;
 }
 
@@ -86,17 +86,17 @@ static bool proceed(struct weft_softnic_queue *queue)
     struct weft_job *job = wire->job;
     bool did = false;
 
-    if (wire->manager.waiting != 0) {
-        did = weft_requests_fetch(job, &wire->manager);
-        did |= weft_requests_issue(job, &wire->manager);
+    if (wire->proxy.waiting != 0) {
+        did = weft_requests_fetch(job, &wire->proxy);
+        did |= weft_requests_issue(job, &wire->proxy);
         return did || job->proxy.stage != NULL; /* a copy under way rings no bell */
     }
     if (wire->unflushed) {
         wire->unflushed = false;
-        if (job->space.state.lands_when_asked)
+        if (job->space.state.tells_when_asked)
             weft_flush_process(job, queue->process);
     }
     return did;
 }
 
-const struct weft_softnic_wire weft_queues_wire = {.begin = begin, .proceed = proceed};
+const struct weft_softnic_wire weft_queues_wire = {.begin = begin_request, .proceed = proceed};

@@ -1,5 +1,6 @@
 /*
  * runtime/job/exchange.c - the host's own collectives: everybody brings a few bytes and gets all.
+ * The monitor keeps what arrives until the thread of the program takes it, under exchange_lock.
  *
  * A process's exchanges arrive in the order in which it made them, so the n-th frames of all
  * processes belong together; each carries what call it stands for, so that programs that disagree
@@ -62,7 +63,7 @@ enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
     struct weft_net_caps caps = {0};
 
     if (job->proxy.net != NULL)
-        job->proxy.net_ops->caps(job->proxy.net, &caps);
+        weft_net_caps(job->proxy.net, &caps);
     return caps.closes_together ? WEFT_EXCHANGE_STOPPED : WEFT_EXCHANGE_CLOSE;
 }
 
@@ -105,7 +106,7 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
     weft_bell_ring(&job->exchange_bell);
 }
 
-static struct arrival *look(struct weft_job *job, int process)
+static struct arrival *look_for_arrival(struct weft_job *job, int process)
 {
     weft_lock(&job->exchange_lock);
     struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
@@ -135,7 +136,7 @@ int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewh
     return count;
 }
 
-static void take(struct weft_job *job, int process)
+static void take_arrivals(struct weft_job *job, int process)
 {
     weft_lock(&job->exchange_lock);
     struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
@@ -176,13 +177,13 @@ const char *weft_exchange_name(uint32_t op)
 static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int process)
 {
     weft_self *host = job->ranks.selves[WEFT_HOST_SLOT];
-    struct arrival *a = look(job, process);
+    struct arrival *a = look_for_arrival(job, process);
 
     if (a != NULL)
         return a;
     for (;;) {
         const uint32_t ticket = weft_bell_prepare(&job->exchange_bell);
-        a = look(job, process);
+        a = look_for_arrival(job, process);
         if (a != NULL || weft_job_status(job) != WEFT_OK)
             break;
         if (op != WEFT_EXCHANGE_RAN)
@@ -192,14 +193,6 @@ static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int
     weft_bell_cancel(&job->exchange_bell);
     weft_wait_told_over(host); /* not the port: another thread may be in a call */
     return a;
-}
-
-/* After weft_job_fail: the error that all processes agree on. */
-static weft_status await_failure(struct weft_job *job)
-{
-    while (weft_job_status(job) == WEFT_OK)
-        weft_task_yield(true);
-    return weft_job_status(job);
 }
 
 /* The others wait for this process's frame: without memory for it the job has to end. */
@@ -212,7 +205,7 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
     if (frame == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu bytes",
                       weft_exchange_name(op), job->numbers.process, sizeof(head) + bytes);
-        return await_failure(job);
+        return weft_job_agree_failure(job);
     }
     memcpy(frame, &head, sizeof(head));
     if (bytes != 0)
@@ -240,11 +233,11 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
             weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
                           job->numbers.process, weft_exchange_name(op), p,
                           weft_exchange_name(a->head.op));
-            return await_failure(job);
+            return weft_job_agree_failure(job);
         }
         if (all != NULL)
             memcpy((unsigned char *)all + (size_t)p * bytes, a->bytes, bytes);
-        take(job, p);
+        take_arrivals(job, p);
     }
     return WEFT_OK;
 }

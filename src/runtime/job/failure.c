@@ -1,6 +1,6 @@
 /*
  * runtime/job/failure.c - one error ends the job on every process, and every process returns the
- * same. And whether a call may be made at all.
+ * same. And whether a call may be made at all. Any task; failure_lock guards the error.
  *
  * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
  * the job's error, on all processes, the sender included.
@@ -31,6 +31,16 @@ void weft_services_are_quiet(struct weft_job *job)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
+/* Errors of a rank begin with its name (weft_slot_name). It says where it was when it ends. */
+static void accuse(struct weft_job *job, const char *text)
+{
+    int rank;
+
+    if (sscanf(text, "rank %d", &rank) == 1 && job->space.state.signals != NULL &&
+        rank >= job->numbers.first_rank && rank - job->numbers.first_rank < job->numbers.ranks_here)
+        job->space.state.signals->accused = (uint32_t)(rank - job->numbers.first_rank + 1);
+}
+
 static void failed(struct weft_job *job, weft_status status, const char *text,
                    enum weft_level level)
 {
@@ -38,6 +48,7 @@ static void failed(struct weft_job *job, weft_status status, const char *text,
     if (weft_job_status(job) == WEFT_OK) {
         snprintf(job->error, sizeof(job->error), "%s: %s", weft_status_name(status), text);
         weft_say(level, "%s", job->error);
+        accuse(job, text);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
     struct weft_bell *const command = job->proxy.command_bell, *const receive =
@@ -77,6 +88,13 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
                           offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
         failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
+}
+
+weft_status weft_job_agree_failure(struct weft_job *job)
+{
+    while (weft_job_status(job) == WEFT_OK)
+        weft_task_yield(true);
+    return weft_job_status(job);
 }
 
 /* A process was lost, or one ends the job. */
@@ -135,7 +153,7 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call)
     return WEFT_OK;
 }
 
-weft_status weft_job_ready(struct weft_job *job, const char *call)
+weft_status weft_job_check(struct weft_job *job, const char *call)
 {
     const weft_status status = weft_job_owned(job, call);
 

@@ -6,6 +6,7 @@
 #define WEFT_RUNTIME_JOB_JOB_H
 
 #include "base/config.h"
+#include "base/fork.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/control.h"
@@ -167,7 +168,9 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
  */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same: this process cannot do what the text says, for the reason that was said last. */
+/* After it: waits for the error that all processes agree on, and its text. */
+weft_status weft_job_agree_failure(struct weft_job *job);
+/* Fails the job: this process cannot do what the text says, for the reason that was said last. */
 #define weft_job_cannot(job, status, format, ...)                                                  \
     weft_job_fail((job), (status), "process %d cannot " format ": %s", (job)->numbers.process,     \
                   ##__VA_ARGS__, weft_err_last())
@@ -190,12 +193,23 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
  * the call that the error names. Errors: ARGUMENT, STATE.
  */
 weft_status weft_job_owned(const struct weft_job *job, const char *call);
+/* Whether the next but one is OK, if it is not the receive task that asks. */
+static inline bool weft_job_is_ready(const struct weft_job *job)
+{
+    return job != NULL && job->forks == weft_forks_counted &&
+           (job->threads || pthread_equal(pthread_self(), job->thread)) &&
+           weft_job_status(job) == WEFT_OK;
+}
+weft_status weft_job_check(struct weft_job *job, const char *call);
 /*
  * The same, and whether the calling thread may make host calls of it (the receive task may, those
  * that wait for nothing), and it has not failed.
  * Errors: the job's, too.
  */
-weft_status weft_job_ready(struct weft_job *job, const char *call);
+static inline weft_status weft_job_ready(struct weft_job *job, const char *call)
+{
+    return weft_job_is_ready(job) ? WEFT_OK : weft_job_check(job, call);
+}
 /* The same, and whether no kernel runs. */
 weft_status weft_job_idle(struct weft_job *job, const char *call);
 

@@ -1,6 +1,7 @@
 /*
  * runtime/job/meet.c - the processes of a job tell each other who and where they are; then each
- * knows the nodes, is connected to the network, and has chosen a path to every other.
+ * knows the nodes, is connected to the network, and has chosen a path to every other. Opening
+ * thread only.
  */
 #include "runtime/job/job.h"
 
@@ -157,7 +158,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
                  "%s: by queues of each rank, softnic over %s%s, SQ and CQ %s, doorbell by the "
                  "rank (%s)",
                  process->name, assist ? "connections of " : "",
-                 assist ? weft_assist_device(job) : job->proxy.net_ops->name,
+                 assist ? weft_assist_device(job) : weft_net_name(job->proxy.net),
                  weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text, reason);
         return WEFT_OK;
     }
@@ -165,7 +166,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         reason = weft_assist_missing(job) != NULL ? weft_assist_missing(job)
                                                   : "ranks of another process drive no queues";
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
-             job->proxy.net_ops->name, reason,
+             weft_net_name(job->proxy.net), reason,
              process->mapped ? "; loads and stores of its memory are direct" : "");
     return WEFT_OK;
 }
@@ -187,7 +188,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
         mine->device_exposed = job->ranks.image->exposed_share;
     job->device_ops->identify(job->device, mine->device_id);
     const weft_status status = weft_asks_expose(job, &mine->mailbox);
-    return status == WEFT_OK ? job->proxy.net_ops->address(job->proxy.net, mine->address) : status;
+    return status == WEFT_OK ? weft_net_address(job->proxy.net, mine->address) : status;
 }
 
 /*
@@ -306,7 +307,7 @@ weft_status weft_meet(struct weft_job *job)
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (job->proxy.asks.keys != NULL)
             job->proxy.asks.keys[p] = all[p].mailbox;
-        status = job->proxy.net_ops->connect(job->proxy.net, p, all[p].address);
+        status = weft_net_connect(job->proxy.net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);
     }

@@ -13,7 +13,6 @@
 #include "runtime/job/module.h"
 #include "runtime/job/site.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
@@ -53,11 +52,11 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_manager_service, &weft_queues_service,     &weft_ask_service,
-        &weft_answer_service,  &weft_network_service,    &weft_landing_service,
-        &weft_own_service,     &weft_failure_service,    &weft_exchange_service,
-        &weft_memory_service,  &weft_collective_service, &weft_exposure_service,
-        &weft_waiting_service, &weft_text_service};
+        &weft_proxy_service,      &weft_queues_service,   &weft_ask_service,
+        &weft_answer_service,     &weft_network_service,  &weft_own_service,
+        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
+        &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
+        &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
@@ -126,7 +125,7 @@ static void leave_behind(struct weft_job *job)
     weft_say(WEFT_SAY_WARN,
              "network %s: messages were left unfinished, so this job's memory stays until the "
              "process ends; memory that the program registered, or put from, must not be unmapped",
-             job->proxy.net_ops->name);
+             weft_net_name(job->proxy.net));
     weft_lock(&left_lock);
     job->next_left = left;
     left = job;
@@ -147,12 +146,9 @@ static bool close_network(struct weft_job *job)
 {
     if (job->proxy.net == NULL)
         return true;
-    __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
-    job->proxy.net_ops->close(job->proxy.net);
-    if (job->proxy.net_puts != 0)
-        weft_say(WEFT_SAY_INFO, "network %s carried %llu puts of this process",
-                 job->proxy.net_ops->name, (unsigned long long)job->proxy.net_puts);
-    return !__atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.net_keeps_memory, false, __ATOMIC_RELAXED);
+    weft_net_close(job->proxy.net);
+    return !__atomic_load_n(&job->proxy.net_keeps_memory, __ATOMIC_RELAXED);
 }
 
 /* Frees whatever open_steps made, however far it came. The status: of what ranks have logged. */

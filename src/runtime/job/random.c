@@ -1,6 +1,7 @@
 /*
  * runtime/job/random.c - random mode (device/cpu/random/random.h) and the jobs of this process: it
- * lasts as long as one of them is open, and what it finds concerns them all.
+ * lasts as long as one of them is open, and what it finds concerns them all. The one thread of
+ * random mode runs it, and owns the list of jobs.
  */
 #include "device/cpu/random/random.h"
 #include "base/say.h"

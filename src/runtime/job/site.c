@@ -1,4 +1,4 @@
-/* runtime/job/site.c - see the header. */
+/* runtime/job/site.c - see the header. Opening thread only. */
 #include "runtime/job/site.h"
 
 #include "base/say.h"
@@ -82,7 +82,7 @@ static weft_status own_site(const struct weft_job *job, struct weft_site *mine)
 }
 
 /* One process's frame. */
-static weft_status take(const struct weft_frame *frame, struct weft_site *all, bool *came)
+static weft_status take_site(const struct weft_frame *frame, struct weft_site *all, bool *came)
 {
     struct weft_site *site = &all[frame->source];
 
@@ -120,7 +120,7 @@ static weft_status gather(struct weft_job *job, struct weft_site *all, bool *cam
                      missing, job->numbers.processes);
             status = WEFT_OK;
         } else if (status == WEFT_OK) {
-            status = take(&frame, all, came);
+            status = take_site(&frame, all, came);
             free(frame.payload);
             missing--;
         }

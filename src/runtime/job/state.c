@@ -1,13 +1,14 @@
 /*
  * runtime/job/state.c - what the host program and the ranks of a process see of it, as far as it
- * does not depend on the kernel: counters, tables, lists, and the host program's own rank.
+ * does not depend on the kernel: counters, tables, lists, and the host program's own rank. Opening
+ * and closing thread only.
  */
 #include "runtime/job/job.h"
 
 #include "abi/errand.h"
 #include "base/say.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 
@@ -101,9 +102,9 @@ weft_status weft_state_open(struct weft_job *job)
         state->copy_context = job;
     }
     job->ranks.selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
-    job->proxy.managers = calloc(WEFT_SLOTS, sizeof(*job->proxy.managers));
+    job->proxy.of_ranks = calloc(WEFT_SLOTS, sizeof(*job->proxy.of_ranks));
     if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
-        job->ranks.selves == NULL || job->proxy.managers == NULL)
+        job->ranks.selves == NULL || job->proxy.of_ranks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
 
     const uint32_t start = (uint32_t)job->config.counter_start;
@@ -113,7 +114,7 @@ weft_status weft_state_open(struct weft_job *job)
     status = weft_image_open(job);
     if (status == WEFT_OK)
         status = weft_asks_open(job);
-    return status == WEFT_OK ? weft_landing_open(job) : status;
+    return status == WEFT_OK ? weft_delivery_open(job) : status;
 }
 
 weft_status weft_state_open_host(struct weft_job *job)
@@ -158,7 +159,7 @@ void weft_state_close(struct weft_job *job)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
-    weft_landing_close(job);
+    weft_delivery_close(job);
     weft_image_close(job);
     weft_job_host_free(job, state->signals);
     weft_job_host_free(job, state->intervals);
@@ -168,6 +169,6 @@ void weft_state_close(struct weft_job *job)
     weft_tables_close(state);
     free(state->process_table);
     free(job->ranks.selves);
-    free(job->proxy.managers);
+    free(job->proxy.of_ranks);
     free(job->watch);
 }

@@ -1,5 +1,6 @@
 /* runtime/job/tags.c - which tags parts of the program have taken. The same everywhere, without a
- * message: all processes make the same calls. */
+ * message: all processes make the same calls. One thread of the program at a time; the job owns the
+ * list. */
 #include "runtime/job/job.h"
 
 #include <string.h>

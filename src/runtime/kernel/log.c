@@ -1,6 +1,7 @@
 /*
  * runtime/kernel/log.c - turning what a rank logs into text. The format comes from a kernel and is
- * not trusted: each conversion is checked against the kind of the argument that came with it.
+ * not trusted: each conversion is checked against the kind of the argument that came with it. Runs
+ * in the progress task, and keeps nothing.
  */
 #include "runtime/job/job.h"
 

@@ -1,5 +1,6 @@
 /*
- * runtime/kernel/prepare.c - preparing a kernel: all processes agree on it and on their ranks.
+ * runtime/kernel/prepare.c - preparing a kernel: all processes agree on it and on their ranks. Runs
+ * in the program's thread; the job owns the ranks.
  */
 #include "runtime/job/job.h"
 
@@ -7,7 +8,6 @@
 #include "base/say.h"
 #include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
-#include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
@@ -131,8 +131,6 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->proxy.letter_bytes = job->queues == NULL ? weft_letters_wanted(job) : 0;
-    weft_landing_reset(job);
     job->ranks.self_bytes = sizeof(weft_self);
     job->ranks.rank_memory =
         job->device_ops->host_alloc(job->device, ranks * job->ranks.self_bytes);

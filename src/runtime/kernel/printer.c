@@ -109,7 +109,7 @@ static void print(struct weft_printer *printer, const char *text, size_t bytes)
 }
 
 /* Takes all lines that are there; 0: none are. */
-static size_t take(struct weft_printer *printer, char *text, bool *stop)
+static size_t take_text(struct weft_printer *printer, char *text, bool *stop)
 {
     weft_lock(&printer->lock);
     const size_t bytes = printer->lines_bytes;
@@ -131,7 +131,7 @@ static void printer_main(void *argument)
     weft_say_process(job->numbers.process);
     while (!stop) {
         const uint32_t ticket = weft_bell_prepare(&printer->work);
-        const size_t bytes = take(printer, text, &stop);
+        const size_t bytes = take_text(printer, text, &stop);
         if (bytes == 0) {
             weft_bell_ring(&printer->printed);
             if (stop)

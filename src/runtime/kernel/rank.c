@@ -1,4 +1,5 @@
-/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. */
+/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. Runs
+ * in the thread that prepares or starts the kernel, while no rank runs; the job owns all of it. */
 #include "runtime/job/job.h"
 
 #include "base/say.h"
@@ -12,7 +13,7 @@
 
 /* The rings, the link with a word a process, the wait, and the rank's own lists. */
 struct rank_memory {
-    size_t logs, link, waiting, letters, sent_to, settled, barriers, all;
+    size_t logs, link, waiting, sent_to, settled, barriers, all;
 };
 
 static struct rank_memory layout(const struct weft_job *job)
@@ -24,8 +25,7 @@ static struct rank_memory layout(const struct weft_job *job)
     m.link = m.logs + WEFT_LOG_LINES * sizeof(struct weft_line);
     m.waiting = m.link + sizeof(struct weft_link) + 3 * processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
-    m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
-    m.sent_to = m.letters + (job->proxy.letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
+    m.sent_to = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
     m.settled = m.sent_to + 3 * processes * sizeof(uint64_t); /* asked and answered, too */
     m.barriers = m.settled + processes * sizeof(uint32_t);
     m.all = m.barriers + job->space.state.comms_count * sizeof(uint32_t);
@@ -53,7 +53,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
 {
     const struct rank_memory m = layout(job);
     const uint32_t start = (uint32_t)job->config.counter_start;
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     struct weft_said *said = &job->space.state.signals->said[slot];
 
     memset(self, 0, sizeof(*self));
@@ -65,8 +65,6 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->rank = slot == WEFT_HOST_SLOT ? -1 : job->numbers.first_rank + (int)slot - 1;
     self->link = (struct weft_link *)(void *)(memory + m.link);
     self->waiting = (struct weft_waiting *)(void *)(memory + m.waiting);
-    if (job->proxy.letter_bytes != 0 && slot != WEFT_HOST_SLOT)
-        self->letters = (struct weft_letter_box *)(void *)(memory + m.letters);
     self->sent_to = (uint64_t *)(void *)(memory + m.sent_to);
     self->asked = self->sent_to + job->numbers.processes;
     self->answered = self->asked + job->numbers.processes;
@@ -74,7 +72,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
     self->exchange = job->ranks.exchange;
     self->exchange_bytes = job->ranks.exchange_bytes;
-    self->sent = self->local_done = self->link->done_local = self->link->landed = start;
+    self->sent = self->local_done = self->link->done_local = self->link->delivered = start;
     self->replies = self->link->reply = self->asks = self->link->answers = start;
     self->op_stamp = (uint8_t)(job->number * 37 + (uint32_t)job->numbers.first_rank + slot);
     for (int p = 0; p < job->numbers.processes; p++) {
@@ -84,11 +82,11 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     for (int p = 0; p < 3 * job->numbers.processes; p++)
         self->link->done_remote[p] = start;
 
-    *manager = (struct weft_manager){0};
+    *proxy = (struct weft_rank_proxy){0};
     make_ring((struct weft_line *)(void *)memory, (uint32_t)job->config.command_ring, start,
-              &self->link->credit, &self->commands, &manager->commands);
+              &self->link->credit, &self->commands, &proxy->commands);
     make_ring((struct weft_line *)(void *)(memory + m.logs), WEFT_LOG_LINES, start, &said->heard,
-              &self->logs, &manager->logs);
+              &self->logs, &proxy->logs);
     said->lines = start;
     job->ranks.selves[slot] = self;
     weft_queues_place(job, self);
@@ -100,13 +98,13 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
 void weft_rank_reset(struct weft_job *job, uint32_t slot)
 {
     weft_self *self = job->ranks.selves[slot];
-    const struct weft_exposed *exposed = job->space.state.exposed;
+    const struct weft_counter *counters = job->space.state.exposed->counters;
     const bool image = job->ranks.image != NULL && slot != WEFT_HOST_SLOT;
 
     /* The image's counters all begin at one value (weft_image_reset). */
     for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
         self->consumed[tag] = image ? 3 * (uint32_t)job->config.counter_start
-                                    : weft_count_read_quiet(exposed, weft_count_index(slot, tag));
+                                    : weft_count_read_quiet(counters + weft_count_index(slot, tag));
     if (!image)
         memset(self->barriers, 0, job->space.state.comms_count * sizeof(*self->barriers));
     memset(self->meeting, 0, sizeof(self->meeting));
@@ -118,8 +116,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
-    self->waits = self->letters != NULL                                  ? WEFT_WAITS_BY_LETTER
-                  : self->queues != NULL                                 ? WEFT_WAITS_BY_NIC
+    self->waits = self->queues != NULL                                   ? WEFT_WAITS_BY_NIC
                   : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
                                                                          : WEFT_WAITS_ALONE;
     if (self->tracer.alias != 0)
@@ -136,27 +133,41 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
 
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
            weft_load_acquire_u32(self->logs.credit, ORDER_command_space) == self->logs.head &&
-           weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent &&
+           weft_load_acquire_u32(&self->link->delivered, ORDER_done_remote_seen) == self->sent &&
            weft_load_acquire_u32(&self->link->answers, ORDER_answer_seen) == self->asks;
 }
 
-void weft_ranks_left(const struct weft_job *job)
+uint32_t weft_rank_left(const struct weft_job *job, const struct weft_counter *counters,
+                        uint32_t slot, uint32_t tag)
 {
-    enum { SAID = 8 };
-    int places = 0;
+    const uint32_t index = weft_count_index(slot, tag);
 
-    if (job->config.log < WEFT_SAY_INFO || job->ranks.image != NULL)
+    return weft_count_read_quiet(&counters[index]) + weft_queues_counted(job, index) -
+           job->ranks.selves[slot]->consumed[tag];
+}
+
+void weft_ranks_left(struct weft_job *job)
+{
+    const struct weft_counter *const counters = weft_image_counters(job);
+    uint32_t first = 0, of_first = 0;
+    unsigned long long all = 0;
+
+    if (counters == NULL)
         return;
     for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
         for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
-            const uint32_t count =
-                weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag)) +
-                weft_queues_counted(job, weft_count_index(slot, tag));
-            const uint32_t left = count - job->ranks.selves[slot]->consumed[tag];
-            if (left != 0 && ++places <= SAID)
-                weft_say(WEFT_SAY_INFO, "rank %d left %u notification%s of tag %u: dropped",
-                         job->numbers.first_rank + (int)slot - 1, left, left == 1 ? "" : "s", tag);
+            const uint32_t left = weft_rank_left(job, counters, slot, tag);
+            if (all == 0 && left != 0) {
+                first = weft_count_index(slot, tag);
+                of_first = left;
+            }
+            all += left;
         }
-    if (places > SAID)
-        weft_say(WEFT_SAY_INFO, "and so of %d more ranks or tags", places - SAID);
+    if (all != 0)
+        weft_say(WEFT_SAY_WARN,
+                 "kernel %s ended with %llu notification%s that nobody waited for; rank %d had %u "
+                 "of tag %u: does a weft_wait wait for too few?",
+                 job->ranks.kernel->name, all, all == 1 ? "" : "s",
+                 job->numbers.first_rank + (int)(first / WEFT_TAGS) - 1, of_first,
+                 first % WEFT_TAGS);
 }

@@ -45,8 +45,8 @@ struct weft_ranks {
 /* ---- run.c, prepare.c ---- */
 
 /*
- * Waits until all has landed, and all is answered, that the ranks and the host program asked of the
- * host, or until the job has failed. Caller only.
+ * Waits until all is delivered, and all is answered, that the ranks and the host program asked of
+ * the host, or until the job has failed. Caller only.
  */
 void weft_settle_ranks(struct weft_job *job);
 
@@ -62,8 +62,12 @@ size_t weft_rank_bytes(const struct weft_job *job);
 void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory);
 /* Forgets what earlier runs left: notifications, barriers, waits. */
 void weft_rank_reset(struct weft_job *job, uint32_t slot);
-/* After a run: says at WEFT_LOG=info which notifications ranks left; not what lies on a GPU. */
-void weft_ranks_left(const struct weft_job *job);
+/* How many notifications a rank has not consumed, by these counters. As read while nobody counts.
+ */
+uint32_t weft_rank_left(const struct weft_job *job, const struct weft_counter *counters,
+                        uint32_t slot, uint32_t tag);
+/* After a run: says how many notifications ranks have not consumed, if any; then they are lost. */
+void weft_ranks_left(struct weft_job *job);
 /* Whether all that the rank asked of its host has been done. */
 bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
 

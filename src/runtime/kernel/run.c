@@ -50,7 +50,7 @@ void weft_settle_ranks(struct weft_job *job)
     struct weft_port *port = &job->ranks.selves[WEFT_HOST_SLOT]->port;
     struct weft_port_call call = {0};
 
-    __atomic_store_n(&job->proxy.landing, 1,
+    __atomic_store_n(&job->proxy.flush_all, 1,
                      __ATOMIC_RELAXED); /* soon is enough: it orders nothing */
     weft_bell_ring(job->proxy.command_bell);
     weft_port_enter(port, &call);
@@ -105,10 +105,9 @@ static void fill_launch(struct weft_job *job)
         .self_bytes = job->ranks.self_bytes,
         .bell = &job->space.state.exposed->bell,
         .proxied = &job->space.state.signals->proxied,
-        /* Who runs ranks must not wait for them: landing.c. */
-        .posted = job->proxy.letter_bytes == 0 ? weft_services_posted : NULL,
-        .help = job->proxy.letter_bytes == 0 ? weft_services_help : NULL,
-        .leave = job->proxy.letter_bytes == 0 ? weft_services_leave : NULL,
+        .posted = weft_services_posted,
+        .help = weft_services_help,
+        .leave = weft_services_leave,
         .host = job,
     };
 }

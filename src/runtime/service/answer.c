@@ -3,7 +3,7 @@
 #include "base/say.h"
 #include "net/staging.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 #include "runtime/space/tables.h"
 
 #include <string.h>
@@ -12,13 +12,14 @@
  * The memory that an ask is about; NULL: this process does not expose it. By its key, as for a put:
  * this process may come to know of a window later than another that uses it.
  */
-static unsigned char *find(struct weft_job *job, const struct weft_ask *ask)
+static unsigned char *find_exposed(struct weft_job *job, const struct weft_ask *ask)
 {
-    weft_lock(&job->space.tables);
-    unsigned char *memory =
-        weft_memory_at(job, ask->key, ask->offset, ask->pitch, ask->width, ask->height);
-    weft_unlock(&job->space.tables);
-    return memory;
+    size_t bytes = 0;
+    unsigned char *const base = weft_net_memory(job->proxy.net, ask->key, &bytes);
+    const bool inside =
+        base != NULL && weft_inside(ask->offset, ask->pitch, ask->width, ask->height, bytes);
+
+    return inside ? base + ask->offset : NULL;
 }
 
 static bool is_update(const struct weft_ask *ask)
@@ -92,7 +93,7 @@ static bool update(struct weft_job *job, unsigned char *memory, const struct wef
     unsigned char operands[WEFT_ASK_ROOM];
     uint64_t old = 0;
 
-    if (!weft_landing_settle(job))
+    if (!weft_delivery_settle(job))
         return false;
     weft_read_shared(operands, post->operands, ask->how == WEFT_COMPARE ? 16 : ask->width);
     if (job->device_ops->host_access)
@@ -104,27 +105,28 @@ static bool update(struct weft_job *job, unsigned char *memory, const struct wef
     return true;
 }
 
-weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
+weft_status weft_answer_take(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_job *job = context;
     struct weft_asks *asks = &job->proxy.asks;
-    const uint32_t place = weft_notice_slot(arrival->notice), process = place / WEFT_ASKS;
+    const uint32_t place = weft_notice_slot(delivery->notice), process = place / WEFT_ASKS;
     const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
 
-    if (place >= places || process == (uint32_t)job->numbers.process ||
-        (arrival->process >= 0 && arrival->process != (int)process) ||
+    if (delivery->bytes != 0 || /* it is in the mailbox already */
+        place >= places || process == (uint32_t)job->numbers.process ||
+        (delivery->process >= 0 && delivery->process != (int)process) ||
         asks->come - __atomic_load_n(&asks->taken, __ATOMIC_ACQUIRE) == places)
         return WEFT_ERR_PROTOCOL;
     struct weft_answering *next = &asks->waiting[asks->come % places];
     next->place = place;
     weft_read_shared(&next->ask, &asks->posts[place].ask, sizeof(next->ask));
-    unsigned char *memory = find(job, &next->ask);
+    unsigned char *memory = find_exposed(job, &next->ask);
     if (memory == NULL || !makes_sense(&next->ask, memory)) {
         not_here(job, place, &next->ask);
         return WEFT_OK;
     }
     if (is_update(&next->ask) ? !update(job, memory, &next->ask, &asks->posts[place])
-                              : !weft_landing_mark(job, &next->mark))
+                              : !weft_delivery_mark(job, &next->mark))
         return WEFT_ERR_DEVICE;
     asks->come++;
     return WEFT_OK;
@@ -135,7 +137,7 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
 static bool load_word(struct weft_job *job, const struct weft_ask *ask, unsigned char *to)
 {
     const bool word = ask->height == 1 && (ask->width == 4 || ask->width == 8);
-    const void *const at = word && job->device_ops->host_access ? find(job, ask) : NULL;
+    const void *const at = word && job->device_ops->host_access ? find_exposed(job, ask) : NULL;
     uint64_t value = 0;
 
     if (at == NULL || (uintptr_t)at % ask->width != 0)
@@ -160,13 +162,13 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     next->fetched = false;
     if (is_update(ask))
         return true;
-    if (!weft_landing_reached(job, next->mark, ready))
+    if (!weft_delivery_reached(job, next->mark, ready))
         return false;
     next->fetched = *ready && load_word(job, ask, job->proxy.asks.posts[next->place].operands);
     if (!*ready || next->fetched || !job->ranks.serves || ask->height != 1 ||
         ask->width > WEFT_ERRAND_BYTES)
         return true;
-    errand.address = (uint64_t)(uintptr_t)find(job, ask);
+    errand.address = (uint64_t)(uintptr_t)find_exposed(job, ask);
     if (errand.address != 0 && job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
         return false;
     weft_write_shared(job->proxy.asks.posts[next->place].operands, errand.data,
@@ -200,7 +202,7 @@ static bool receive_round(struct weft_job *job)
 }
 
 /* What goes back: memory of the window, the old value, or the notice alone. */
-static bool begin(struct weft_job *job, const struct weft_answering *answering)
+static bool begin_answer(struct weft_job *job, const struct weft_answering *answering)
 {
     const struct weft_ask *ask = &answering->ask;
     const uint32_t place = answering->place;
@@ -218,7 +220,7 @@ static bool begin(struct weft_job *job, const struct weft_answering *answering)
     request->width = get ? ask->width : ask->wants ? weft_type_bytes(ask->type) : 0;
     request->pitch = ask->reply_pitch;
     request->source_pitch = there ? ask->pitch : 0;
-    request->source = there ? find(job, ask) : job->proxy.asks.posts[place].operands;
+    request->source = there ? find_exposed(job, ask) : job->proxy.asks.posts[place].operands;
     if (request->source == NULL) { /* freed since */
         weft_request_free(job, request);
         return not_here(job, place, ask);
@@ -243,7 +245,7 @@ static bool send_round(struct weft_job *job)
     }
     while (!weft_job_is_failing(job) &&
            asks->taken != weft_load_acquire_u64(&asks->ready, ORDER_ask_seen) &&
-           begin(job, &asks->waiting[asks->taken % places])) {
+           begin_answer(job, &asks->waiting[asks->taken % places])) {
         __atomic_store_n(&asks->taken, asks->taken + 1, __ATOMIC_RELEASE);
         did = true;
     }

@@ -4,7 +4,7 @@
 #include "base/say.h"
 #include "gda/softnic/engine.h"
 #include "rank/counter.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 #include "runtime/space/tables.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
 {
     const bool within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
     const uint32_t payload = carried(command) ? (uint32_t)command->width : 0;
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
 
     if (!alone)
         return WEFT_TAKEN_NOT;
@@ -88,7 +88,7 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
     if (good)
         weft_ask_find_reply(job, request);
     weft_unlock(&job->space.tables);
-    if (!good || !weft_command_payload(&manager->commands, request->payload, payload)) {
+    if (!good || !weft_command_payload(&proxy->commands, request->payload, payload)) {
         weft_request_free(job, request);
         return good ? WEFT_TAKEN_NOT : WEFT_TAKEN_WRONG;
     }
@@ -96,8 +96,8 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
         memcpy(request->payload, &command->source, 8);
         memcpy(request->payload + 8, &command->source_pitch, 8);
     }
-    weft_command_pop(&manager->commands, payload);
-    weft_requests_add(job, manager, request);
+    weft_command_pop(&proxy->commands, payload);
+    weft_requests_add(job, proxy, request);
     return WEFT_TAKEN;
 }
 
@@ -170,7 +170,7 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
                                          .notice = weft_notice(WEFT_NOTICE_ASK, 0, (uint32_t)there),
                                          .cookie = &request->whole};
         __atomic_store_n(&asks->begun[process], begun + 1, __ATOMIC_RELEASE);
-        if (weft_request_hand_over(job, &put, &request->unsent, &request->unlanded) != WEFT_OK) {
+        if (weft_request_hand_over(job, &put, &request->unsent, &request->undelivered) != WEFT_OK) {
             __atomic_store_n(&asks->begun[process], begun, __ATOMIC_RELEASE);
             request->row = row;
             request->done = done;
@@ -198,7 +198,7 @@ static void tell_link(struct weft_link *link, const unsigned char *data, uint32_
 static weft_status tell(struct weft_job *job, const struct weft_asked *asked, int process)
 {
     if (asked->queued != NULL) { /* its completion tells the rank, by another stream */
-        if (!weft_landing_settle(job))
+        if (!weft_delivery_settle(job))
             return WEFT_ERR_DEVICE;
         weft_softnic_finish(asked->queued, 0);
         return WEFT_OK;
@@ -208,7 +208,7 @@ static weft_status tell(struct weft_job *job, const struct weft_asked *asked, in
     uint32_t *const number = word + job->numbers.processes;
 
     *number += 1;
-    if (!weft_landing_store(job, word, *number))
+    if (!weft_delivery_store(job, word, *number))
         return WEFT_ERR_DEVICE;
     weft_store_release_u32(&link->answers, weft_load_relaxed_u32(&link->answers) + 1,
                            ORDER_answer_post);
@@ -216,14 +216,14 @@ static weft_status tell(struct weft_job *job, const struct weft_asked *asked, in
     return WEFT_OK;
 }
 
-static weft_status take_answer(void *context, const struct weft_arrival *arrival)
+static weft_status take_answer(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_job *job = context;
     struct weft_asks *asks = &job->proxy.asks;
-    const uint32_t index = weft_notice_slot(arrival->notice), process = index / WEFT_ASKS;
+    const uint32_t index = weft_notice_slot(delivery->notice), process = index / WEFT_ASKS;
 
     if (process >= (uint32_t)job->numbers.processes ||
-        (arrival->process >= 0 && arrival->process != (int)process))
+        (delivery->process >= 0 && delivery->process != (int)process))
         return WEFT_ERR_PROTOCOL;
     const uint32_t ended = weft_load_relaxed_u32(&asks->ended[process]);
     if (ended == __atomic_load_n(&asks->begun[process], __ATOMIC_ACQUIRE) ||
@@ -232,15 +232,15 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
     const struct weft_asked *asked = &asks->asked[index];
     unsigned char data[WEFT_ASK_ROOM];
     weft_read_shared(data, asks->posts[index].answer, asked->bytes);
-    bool good = arrival->bytes == 0 || weft_landing_copy(job, asked->slot, arrival->target,
-                                                         arrival->source, arrival->bytes);
+    bool good = delivery->bytes == 0 || weft_delivery_copy(job, asked->slot, delivery->target,
+                                                           delivery->source, delivery->bytes);
     if (good && asked->to != NULL) /* settled: a device may read `data` late */
-        good = weft_landing_copy(job, asked->slot, asked->to, data, asked->bytes) &&
-               weft_landing_settle(job);
+        good = weft_delivery_copy(job, asked->slot, asked->to, data, asked->bytes) &&
+               weft_delivery_settle(job);
     if (good && asked->to_link)
         tell_link(job->ranks.selves[asked->slot]->link, data, asked->bytes);
     if (good && asked->last && asked->tag >= 0)
-        good = weft_landing_count(job, asked->slot, (uint32_t)asked->tag);
+        good = weft_delivery_count(job, asked->slot, (uint32_t)asked->tag);
     const weft_status status = !good         ? WEFT_ERR_DEVICE
                                : asked->last ? tell(job, asked, (int)process)
                                              : WEFT_OK;
@@ -283,8 +283,8 @@ weft_status weft_asks_expose(struct weft_job *job, uint64_t *key)
     *key = 0;
     if (asks->posts == NULL)
         return WEFT_OK;
-    const weft_status status = job->proxy.net_ops->reg(job->proxy.net, asks->posts,
-                                                       weft_asks_bytes(job), true, &asks->key);
+    const weft_status status =
+        weft_net_reg(job->proxy.net, asks->posts, weft_asks_bytes(job), true, &asks->key);
     *key = asks->key;
     return status;
 }

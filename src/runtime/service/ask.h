@@ -61,6 +61,6 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request);
 extern const struct weft_service weft_ask_service, weft_answer_service;
 
 /* answer.c */
-weft_status weft_answer_take(void *job, const struct weft_arrival *arrival);
+weft_status weft_answer_take(void *job, const struct weft_net_delivery *delivery);
 
 #endif

@@ -45,7 +45,7 @@ static void cut(const struct weft_request *request, uint64_t most, struct weft_p
 static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *request)
 {
     const struct weft_device_ops *ops = job->device_ops;
-    struct weft_part part = {.request = request, .unsent = 1, .unlanded = 1};
+    struct weft_part part = {.request = request, .unsent = 1, .undelivered = 1};
 
     if (request->row == request->rows || request->parts == request->depth)
         return NULL;
@@ -97,12 +97,12 @@ static void mark_parts(struct weft_job *job, struct weft_part *const *parts, int
         parts[i]->mark = mark;
 }
 
-bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
+bool weft_requests_fetch(struct weft_job *job, struct weft_rank_proxy *proxy)
 {
     struct weft_part *parts[PIECES];
     int begun = 0;
 
-    for (struct weft_request *r = manager->first; r != NULL && begun < PIECES; r = r->next) {
+    for (struct weft_request *r = proxy->first; r != NULL && begun < PIECES; r = r->next) {
         while (r->staged && begun < PIECES && (parts[begun] = fetch_part(job, r)) != NULL)
             begun++;
         if ((r->staged || r->put.device) && r->row != r->rows)
@@ -115,23 +115,22 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
 /* ---- to the network ------------------------------------------------------------------------ */
 
 weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
-                                   uint64_t *unsent, uint64_t *unlanded)
+                                   uint64_t *unsent, uint64_t *undelivered)
 {
     const size_t bytes = put->bytes * (put->rows > 1 ? put->rows : 1);
 
     ++*unsent; /* before: the network may report it from within put */
-    ++*unlanded;
-    const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
+    ++*undelivered;
+    const weft_status status = weft_net_put(job->proxy.net, put);
     if (status != WEFT_OK) {
         --*unsent;
-        --*unlanded;
+        --*undelivered;
     }
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_cannot(job, status, "put %zu bytes to process %d", bytes, put->process);
     if (status == WEFT_OK)
-        weft_store_relaxed_u64(&job->proxy.net_puts, job->proxy.net_puts + 1);
-    if (status == WEFT_OK && job->trace != NULL)
-        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
+        if (status == WEFT_OK && job->trace != NULL)
+            weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
     return status;
 }
 
@@ -161,7 +160,7 @@ static bool issue_part(struct weft_job *job, struct weft_part *part)
         take_rows(job, &put, part->rows - part->issued, part->width);
         if (row + put.rows != request->rows || part->from + part->width != request->width)
             put.notice = 0;
-        if (weft_request_hand_over(job, &put, &part->unsent, &part->unlanded) != WEFT_OK)
+        if (weft_request_hand_over(job, &put, &part->unsent, &part->undelivered) != WEFT_OK)
             return false;
         part->issued += put.rows;
     }
@@ -189,9 +188,9 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
         request->first = part->next;
         if (request->first == NULL)
             request->last = NULL;
-        request->unlanded++; /* the part; it ends here if the network has reported all already */
+        request->undelivered++; /* the part; it ends here if the network has reported all already */
         weft_request_sent(job, part);
-        weft_request_landed(job, part);
+        weft_request_delivered(job, part);
     }
     return request->row == request->rows;
 }
@@ -210,7 +209,7 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
         if (request->row + put.rows != request->rows)
             put.notice = 0;
         const weft_status status =
-            weft_request_hand_over(job, &put, &request->unsent, &request->unlanded);
+            weft_request_hand_over(job, &put, &request->unsent, &request->undelivered);
         if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
             request->put.device = false;
             request->staged = true;
@@ -223,21 +222,21 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
     return true;
 }
 
-bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager)
+bool weft_requests_issue(struct weft_job *job, struct weft_rank_proxy *proxy)
 {
     struct weft_request *request;
     bool did = false;
 
     if (weft_job_is_failing(job))
         return false; /* what could not be fetched must not be sent */
-    while ((request = manager->first) != NULL &&
+    while ((request = proxy->first) != NULL &&
            (request->asking != NULL ? weft_ask_issue(job, request)
             : request->staged       ? issue_staged(job, request)
                                     : issue_rows(job, request))) {
-        manager->first = request->next;
-        if (manager->first == NULL)
-            manager->last = NULL;
-        manager->waiting--;
+        proxy->first = request->next;
+        if (proxy->first == NULL)
+            proxy->last = NULL;
+        proxy->waiting--;
         weft_request_target_done(job, request);
         did = true;
     }

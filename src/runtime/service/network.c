@@ -9,8 +9,9 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "net/transport.h"
 #include "runtime/job/exchange.h"
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224, WHY_B
 
 static void close_net(struct weft_job *job)
 {
-    job->proxy.net_ops->close(job->proxy.net);
+    weft_net_close(job->proxy.net);
     job->proxy.net = NULL;
 }
 
@@ -46,10 +47,10 @@ static weft_status check_reach(const struct weft_job *job, const char *name,
     return WEFT_OK;
 }
 
-static void network_lingers(void *context)
+static void network_keeps_memory(void *context)
 {
     struct weft_job *job = context;
-    __atomic_store_n(&job->proxy.net_lingers, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.net_keeps_memory, true, __ATOMIC_RELAXED);
 }
 
 static bool nobody_lost(void *context)
@@ -65,6 +66,7 @@ static bool all_stopped(void *context)
 
 static weft_status open_named(struct weft_job *job, const char *name)
 {
+    const struct weft_transport_ops *const transport = weft_transport_find(name);
     struct weft_net_caps caps;
     const struct weft_net_open open = {
         .config = &job->config,
@@ -76,25 +78,24 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .stage_bytes = weft_requests_stage_bytes(job),
         .events = {.context = job,
                    .sent = weft_request_sent,
-                   .landed = weft_request_landed,
-                   .lingers = network_lingers,
+                   .delivered = weft_request_delivered,
+                   .keeps_memory = network_keeps_memory,
                    .all_there = nobody_lost,
                    .all_stopped = all_stopped},
         .kinds = &job->proxy.kinds,
-        .device = weft_landing_device(job),
+        .device = weft_delivery_device(job),
     };
 
-    job->proxy.net_ops = weft_net_find(name);
-    if (job->proxy.net_ops == NULL)
+    if (transport == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
-    weft_status status = job->proxy.net_ops->open(&job->proxy.net, &open);
+    weft_status status = weft_net_open(&job->proxy.net, transport, &open);
     if (status != WEFT_OK)
         return status;
-    job->proxy.net_ops->caps(job->proxy.net, &caps);
+    weft_net_caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
     job->proxy.net_rows_bytes = caps.rows_bytes;
     job->proxy.net_stage = caps.stage;
-    job->space.state.lands_when_asked = caps.lands_when_asked;
+    job->space.state.tells_when_asked = caps.tells_when_asked;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);
@@ -113,7 +114,7 @@ static struct trial try_here(struct weft_job *job, const char *name)
 {
     struct trial trial = {0};
 
-    if (weft_net_find(name) == NULL) {
+    if (weft_transport_find(name) == NULL) {
         snprintf(trial.why_not, sizeof(trial.why_not), NOT_BUILT);
         return trial;
     }
@@ -199,7 +200,7 @@ static weft_status choose_between(struct weft_job *job)
             return WEFT_OK;
         }
         append(tried, sizeof(tried), failed);
-        if (weft_net_find(between[i]) != NULL)
+        if (weft_transport_find(between[i]) != NULL)
             append(passed_over, sizeof(passed_over), failed);
     }
     return weft_err(WEFT_ERR_CONFIG, "%s, and no network between them works in every process: %s",
@@ -209,8 +210,8 @@ static weft_status choose_between(struct weft_job *job)
 /* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
 static void take_bells(struct weft_job *job)
 {
-    struct weft_bell *send = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_SEND);
-    struct weft_bell *receive = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_RECEIVE);
+    struct weft_bell *send = weft_net_bell(job->proxy.net, WEFT_NET_SEND);
+    struct weft_bell *receive = weft_net_bell(job->proxy.net, WEFT_NET_RECEIVE);
 
     weft_lock(&job->failure_lock); /* the monitor may be about to ring */
     if (send != NULL)

@@ -4,7 +4,7 @@
  * from rings of commands, and the receive task counts them, as it does those of others. The ring
  * between the two has the labels of those.
  */
-#include "runtime/service/landing.h"
+#include "runtime/service/delivery.h"
 
 #include "base/say.h"
 
@@ -39,12 +39,12 @@ static bool own_round(struct weft_job *job)
     if (given == taken)
         return false;
     for (uint32_t i = taken; i != given; i++) {
-        const struct weft_arrival arrival = {.process = job->numbers.process,
-                                             .notice = own->notice[i % WEFT_OWN_NOTICES]};
-        if (weft_notice_take(&job->proxy.kinds, &arrival) != WEFT_OK)
+        const struct weft_net_delivery delivery = {.process = job->numbers.process,
+                                                   .notice = own->notice[i % WEFT_OWN_NOTICES]};
+        if (weft_notice_take(&job->proxy.kinds, &delivery) != WEFT_OK)
             return true; /* the device failed, and so has the job */
     }
-    if (!weft_landing_settle(job)) {
+    if (!weft_delivery_settle(job)) {
         weft_job_cannot(job, WEFT_ERR_DEVICE, "tell itself");
         return true;
     }

@@ -5,7 +5,7 @@
  * device threads that run ranks do the same rounds when they have nothing else to do, and hand a
  * command to the network when a rank posts one: that spares a switch to another thread on the way
  * out and in. The tasks then keep still, and look now and then whether anybody still helps. The
- * labels DRAIN_* let the mutation check switch one of the duties off.
+ * labels DRAIN_* let the mutation check switch one of them off.
  */
 #include "runtime/job/job.h"
 
@@ -35,7 +35,7 @@ static bool drive_network(struct weft_job *job, enum weft_net_side side)
 
     if (weft_mutation == (side == WEFT_NET_SEND ? DRAIN_progress : DRAIN_receive))
         return false;
-    const weft_status status = job->proxy.net_ops->progress(job->proxy.net, side, &did);
+    const weft_status status = weft_net_progress(job->proxy.net, side, &did);
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "%s", side == WEFT_NET_SEND ? "send" : "receive");
     return did;
@@ -77,19 +77,19 @@ static bool own_round(struct weft_job *job, enum weft_net_side side)
 {
     if (weft_model != NULL)
         return round_of(job, side);
-    weft_lock(&job->proxy.duty[side]);
+    weft_lock(&job->proxy.progress_lock[side]);
     const bool did = round_of(job, side);
-    weft_unlock(&job->proxy.duty[side]);
+    weft_unlock(&job->proxy.progress_lock[side]);
     return did;
 }
 
 /* A round by a worker, if nobody is at it. */
 static bool round_for(struct weft_job *job, enum weft_net_side side)
 {
-    if (!weft_lock_try(&job->proxy.duty[side]))
+    if (!weft_lock_try(&job->proxy.progress_lock[side]))
         return false;
     const bool did = weft_job_status(job) == WEFT_OK && round_of(job, side);
-    weft_unlock(&job->proxy.duty[side]);
+    weft_unlock(&job->proxy.progress_lock[side]);
     return did;
 }
 
@@ -100,13 +100,13 @@ void weft_services_posted(void *context, int rank)
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
     bool done = false;
 
-    if (weft_lock_try(&job->proxy.duty[WEFT_NET_SEND])) {
+    if (weft_lock_try(&job->proxy.progress_lock[WEFT_NET_SEND])) {
         const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
         done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
-               weft_manager_serve(job, (uint32_t)rank + 1);
+               weft_proxy_serve(job, (uint32_t)rank + 1);
         if (done)
             weft_trace_round(job, WEFT_NET_SEND, begin);
-        weft_unlock(&job->proxy.duty[WEFT_NET_SEND]);
+        weft_unlock(&job->proxy.progress_lock[WEFT_NET_SEND]);
     }
     weft_err_level(before);
     if (!done)
@@ -115,7 +115,7 @@ void weft_services_posted(void *context, int rank)
 
 void weft_services_send(struct weft_job *job, weft_service_round *round)
 {
-    if (weft_model != NULL || !weft_lock_try(&job->proxy.duty[WEFT_NET_SEND])) {
+    if (weft_model != NULL || !weft_lock_try(&job->proxy.progress_lock[WEFT_NET_SEND])) {
         weft_bell_ring(job->proxy.command_bell);
         return;
     }
@@ -123,7 +123,7 @@ void weft_services_send(struct weft_job *job, weft_service_round *round)
     if (!weft_job_is_failing(job))
         round(job);
     weft_err_level(before);
-    weft_unlock(&job->proxy.duty[WEFT_NET_SEND]);
+    weft_unlock(&job->proxy.progress_lock[WEFT_NET_SEND]);
 }
 
 bool weft_services_help(void *context, uint64_t now)
@@ -239,8 +239,8 @@ static void serve(struct weft_job *job, enum weft_net_side side)
 {
     const bool receives = side == WEFT_NET_RECEIVE;
     struct weft_bell *bell = receives ? job->proxy.receive_bell : job->proxy.command_bell;
-    const bool rung = (receives || job->ranks.image == NULL) &&
-                      job->proxy.net_ops->bell(job->proxy.net, side) != NULL;
+    const bool rung =
+        (receives || job->ranks.image == NULL) && weft_net_bell(job->proxy.net, side) != NULL;
     uint64_t idle_since = 0;
     uint32_t in_vain = 0;
     uint64_t helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
@@ -272,8 +272,9 @@ static void serve(struct weft_job *job, enum weft_net_side side)
                             sleep_ns(job, side, rung, job->ranks.image == NULL ? in_vain++ : 0));
     }
     if (weft_model == NULL) {
-        weft_lock(&job->proxy.duty[side]); /* who helps ends his round, and begins no other */
-        weft_unlock(&job->proxy.duty[side]);
+        weft_lock(
+            &job->proxy.progress_lock[side]); /* who helps ends his round, and begins no other */
+        weft_unlock(&job->proxy.progress_lock[side]);
     }
     /* Nothing is copied any more; an error has been said, or will be. */
     if (job->ranks.image != NULL)

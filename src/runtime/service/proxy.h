@@ -6,7 +6,7 @@
 #define WEFT_RUNTIME_SERVICE_PROXY_H
 
 #include "base/task.h"
-#include "net/arrive.h"
+#include "net/net.h"
 #include "rank/state.h"
 #include "ring/command.h"
 
@@ -14,7 +14,7 @@
 
 struct weft_job;
 struct weft_stage;
-struct weft_landing;
+struct weft_deliveries;
 struct weft_softnic_work;
 
 /* Records of one size, which stay until the job ends; in front of each what the pool knows of it.
@@ -33,12 +33,12 @@ struct weft_part {
     /* Of a part that went through host memory: */
     unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
     size_t room;
-    uint64_t row, from;        /* where in the rectangle it begins, */
-    uint64_t rows, width;      /* and how much of it it is */
-    uint64_t issued;           /* rows that the network has accepted */
-    uint64_t mark;             /* of the copy from the device */
-    bool there;                /* it is done */
-    uint64_t unsent, unlanded; /* puts; one more while not all are issued */
+    uint64_t row, from;           /* where in the rectangle it begins, */
+    uint64_t rows, width;         /* and how much of it it is */
+    uint64_t issued;              /* rows that the network has accepted */
+    uint64_t mark;                /* of the copy from the device */
+    bool there;                   /* it is done */
+    uint64_t unsent, undelivered; /* puts; one more while not all are issued */
 };
 
 /* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
@@ -60,17 +60,17 @@ struct weft_request {
     struct weft_softnic_work *queued; /* gda/softnic/engine.h; NULL: not of a rank's queue */
     void (*sent)(struct weft_job *job, void *of); /* NULL: nobody asks when it was. Takes no lock */
     void *sent_of;                                /* that others have while they call the network */
-    struct weft_request *next_counted;            /* in the manager's list */
-    uint32_t holders; /* the manager, and who waits for the landing: they keep it */
+    struct weft_request *next_counted;            /* in the proxy's list */
+    uint32_t holders; /* the proxy, and who waits for its delivery: they keep it */
 
     struct weft_part whole;
     /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
-    uint64_t unsent, unlanded;
+    uint64_t unsent, undelivered;
     unsigned char *payload; /* room for inline data, or NULL */
 };
 
 /* The host's end of one rank's rings. */
-struct weft_manager {
+struct weft_rank_proxy {
     struct weft_command_consumer commands, logs; /* logs: text.c */
     struct weft_request *first, *last; /* taken from the ring, and not all with the network */
     uint32_t waiting;
@@ -86,7 +86,7 @@ struct weft_asks {
     uint32_t *begun, *ended;        /* by process: asks sent; answered, in their order */
     struct weft_answering *waiting; /* asks of others, a ring of as many as there are places: */
     uint64_t come, ready, taken;    /* arrived; the device has got all; with the progress task */
-    struct weft_manager answers;    /* requests without a rank */
+    struct weft_rank_proxy answers; /* requests without a rank */
 };
 
 /* Notices of this process to itself: a ring from the progress task to the receive task. */
@@ -97,18 +97,16 @@ struct weft_own {
 
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
-    const struct weft_net_ops *net_ops;
     struct weft_net *net;
     bool net_reads_device;          /* some puts, if it is asked: net.h */
     size_t net_rows_bytes;          /* the same */
-    uint64_t net_puts;              /* that it has taken */
-    bool net_lingers;               /* said within its dereg or close: memory has to stay */
+    bool net_keeps_memory;          /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds; /* who applies which notices */
-    struct weft_landing *landings;  /* landing.c; NULL: what arrives is stored by the network */
-    uint32_t landing;               /* the main thread waits until all has landed: flush */
-    uint32_t letter_bytes;          /* largest payload of letters to this process's ranks */
+    struct weft_deliveries
+        *deliveries;    /* delivery.c; NULL: what arrives is stored by the network */
+    uint32_t flush_all; /* the main thread waits until all is delivered: flush */
 
-    struct weft_manager *managers; /* by slot */
+    struct weft_rank_proxy *of_ranks; /* by slot */
     struct weft_asks asks;
     struct weft_own own;
     struct weft_pool requests[2], parts; /* without and with room for a payload */
@@ -120,11 +118,11 @@ struct weft_proxy {
     bool services_run;
     uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services;
-    uint32_t services_busy;   /* how many of the two have not ended */
-    struct weft_lock duty[2]; /* by side: held by who does a round of that service */
-    uint64_t helped;          /* when workers last did rounds for the services */
-    uint32_t computed, left;  /* times that they had not for long; that one stopped */
-    uint32_t watched;         /* the receive task looks whether they do */
+    uint32_t services_busy;            /* how many of the two have not ended */
+    struct weft_lock progress_lock[2]; /* by side: held by who does a round of that service */
+    uint64_t helped;                   /* when workers last did rounds for the services */
+    uint32_t computed, left;           /* times that they had not for long; that one stopped */
+    uint32_t watched;                  /* the receive task looks whether they do */
     uint64_t look_ns; /* it sleeps no longer; 0: as long as it may. Within rounds of that side */
     struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
@@ -139,17 +137,17 @@ struct weft_proxy {
  */
 weft_status weft_network_open(struct weft_job *job);
 
-/* ---- manager.c, request.c, issue.c, progress.c, text.c ---- */
+/* ---- proxy.c, request.c, issue.c, progress.c, text.c ---- */
 
-extern const struct weft_service weft_manager_service, weft_text_service, weft_network_service;
+extern const struct weft_service weft_proxy_service, weft_text_service, weft_network_service;
 /* The job fails: a rank sent what no rank sends. */
 void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command);
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
-bool weft_manager_serve(struct weft_job *job, uint32_t slot);
-/* Non-blocking: what was handed on for that process is told soon when it has landed. */
+bool weft_proxy_serve(struct weft_job *job, uint32_t slot);
+/* Non-blocking: what was handed on for that process is told soon when it is delivered. */
 void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
-void weft_request_landed(void *job, void *part);
+void weft_request_delivered(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read; 0: there are none. */
 size_t weft_requests_stage_bytes(const struct weft_job *job);
 weft_status weft_requests_open(struct weft_job *job);
@@ -163,7 +161,7 @@ void weft_request_free(struct weft_job *job, struct weft_request *request);
 
 /* Its source may be reused; the rank counts it when all before it may. */
 void weft_request_source_done(struct weft_job *job, struct weft_request *request);
-/* One more of it has landed. It may be gone after this. */
+/* One more of it is delivered. It may be gone after this. */
 void weft_request_target_done(struct weft_job *job, struct weft_request *request);
 /* A record of that pool's size; NULL: no memory. */
 void *weft_pool_take(struct weft_pool *pool, size_t bytes);
@@ -173,19 +171,19 @@ void *weft_pool_take(struct weft_pool *pool, size_t bytes);
 /* Its source is memory of windows, not in the request: how the network may read it. */
 void weft_request_from_memory(struct weft_job *job, struct weft_request *request);
 /* Goes to the network when those before it have. */
-void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
+void weft_requests_add(struct weft_job *job, struct weft_rank_proxy *proxy,
                        struct weft_request *request);
 /*
  * One more put, counted in both. Not OK: not accepted, nor counted. FULL: look again later; STAGE:
  * from host memory; else the job has failed.
  */
 weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
-                                   uint64_t *unsent, uint64_t *unlanded);
+                                   uint64_t *unsent, uint64_t *undelivered);
 
 /* Begins copies for the rank's next commands, in their order. True: some were begun. */
-bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);
+bool weft_requests_fetch(struct weft_job *job, struct weft_rank_proxy *proxy);
 /* Hands on to the network what is there, in order. True: anything was finished. */
-bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager);
+bool weft_requests_issue(struct weft_job *job, struct weft_rank_proxy *proxy);
 
 /* ---- own.c ---- */
 

@@ -1,6 +1,7 @@
 /*
  * runtime/service/request.c - commands that became puts: made, counted when their sources may be
- * reused and when they have landed, freed; the progress task's. issue.c takes them to the network.
+ * reused and when they are delivered, freed; the progress task's. issue.c takes them to the
+ * network.
  */
 #include "runtime/job/job.h"
 
@@ -98,7 +99,7 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
                               .slot = slot,
                               .holders = 1,
                               .unsent = 1,
-                              .unlanded = 1};
+                              .undelivered = 1};
     request->whole.request = request;
     return request;
 }
@@ -132,10 +133,10 @@ void weft_request_source_done(struct weft_job *job, struct weft_request *request
         request->sent(job, request->sent_of);
     if (!is_counted(request))
         return;
-    struct weft_manager *manager = &job->proxy.managers[request->slot];
+    struct weft_rank_proxy *proxy = &job->proxy.of_ranks[request->slot];
     struct weft_request *first;
-    while ((first = manager->first_counted) != NULL && first->unsent == 0) {
-        manager->first_counted = first->next_counted;
+    while ((first = proxy->first_counted) != NULL && first->unsent == 0) {
+        proxy->first_counted = first->next_counted;
         count(job, &job->ranks.selves[first->slot]->link->done_local, ORDER_done_local);
         let_go(job, first);
     }
@@ -143,7 +144,7 @@ void weft_request_source_done(struct weft_job *job, struct weft_request *request
 
 void weft_request_target_done(struct weft_job *job, struct weft_request *request)
 {
-    if (--request->unlanded > 0)
+    if (--request->undelivered > 0)
         return;
     if (!is_counted(request)) {
         if (request->queued != NULL && request->asking == NULL)
@@ -152,7 +153,7 @@ void weft_request_target_done(struct weft_job *job, struct weft_request *request
         return;
     }
     struct weft_link *link = job->ranks.selves[request->slot]->link;
-    weft_store_release_u32(&link->landed, weft_load_relaxed_u32(&link->landed) + 1,
+    weft_store_release_u32(&link->delivered, weft_load_relaxed_u32(&link->delivered) + 1,
                            ORDER_done_remote);
     count(job, &link->done_remote[request->put.process], ORDER_done_remote);
     let_go(job, request);
@@ -170,20 +171,20 @@ void weft_request_from_memory(struct weft_job *job, struct weft_request *request
     request->depth = weft_stage_depth(&job->config);
 }
 
-void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
+void weft_requests_add(struct weft_job *job, struct weft_rank_proxy *proxy,
                        struct weft_request *request)
 {
     if (is_counted(request)) {
-        *(manager->first_counted != NULL ? &manager->last_counted->next_counted
-                                         : &manager->first_counted) = request;
-        manager->last_counted = request;
+        *(proxy->first_counted != NULL ? &proxy->last_counted->next_counted
+                                       : &proxy->first_counted) = request;
+        proxy->last_counted = request;
         request->holders++;
     }
-    *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
-    manager->last = request;
-    manager->waiting++;
-    weft_requests_fetch(job, manager);
-    weft_requests_issue(job, manager);
+    *(proxy->last != NULL ? &proxy->last->next : &proxy->first) = request;
+    proxy->last = request;
+    proxy->waiting++;
+    weft_requests_fetch(job, proxy);
+    weft_requests_issue(job, proxy);
 }
 
 void weft_request_sent(void *context, void *cookie)
@@ -199,14 +200,14 @@ void weft_request_sent(void *context, void *cookie)
     }
 }
 
-void weft_request_landed(void *context, void *cookie)
+void weft_request_delivered(void *context, void *cookie)
 {
     struct weft_job *job = context;
     struct weft_part *part = cookie;
     struct weft_request *request = part->request;
 
     if (part->memory != NULL) {
-        if (--part->unlanded > 0)
+        if (--part->undelivered > 0)
             return;
         give(&job->proxy.parts, part);
     }

@@ -41,7 +41,8 @@ enum weft_owned { WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* sorts of kinds with 
 typedef bool weft_service_round(struct weft_job *job);
 
 struct weft_service {
-    /* By side: a round of its task, under its duty. True: it did anything, or will have to. */
+    /* By side: a round of its task, under its progress lock. True: it did anything, or will have
+     * to. */
     weft_service_round *round[2];
     uint32_t frames, owns[2]; /* sets of kinds; owns: by weft_owned */
     /* Monitor only. */

@@ -34,7 +34,7 @@ static enum weft_taken read_text(struct weft_job *job, uint32_t slot,
 /* All that the rank has logged. True: some of it, or it will have to be looked at again. */
 static bool hear(struct weft_job *job, uint32_t slot)
 {
-    struct weft_command_consumer *logs = &job->proxy.managers[slot].logs;
+    struct weft_command_consumer *logs = &job->proxy.of_ranks[slot].logs;
     struct weft_command command;
     struct said said;
     bool did = false;
@@ -69,7 +69,7 @@ static bool log_round(struct weft_job *job)
 static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
                                     const struct weft_command *command, bool alone)
 {
-    struct weft_command_consumer *ring = &job->proxy.managers[slot].commands;
+    struct weft_command_consumer *ring = &job->proxy.of_ranks[slot].commands;
     struct said said;
     char work[120];
     const enum weft_taken taken =

@@ -277,7 +277,7 @@ static enum weft_taken collective_command(struct weft_job *job, uint32_t slot,
     if (!alone)
         return WEFT_TAKEN_NOT;
     collective_ask(job, slot, command);
-    weft_command_pop(&job->proxy.managers[slot].commands, 0);
+    weft_command_pop(&job->proxy.of_ranks[slot].commands, 0);
     return WEFT_TAKEN;
 }
 

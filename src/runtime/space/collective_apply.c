@@ -1,7 +1,8 @@
 /*
  * runtime/space/collective_apply.c - what an agreed collective does to the tables. Every process of
  * the job does the same, at the same point of the control channel's order, and so gives the same
- * handles; then it answers those of its ranks that asked.
+ * handles; then it answers those of its ranks that asked. The monitor runs it, or the progress task
+ * where only this process is concerned; the caller holds the table lock.
  */
 #include "runtime/space/collective.h"
 
@@ -106,7 +107,7 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
     weft_say(WEFT_SAY_INFO,
              "%s: a window of %llu bytes in memory that weft_malloc did not give: other processes "
              "reach it through the host over %s",
-             name, (unsigned long long)c->b, job->proxy.net_ops->name);
+             name, (unsigned long long)c->b, weft_net_name(job->proxy.net));
     return WEFT_OK;
 }
 
@@ -119,8 +120,8 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
                                 struct weft_window_entry *entry, int32_t *whose)
 {
     for (int32_t i = 0; i < comm->members; i++) {
-        const weft_status status =
-            weft_entry_fill(job, comm->member[i], comm->leaders == 1, false, &all[i], &entry[i]);
+        const weft_status status = weft_entry_fill(job, comm->member[i], comm->leaders == 1,
+                                                   comm->leader_index < 0, &all[i], &entry[i]);
         *whose = i;
         if (status != WEFT_OK)
             return status;

@@ -1,6 +1,6 @@
 /*
  * runtime/space/exposure.c - windows with one member: memory of one process, announced to all under
- * a number that it chooses.
+ * a number that it chooses. Any task; the list lies under the table lock.
  *
  * Nobody agrees on anything: one control frame says it, and every process of the job does the same
  * to its tables at that point of the control channel's order, so that the window has one handle.
@@ -25,7 +25,8 @@ struct exposure_frame {
 };
 
 /* Table lock held. */
-static struct weft_announced *find(const struct weft_job *job, int process, uint32_t number)
+static struct weft_announced *find_announced(const struct weft_job *job, int process,
+                                             uint32_t number)
 {
     for (uint32_t i = 0; i < job->space.announced_count; i++) {
         struct weft_announced *a = &job->space.announced[i];
@@ -39,7 +40,7 @@ static struct weft_announced *find(const struct weft_job *job, int process, uint
 static struct weft_announced *new_place(struct weft_job *job)
 {
     const uint32_t count = job->space.announced_count;
-    struct weft_announced *place = find(job, -1, 0);
+    struct weft_announced *place = find_announced(job, -1, 0);
 
     if (place != NULL)
         return place;
@@ -55,7 +56,7 @@ bool weft_announced_find(struct weft_job *job, int process, uint32_t number,
                          struct weft_announced *found)
 {
     weft_lock(&job->space.tables);
-    const struct weft_announced *a = find(job, process, number);
+    const struct weft_announced *a = find_announced(job, process, number);
     if (a != NULL)
         *found = *a;
     weft_unlock(&job->space.tables);
@@ -73,7 +74,7 @@ bool weft_announced_is(const struct weft_job *job, weft_win win)
 void weft_announced_forget(struct weft_job *job, uint32_t number)
 {
     weft_lock(&job->space.tables);
-    struct weft_announced *a = find(job, job->numbers.process, number);
+    struct weft_announced *a = find_announced(job, job->numbers.process, number);
     if (a != NULL)
         a->process = -1;
     weft_unlock(&job->space.tables);
@@ -98,8 +99,8 @@ weft_status weft_renounce(struct weft_job *job, uint32_t number)
 }
 
 /* The same in every process but for `status`, which the one that announced it alone reads. */
-static weft_status make(struct weft_job *job, int process, const struct weft_contribution *c,
-                        weft_win *win)
+static weft_status make_exposure(struct weft_job *job, int process,
+                                 const struct weft_contribution *c, weft_win *win)
 {
     struct weft_comm_entry *hosts = weft_comm_find(&job->space.state, WEFT_COMM_HOST);
     struct weft_window_entry *entry = calloc(1, sizeof(*entry));
@@ -129,7 +130,8 @@ static void expose(struct weft_job *job, int process, const struct exposure_fram
 
     if (place != NULL)
         place->process = -1;
-    made.status = place != NULL ? make(job, process, &frame->from, &made.win) : WEFT_ERR_MEMORY;
+    made.status =
+        place != NULL ? make_exposure(job, process, &frame->from, &made.win) : WEFT_ERR_MEMORY;
     if (made.status == WEFT_ERR_MEMORY) { /* its tables would be others than those of the rest */
         weft_job_fail(job, WEFT_ERR_MEMORY,
                       "process %d has no memory for an exposure of process %d",
@@ -153,7 +155,7 @@ static void exposure_frame(struct weft_job *job, const struct weft_frame *frame)
     }
     memcpy(&f, frame->payload, sizeof(f));
     weft_lock(&job->space.tables);
-    struct weft_announced *known = find(job, frame->source, f.number);
+    struct weft_announced *known = find_announced(job, frame->source, f.number);
     if ((known == NULL) != (frame->kind == WEFT_FRAME_EXPOSE)) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced number %u in the wrong order",
                       frame->source, f.number);

@@ -1,6 +1,7 @@
 /*
- * runtime/space/find.c - memory that several processes know: this one's by its address and by its
- * key, and another's by the word with which it was offered.
+ * runtime/space/find.c - memory that several processes know: this one's by its address, and
+ * another's by the word with which it was offered. Callers hold the table lock; the two calls of
+ * offers try to take it themselves.
  */
 #include "runtime/job/job.h"
 
@@ -37,7 +38,8 @@ bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t
     for (uint32_t i = 0; i < self->segments_count; i++) {
         const struct weft_segment *s = &self->segments[i];
         if (weft_contains(s->address, s->share.bytes, base, bytes, &offset)) {
-            *place = (struct weft_place){i, offset, s->key, offset};
+            *place = (struct weft_place){
+                .segment = i, .segment_offset = offset, .key = s->key, .key_offset = offset};
             return true;
         }
     }
@@ -54,31 +56,12 @@ bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, si
     for (uint32_t i = 0; i < job->space.regions_count; i++) {
         const struct weft_region *r = &job->space.regions[i];
         if (weft_contains(r->base, r->bytes, base, bytes, &offset) && stays(job, r, slot)) {
-            *place = (struct weft_place){WEFT_NO_SEGMENT, 0, r->key, offset};
+            *place = (struct weft_place){
+                .segment = WEFT_NO_SEGMENT, .key = r->key, .key_offset = offset};
             return true;
         }
     }
     return false;
-}
-
-unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offset, uint64_t pitch,
-                              uint64_t width, uint64_t height)
-{
-    const struct weft_process *self = &job->processes[job->numbers.process];
-    unsigned char *base = NULL;
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < self->segments_count; i++)
-        if (self->segments[i].address != NULL && self->segments[i].key == key) {
-            base = self->segments[i].address;
-            bytes = self->segments[i].share.bytes;
-        }
-    for (uint32_t i = 0; i < job->space.regions_count; i++)
-        if (job->space.regions[i].base != NULL && job->space.regions[i].key == key) {
-            base = job->space.regions[i].base;
-            bytes = job->space.regions[i].bytes;
-        }
-    return base != NULL && weft_inside(offset, pitch, width, height, bytes) ? base + offset : NULL;
 }
 
 /* ---- offers -----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-/* runtime/space/image.c - see the header. */
+/* runtime/space/image.c - see the header. Entries change under the table lock; weft_image_count is
+ * the receive task's. */
 #include "runtime/space/image.h"
 
 #include "base/say.h"
@@ -42,6 +43,8 @@ static void drop_tables(struct weft_job *job)
     struct weft_image *image = job->ranks.image;
 
     weft_arena_clear(&image->arena);
+    weft_job_host_free(job, image->seen);
+    image->seen = NULL;
     while (image->blocks != NULL) {
         struct weft_image_block *block = image->blocks;
         image->blocks = block->next;
@@ -72,7 +75,7 @@ void weft_image_close(struct weft_job *job)
 
 /* ---- the tables of a kernel ---- */
 
-static size_t take(size_t *end, size_t bytes)
+static size_t take_bytes(size_t *end, size_t bytes)
 {
     const size_t offset = *end;
     *end += weft_arena_size(bytes);
@@ -93,13 +96,13 @@ struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n)
     struct weft_image_layout at;
     size_t end = 0;
 
-    at.state = take(&end, sizeof(struct weft_state));
-    at.processes = take(&end, n->processes * sizeof(struct weft_process_entry));
-    at.windows = take(&end, n->windows * sizeof(struct weft_window));
-    at.comms = take(&end, n->comms * sizeof(struct weft_comm_entry));
-    at.lists = take(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
-    at.barriers = take(&end, n->here * n->comms * sizeof(uint32_t));
-    at.room = take(&end, room_of(n));
+    at.state = take_bytes(&end, sizeof(struct weft_state));
+    at.processes = take_bytes(&end, n->processes * sizeof(struct weft_process_entry));
+    at.windows = take_bytes(&end, n->windows * sizeof(struct weft_window));
+    at.comms = take_bytes(&end, n->comms * sizeof(struct weft_comm_entry));
+    at.lists = take_bytes(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
+    at.barriers = take_bytes(&end, n->here * n->comms * sizeof(uint32_t));
+    at.room = take_bytes(&end, room_of(n));
     at.bytes = end;
     return at;
 }
@@ -204,6 +207,10 @@ weft_status weft_image_prepare(struct weft_job *job)
     if (status != WEFT_OK)
         return status;
     image->memory = image->blocks->memory;
+    image->seen = job->device_ops->host_alloc(job->device, (numbers.here + 1) * WEFT_TAGS *
+                                                               sizeof(*image->seen));
+    if (image->seen == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", numbers.here);
     const size_t words =
         (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
     status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
@@ -269,6 +276,19 @@ weft_status weft_image_reset(struct weft_job *job)
     for (size_t i = 0; i < barriers; i++)
         image->counts[WEFT_BARRIER_AT + i] = start;
     return status;
+}
+
+const struct weft_counter *weft_image_counters(struct weft_job *job)
+{
+    const struct weft_image *image = job->ranks.image;
+    const size_t bytes = (size_t)job->ranks.slots * WEFT_TAGS * sizeof(*image->seen);
+
+    if (image == NULL)
+        return job->space.state.exposed->counters;
+    if (job->ranks.queues ||
+        weft_job_copy(job, image->seen, image->exposed->counters, bytes) != WEFT_OK)
+        return NULL;
+    return image->seen;
 }
 
 void weft_image_count(struct weft_job *job, uint32_t index)

@@ -28,10 +28,11 @@ struct weft_image {
         struct weft_image_block *next;
         unsigned char *memory;
         struct weft_share share;
-    } * blocks;              /* the last one holds all that the layout names */
-    unsigned char *memory;   /* of that one; NULL: no kernel is prepared */
-    struct weft_arena arena; /* members and entries, from room on and in the other blocks */
-    void **ranges;           /* of the arena: of each window, then of each communicator */
+    } * blocks;                /* the last one holds all that the layout names */
+    unsigned char *memory;     /* of that one; NULL: no kernel is prepared */
+    struct weft_arena arena;   /* members and entries, from room on and in the other blocks */
+    void **ranges;             /* of the arena: of each window, then of each communicator */
+    struct weft_counter *seen; /* for weft_image_counters: the device's host_alloc */
 };
 
 /* What the tables of a kernel follow from. */
@@ -60,6 +61,13 @@ void weft_image_close(struct weft_job *job);
 weft_status weft_image_prepare(struct weft_job *job);
 /* Zero notifications, no barrier under way: before a run, while nobody adds. */
 weft_status weft_image_reset(struct weft_job *job);
+
+/*
+ * The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
+ * device where there is an image. NULL: that failed, or ranks drive queues of their own, whose NIC
+ * counts in device memory, too.
+ */
+const struct weft_counter *weft_image_counters(struct weft_job *job);
 
 /* Points a rank's state to the image. */
 void weft_image_place(struct weft_job *job, weft_self *self);

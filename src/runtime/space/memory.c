@@ -1,5 +1,6 @@
 /*
- * runtime/space/memory.c - device memory that others can map.
+ * runtime/space/memory.c - device memory that others can map. The program's threads allocate and
+ * free, the monitor maps what others announce; segments lie under the table lock.
  *
  * New device memory is announced on the control channel, so that it is mapped everywhere before
  * any window over it is made.
@@ -65,7 +66,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
         index++;
     struct weft_segment *segment = segment_at(self, index);
     weft_status status =
-        segment != NULL ? job->proxy.net_ops->reg(job->proxy.net, memory, share->bytes, false, &key)
+        segment != NULL ? weft_net_reg(job->proxy.net, memory, share->bytes, false, &key)
                         : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
     if (status == WEFT_OK)
         *segment = (struct weft_segment){.share = *share,
@@ -77,7 +78,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     weft_unlock(&job->space.tables);
     if (status != WEFT_OK)
         return status;
-    *frame = (struct segment_frame){index, serial, key, *share};
+    *frame = (struct segment_frame){.index = index, .serial = serial, .key = key, .share = *share};
     return WEFT_OK;
 }
 
@@ -127,9 +128,9 @@ void weft_free(weft_job *job, void *memory)
                 break;
             self->segments[i].address = NULL;
             frame.index = i;
-            __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
-            job->proxy.net_ops->dereg(job->proxy.net, found.key);
-            stays = __atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
+            __atomic_store_n(&job->proxy.net_keeps_memory, false, __ATOMIC_RELAXED);
+            weft_net_dereg(job->proxy.net, found.key);
+            stays = __atomic_load_n(&job->proxy.net_keeps_memory, __ATOMIC_RELAXED);
         }
     }
     weft_unlock(&job->space.tables);

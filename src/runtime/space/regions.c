@@ -1,6 +1,7 @@
 /*
  * runtime/space/regions.c - memory that the program, or a window's creation, registered with the
- * network, and finding out which memory a window lies in.
+ * network, and finding out which memory a window lies in. Regions lie under the table lock, which
+ * weft_register and weft_unregister take and other callers hold.
  */
 #include "runtime/job/job.h"
 
@@ -40,15 +41,16 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
     struct weft_region *region = new_region(job);
     if (region == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->space.regions_count);
-    weft_status status = job->proxy.net_ops->reg(job->proxy.net, base, bytes, false, &key);
+    weft_status status = weft_net_reg(job->proxy.net, base, bytes, false, &key);
     if (status == WEFT_OK)
-        *region = (struct weft_region){base, bytes, key, claim, WEFT_WIN_NONE};
+        *region = (struct weft_region){
+            .base = base, .bytes = bytes, .key = key, .claim = claim, .owner = WEFT_WIN_NONE};
     return status;
 }
 
 static void drop_region(struct weft_job *job, struct weft_region *region)
 {
-    job->proxy.net_ops->dereg(job->proxy.net, region->key);
+    weft_net_dereg(job->proxy.net, region->key);
     *region = (struct weft_region){0};
 }
 
@@ -127,7 +129,8 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
         if (status != WEFT_OK)
             return status;
     }
-    *place = (struct weft_place){WEFT_NO_SEGMENT, 0, region->key, offset};
+    *place =
+        (struct weft_place){.segment = WEFT_NO_SEGMENT, .key = region->key, .key_offset = offset};
     return WEFT_OK;
 }
 

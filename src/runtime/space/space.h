@@ -86,9 +86,6 @@ weft_win weft_memory_window(const struct weft_job *job, const unsigned char *mem
  */
 bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, size_t bytes,
                        struct weft_place *place);
-/* What this process exposes under that key. NULL: not all of the range. Table lock held. */
-unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offset, uint64_t pitch,
-                              uint64_t width, uint64_t height);
 
 /*
  * Memory of weft_malloc's as a word for processes that map it: its address, bit 63, and its number,

@@ -88,7 +88,7 @@ static void flush(struct weft_trace_file *file)
     file->used = 0;
 }
 
-static void add(struct weft_trace_file *file, const char *bytes, size_t count)
+static void append_bytes(struct weft_trace_file *file, const char *bytes, size_t count)
 {
     if (file->used + count > sizeof(file->buffer))
         flush(file);
@@ -205,15 +205,15 @@ void weft_trace_line(struct weft_trace_file *file, const char *format, ...)
         file->error = file->error != 0 ? file->error : EMSGSIZE;
         return;
     }
-    add(file, ",\n", 2);
-    add(file, line, (size_t)n);
+    append_bytes(file, ",\n", 2);
+    append_bytes(file, line, (size_t)n);
 }
 
 weft_status weft_trace_file_end(struct weft_trace_file *file)
 {
     weft_status status = WEFT_OK;
 
-    add(file, TAIL, TAIL_BYTES);
+    append_bytes(file, TAIL, TAIL_BYTES);
     flush(file);
     if (file->error != 0) { /* the bytes of the old tail are there, and need no room */
         status = failed(file, "write", file->error);

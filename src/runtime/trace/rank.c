@@ -2,7 +2,7 @@
  * runtime/trace/rank.c - a rank's track: its kernels, its calls in them, and between two calls of
  * weft "compute". A log holds events in the order of their beginnings, so an event that begins
  * before the end of another lies inside of it. Whatever a log says, nothing ends before it begins,
- * or lies outside of its kernel.
+ * or lies outside of its kernel. Runs while no kernel does, and keeps nothing.
  */
 #include "runtime/trace/trace.h"
 

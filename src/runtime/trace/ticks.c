@@ -53,7 +53,7 @@ static void pass(struct weft_trace_ticks *t)
 }
 
 /* Far from overflow, for numbers that are no times. */
-static uint64_t add(uint64_t ns, double difference)
+static uint64_t add_ticks(uint64_t ns, double difference)
 {
     const double most = 1e18;
     const double bounded = difference > most ? most : difference < -most ? -most : difference;
@@ -66,7 +66,7 @@ static uint64_t add(uint64_t ns, double difference)
 
 static uint64_t from_look(struct weft_trace_pair look, uint64_t ticks, double rate)
 {
-    return add(look.ns, (double)(int64_t)(ticks - look.ticks) * rate);
+    return add_ticks(look.ns, (double)(int64_t)(ticks - look.ticks) * rate);
 }
 
 bool weft_trace_ticks_begin(struct weft_trace_ticks *t, const struct weft_trace_log *log,

@@ -24,9 +24,9 @@ void weft_trace_ran(struct weft_job *job);
  */
 weft_status weft_trace_write(struct weft_job *job, bool last);
 void weft_trace_close(struct weft_job *job);
-/* A round of a service that did something, from `begin` on. Its duty held. */
+/* A round of a service that did something, from `begin` on. Its progress lock held. */
 void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t begin);
-/* What the network did; there is a timeline. The side's duty held. */
+/* What the network did; there is a timeline. The side's progress lock held. */
 void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,
                     uint64_t bytes);
 

@@ -175,8 +175,8 @@ void weft_trace_ran(struct weft_job *job)
     trace->runs[trace->runs_count++ % WEFT_TRACE_RUNS] = clock;
 }
 
-static void add(struct weft_tracer *tracer, enum weft_trace_kind kind, uint64_t begin, int process,
-                uint32_t slot, uint32_t tag, uint64_t amount)
+static void add_event(struct weft_tracer *tracer, enum weft_trace_kind kind, uint64_t begin,
+                      int process, uint32_t slot, uint32_t tag, uint64_t amount)
 {
     const struct weft_trace_event event = {.begin = begin,
                                            .end = weft_now_ns(),
@@ -201,7 +201,7 @@ void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t be
     if (tracer->count != 0 && last->kind == kind && begin - last->end <= APART_NS)
         last->end = weft_now_ns();
     else
-        add(tracer, kind, begin, WEFT_TRACE_NOBODY, WEFT_TRACE_ANYRANK, WEFT_TRACE_NO_TAG, 0);
+        add_event(tracer, kind, begin, WEFT_TRACE_NOBODY, WEFT_TRACE_ANYRANK, WEFT_TRACE_NO_TAG, 0);
 }
 
 void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,
@@ -209,10 +209,10 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
 {
     const bool counts = weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
 
-    add(&job->trace->services[side],
-        side == WEFT_NET_SEND ? WEFT_TRACE_NET_SENT : WEFT_TRACE_NET_ARRIVED, weft_now_ns(),
-        process, counts ? weft_notice_slot(notice) : WEFT_TRACE_ANYRANK,
-        counts ? weft_notice_tag(notice) : WEFT_TRACE_NO_TAG, bytes);
+    add_event(&job->trace->services[side],
+              side == WEFT_NET_SEND ? WEFT_TRACE_NET_SENT : WEFT_TRACE_NET_ARRIVED, weft_now_ns(),
+              process, counts ? weft_notice_slot(notice) : WEFT_TRACE_ANYRANK,
+              counts ? weft_notice_tag(notice) : WEFT_TRACE_NO_TAG, bytes);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
@@ -271,15 +271,15 @@ static weft_status write_ranks(struct weft_job *job)
     return status;
 }
 
-/* The services go on meanwhile; what they hold is looked at under their duty. */
+/* The services go on meanwhile; what they hold is looked at under their progress locks. */
 static void write_services(struct weft_job *job)
 {
     for (int side = 0; side < 2; side++) {
         if (weft_model == NULL)
-            weft_lock(&job->proxy.duty[side]);
+            weft_lock(&job->proxy.progress_lock[side]);
         weft_trace_service(job, (enum weft_net_side)side);
         if (weft_model == NULL)
-            weft_unlock(&job->proxy.duty[side]);
+            weft_unlock(&job->proxy.progress_lock[side]);
     }
 }
 

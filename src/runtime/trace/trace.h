@@ -23,7 +23,7 @@ struct weft_trace {
     uint32_t wrote;    /* how often; and the first time it could not: */
     weft_status status;
 
-    struct weft_tracer services[2];  /* by side; written under its duty */
+    struct weft_tracer services[2];  /* by side; written under its progress lock */
     struct weft_trace_log *host_log; /* of the host program */
     unsigned char *memory;           /* of the ranks' logs, each_bytes apart; device memory */
     struct weft_share share;

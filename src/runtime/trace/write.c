@@ -17,7 +17,8 @@
 
 struct weft_trace_track weft_trace_track_of(struct weft_job *job, int tid)
 {
-    return (struct weft_trace_track){job, job->trace->file, job->numbers.process + 1, tid};
+    return (struct weft_trace_track){
+        .job = job, .file = job->trace->file, .pid = job->numbers.process + 1, .tid = tid};
 }
 
 void weft_trace_name_track(const struct weft_trace_track *track, const char *name)
@@ -65,7 +66,7 @@ static const struct shown {
     [WEFT_TRACE_COLLECTIVE] = {"collective", "collective", NULL, NULL},
     [WEFT_TRACE_ROOM] = {"no room in the ring", "stuck", "lines", NULL},
     [WEFT_TRACE_LEFT] = {"not sent yet", "stuck", NULL, NULL},
-    [WEFT_TRACE_LANDED] = {"not landed yet", "stuck", NULL, "process"},
+    [WEFT_TRACE_DELIVERED] = {"not delivered yet", "stuck", NULL, "process"},
     [WEFT_TRACE_TAKEN] = {"not taken yet", "stuck", NULL, "process"},
     [WEFT_TRACE_PROGRESS] = {"busy", "service", NULL, NULL},
     [WEFT_TRACE_RECEIVE] = {"busy", "service", NULL, NULL},
@@ -76,7 +77,7 @@ enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
 
 static const struct shown *how(const struct weft_trace_event *event)
 {
-    static const struct shown unknown = {"?", "?", NULL, NULL};
+    static const struct shown unknown = {.name = "?", .category = "?"};
     return event->kind < SHOWN && shown[event->kind].name != NULL ? &shown[event->kind] : &unknown;
 }
 

@@ -1,11 +1,9 @@
 /*
  * runtime/watch/waiting.c - what a rank, or the host program, waits for, in words: for people who
- * look for the reason.
+ * look for the reason. The monitor reads waits with the tables locked; nothing is kept.
  */
 #include "runtime/job/job.h"
 
-#include "rank/counter.h"
-#include "runtime/gda/queues.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
@@ -83,9 +81,7 @@ other_tag(const struct weft_job *job, uint32_t slot, uint32_t wanted, uint32_t *
     const bool readable = job->ranks.image == NULL || slot == WEFT_HOST_SLOT;
 
     for (uint32_t tag = 0; readable && tag < WEFT_TAGS; tag++) {
-        *count = weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag)) +
-                 weft_queues_counted(job, weft_count_index(slot, tag)) -
-                 job->ranks.selves[slot]->consumed[tag];
+        *count = weft_rank_left(job, job->space.state.exposed->counters, slot, tag);
         if (tag != wanted && (int32_t)*count > 0)
             return (int)tag;
     }

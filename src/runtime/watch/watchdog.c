@@ -216,7 +216,8 @@ static void end_process(const struct weft_job *job)
     weft_say(WEFT_SAY_ERROR,
              "the job has failed, and a call into %s%s has not returned for %d s, so this process "
              "ends here",
-             job->proxy.net_ops->name, job->ranks.image != NULL ? " or the device" : "", STUCK_S);
+             weft_net_name(job->proxy.net), job->ranks.image != NULL ? " or the device" : "",
+             STUCK_S);
     fflush(NULL);
     _exit(EXIT_FAILURE); /* what exit would run may wait for that call */
 }
@@ -250,7 +251,7 @@ static bool has_members_of(const struct weft_job *job, weft_comm name, int proce
  * Whether the host program waits for what cannot come, as process *other is in another call that
  * waits for this one; *closed: how many processes are in weft_close.
  *
- * What a process in weft_close sent has landed (weft_settle_ranks), so that no notification is
+ * What a process in weft_close sent is delivered (weft_settle_ranks), so that no notification is
  * under way where all others are there. For a barrier one is enough that has entered fewer: it does
  * not come to this one before its call ends. What it brought to a collective came before its
  * exchange, on the same channel. Where a program has several threads another of them may still make
@@ -309,7 +310,7 @@ static bool end_in_vain(struct weft_job *job, bool judges)
     return true;
 }
 
-static void look(struct weft_job *job, bool judges)
+static void look_at_waits(struct weft_job *job, bool judges)
 {
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
     int lines = 0;
@@ -374,7 +375,7 @@ void weft_watchdog_tell(struct weft_job *job)
 void weft_watchdog_look(struct weft_job *job, bool judges)
 {
     weft_lock(&job->space.tables); /* ranks and tables stay while they are looked at */
-    look(job, judges);
+    look_at_waits(job, judges);
     weft_unlock(&job->space.tables);
 }
 

@@ -53,7 +53,7 @@ static int dial(void)
 static int one_lies(struct weft_config *config)
 {
     struct weft_hello hello = {.process = 2, .processes = PROCESSES, .secret = "loom"};
-    const struct weft_header lie = {0, 5, 1, WEFT_OP_FRAME};
+    const struct weft_header lie = {.kind = 5, .source = 1, .op = WEFT_OP_FRAME};
     unsigned char wire[WEFT_HELLO_BYTES], answer[2 * WEFT_HEADER_BYTES];
 
     if (config->process != 2) {

@@ -2,6 +2,9 @@
  * The service block of a GPU (device/cuda/block/) without a GPU: its kernel on an emulated warp,
  * and this test as the host, which gives it errands of every kind, size and alignment while it
  * polls, in any order of lanes. Each answer, and the memory, is that of a plain model.
+ *
+ * The order in which lots become visible: stores are held back, and arrive in any order that the
+ * kernel's fences and releases allow. With one of their labels weakened that is noticed.
  */
 #include "abi/errand.h"
 #include "device/port.h"
@@ -20,10 +23,66 @@
 #define __launch_bounds__(threads)
 #define weft_update_relaxed(word, change) weft_update(word, change)
 #define weft_fence_release(order)         ((void)(order))
-#define weft_fence_release_device(order)  ((void)(order))
+#define weft_fence_release_device(order)  fence(order)
 #define weft_polled()                     ((void)0)
 #define weft_port_ticks()                 now
 static uint64_t now; /* the clock of the GPU */
+#include "ring/command.h"
+
+/* ---- stores that arrive late -----------------------------------------------------------------
+ */
+
+static struct held {
+    void *to;
+    uint64_t value;
+    uint32_t bytes, fences; /* before it */
+    bool release;
+} held[64];
+static uint32_t held_count, fences;
+static bool holds;               /* else they arrive at once */
+static enum weft_order weakened; /* orders nothing */
+static void (*arrived)(void);
+
+static void fence(enum weft_order order)
+{
+    fences += order != weakened;
+}
+
+/* Whether `before`, which was stored earlier, arrives earlier. */
+static bool precedes(const struct held *before, const struct held *store)
+{
+    return before->to == store->to || before->fences != store->fences || store->release;
+}
+
+static void arrive_any(void)
+{
+    uint32_t at = any_below(held_count);
+
+    for (uint32_t i = 0; i < at; i++)
+        if (precedes(&held[i], &held[at])) {
+            at = i;
+            i = UINT32_MAX; /* the next is 0 */
+        }
+    memcpy(held[at].to, &held[at].value, held[at].bytes);
+    memmove(&held[at], &held[at + 1], (--held_count - at) * sizeof(held[0]));
+    arrived();
+}
+
+static void hold(void *to, uint64_t value, uint32_t bytes, bool release)
+{
+    if (!holds) {
+        memcpy(to, &value, bytes);
+        return;
+    }
+    if (held_count == sizeof(held) / sizeof(held[0]))
+        arrive_any();
+    held[held_count++] = (struct held){
+        .to = to, .value = value, .bytes = bytes, .fences = fences, .release = release};
+}
+
+#define weft_store_relaxed_u64(word, value)        hold(word, value, 8, false)
+#define weft_store_relaxed_u32(word, value)        hold(word, value, 4, false)
+#define weft_store_release_u64(word, value, order) hold(word, value, 8, (order) != weakened)
 #include "device/cuda/block/block.cu"
 
 enum { ERRANDS = 4000, BYTES = 256, LARGE = 5000 /* most bytes of a copy, and some */ };
@@ -147,7 +206,7 @@ static void test_errands(void **unused)
     uint32_t launches = 0;
     for (; answered != ERRANDS; launches++) { /* it leaves, and another goes on where it was */
         run_warp(run_block);
-        assert_int_equal(control.turn.word[1], 1 + next);
+        assert_int_equal(control.turn.left, 1 + next);
         host(); /* an answer that came last */
         next = answered;
     }
@@ -204,9 +263,9 @@ static uint32_t any_words(unsigned char *expected, uint32_t most)
     return words;
 }
 
-static void test_land(void **unused)
+static void test_deliver(void **unused)
 {
-    struct weft_errand errand = {.kind = WEFT_ERRAND_LAND, .address = (uint64_t)(uintptr_t)&lot};
+    struct weft_errand errand = {.kind = WEFT_ERRAND_DELIVER, .address = (uint64_t)(uintptr_t)&lot};
     static const uint32_t most[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, WEFT_LOT_PIECES};
     uint32_t credit;
     (void)unused;
@@ -219,15 +278,106 @@ static void test_land(void **unused)
     for (uint64_t number = 1; number <= 200; number++) {
         errand.data[0] = any_lot(large_model, most[number % 10]);
         errand.data[1] = any_words(large_model, most[number / 10 % 9]);
-        errand.data[2] = number;
+        errand.data[4] = number;
         weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
         run_warp(lease_block);
         assert_memory_equal(large, large_model, sizeof(large));
-        assert_int_equal(lot.landed, number);
+        assert_int_equal(control.turn.delivered, number);
         next = errands.head;
     }
     warp.met = NULL;
     close_warp();
+}
+
+/* Lots that are in the errand: puts to two places, each with a count or without, and counts alone.
+ * What they store is the number of the lot. */
+enum { FEW = 2000 };
+
+static struct few {
+    uint32_t place[2][4], count;
+} few, there[FEW + 1]; /* memory; what is there at least when a lot is delivered */
+static uint64_t few_wrong, few_given;
+
+/* Who sees a count, or `delivered`, sees that lot and all before; who sees data, all before its
+ * lot.
+ */
+static void look_few(void)
+{
+    uint64_t seen = control.turn.delivered > few.count ? control.turn.delivered : few.count;
+
+    for (int w = 0; w < 8; w++)
+        if (few.place[w / 4][w % 4] > seen + 1)
+            seen = few.place[w / 4][w % 4] - 1;
+    few_wrong += few.count < there[seen].count;
+    for (int w = 0; w < 8; w++)
+        few_wrong += few.place[w / 4][w % 4] < there[seen].place[w / 4][w % 4];
+}
+
+static void give_few(void)
+{
+    static const uint8_t sizes[] = {0, 4, 8, 16};
+    const uint64_t number = ++few_given, words = number << 32 | number;
+    uint32_t *const place = few.place[number % 2];
+    struct weft_errand errand = {.kind = WEFT_ERRAND_FEW,
+                                 .bytes = sizes[any_below(4)],
+                                 .count = (uint32_t)number,
+                                 .address = (uint64_t)(uintptr_t)place,
+                                 .data = {words, words, 0, 0, number}};
+
+    there[number] = there[number - 1];
+    for (uint32_t w = 0; w < errand.bytes / 4; w++)
+        there[number].place[number % 2][w] = (uint32_t)number;
+    if (errand.bytes == 0 || any_below(2) == 0) {
+        errand.data[2] = (uint64_t)(uintptr_t)&few.count;
+        there[number].count = (uint32_t)number;
+    }
+    weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
+}
+
+static void few_host(void)
+{
+    now++;
+    if (few_given != FEW && few_given - control.turn.delivered < WEFT_BLOCK_DEPTH)
+        give_few();
+    if (held_count != 0 && any_below(2) == 0)
+        arrive_any();
+}
+
+/* How often something was seen too early. */
+static uint64_t run_few(enum weft_order label)
+{
+    const uint32_t start = UINT32_MAX - FEW / 2;
+    uint32_t credit;
+
+    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, start, &credit);
+    memset(&few, 0, sizeof(few));
+    control.turn.delivered = few_given = few_wrong = 0;
+    errands.head = next = start;
+    weakened = label;
+    holds = true;
+    arrived = look_few;
+    open_warp();
+    warp.met = few_host;
+    while (control.turn.delivered != FEW) {
+        run_warp(lease_block);
+        while (held_count != 0)
+            arrive_any();
+        next = start + (uint32_t)control.turn.delivered;
+    }
+    warp.met = NULL;
+    close_warp();
+    holds = false;
+    assert_memory_equal(&few, &there[FEW], sizeof(few));
+    return few_wrong;
+}
+
+static void test_few(void **unused)
+{
+    (void)unused;
+    assert_int_equal(run_few(ORDER_none), 0);
+    assert_true(run_few(ORDER_deliver_small) > 0);
+    assert_true(run_few(ORDER_count_store_host) > 0);
+    assert_true(run_few(ORDER_command_credit) > 0);
 }
 
 /* Told to go, it goes, whatever its lease, and answers nothing. */
@@ -246,7 +396,7 @@ static void test_leave(void **unused)
     run_warp(leave_block);
     close_warp();
     assert_memory_equal(control.answer, before.answer, sizeof(before.answer));
-    assert_int_equal(control.turn.word[1], 77);
+    assert_int_equal(control.turn.left, 77);
 }
 
 /* An errand that no block has seen is taken back: the next block does nothing, and takes the next
@@ -284,10 +434,9 @@ static void test_retract(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errands),
-        cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_retract),
-        cmocka_unit_test(test_land),
+        cmocka_unit_test(test_errands), cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_retract), cmocka_unit_test(test_deliver),
+        cmocka_unit_test(test_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static struct weft_device device;
 static _Alignas(8) unsigned char memory[BYTES], model[BYTES];
 static unsigned char *sources; /* a stream reads them late */
 static size_t sourced;
-static uint64_t landed; /* lots */
+static uint64_t delivered; /* lots */
 static uint32_t lot_pieces[2], lot_words[2];
 static uint64_t launches_given, by_stream, by_lots;
 static bool refused; /* the next lot: the block cannot be launched */
@@ -66,17 +66,17 @@ static CUresult stream_give(struct work w)
 static CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     (void)stream;
-    return stream_give((struct work){to, (const void *)from, 0, bytes});
+    return stream_give((struct work){.to = to, .from = (const void *)from, .bytes = bytes});
 }
 static CUresult write_word(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
 {
     (void)stream, (void)flags;
-    return stream_give((struct work){to, NULL, value, 4});
+    return stream_give((struct work){.to = to, .value = value, .bytes = 4});
 }
 static CUresult write_wide(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned flags)
 {
     (void)stream, (void)flags;
-    return stream_give((struct work){to, NULL, value, 8});
+    return stream_give((struct work){.to = to, .value = value, .bytes = 8});
 }
 static CUresult use(CUcontext context)
 {
@@ -122,9 +122,9 @@ weft_status weft_cuda_error(CUresult result, const char *what)
 
 static void block_step(void)
 {
-    if (landed == device.block.lots_given)
+    if (delivered == device.block.lots_given)
         return;
-    const uint64_t number = landed + 1;
+    const uint64_t number = delivered + 1;
     const struct weft_lot *lot = device.block.lots[number % 2];
     const uint32_t pieces = lot_pieces[number % 2], first = any_below(pieces + 1);
     for (uint32_t i = 0; i < pieces; i++) {
@@ -136,7 +136,7 @@ static void block_step(void)
         assert_int_equal(lot->word[i].to % lot->size[i], 0);
         memcpy((void *)(uintptr_t)lot->word[i].to, &lot->word[i].value, lot->size[i]);
     }
-    landed = number;
+    delivered = number;
 }
 
 weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *has)
@@ -151,7 +151,7 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
         refused = false;
         return WEFT_ERR_DEVICE;
     }
-    assert_true(landed + 2 > d->block.lots_given);
+    assert_true(delivered + 2 > d->block.lots_given);
     lot_pieces[number % 2] = pieces;
     lot_words[number % 2] = words;
     d->block.lots_given = number;
@@ -159,12 +159,12 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     return WEFT_OK;
 }
 
-weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *there)
+weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *there)
 {
     (void)d;
     if (any_below(3) == 0)
         block_step();
-    *there = landed;
+    *there = delivered;
     return WEFT_OK;
 }
 
@@ -174,11 +174,11 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
     return WEFT_OK;
 }
 
-/* A kernel begins, or has ended: then all lots have landed, and the block is gone. */
+/* A kernel begins, or has ended: then all lots are delivered, and the block is gone. */
 static void other_kernel(void)
 {
     if (device.block.stays)
-        while (landed != device.block.lots_given)
+        while (delivered != device.block.lots_given)
             block_step();
     device.block.stays = !device.block.stays;
     launches_given += device.block.stays;

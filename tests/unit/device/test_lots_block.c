@@ -1,7 +1,8 @@
 /*
  * The host's side of a GPU's service block (device/cuda/block/block.c) without a GPU: lots and
  * other errands at random, while kernels begin and end, and a block that leaves by its lease, which
- * the host sees late. Each is done once and in order; with a kernel's end all lots have landed.
+ * the host sees late. Each is done once and in order; with a kernel's end all lots are delivered. A
+ * lot that fits in an errand says the same there. The numbers of errands wrap meanwhile.
  */
 #define WEFT_BLOCK_IMAGE __FILE__ /* any file: nobody loads it */
 #include <setjmp.h>
@@ -13,10 +14,14 @@
 #include "device/cuda/block/block.c"
 
 enum { STEPS = 20000 };
+#define START 4294967290u /* of errands' numbers */
 
 static struct weft_device device;
 static uint32_t launches;
 static uint64_t done, wanted; /* errands that are no lots */
+static uint64_t few;          /* lots that fitted in an errand */
+static uint32_t lot_words[2];
+static bool broken; /* the block's kernel has failed */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -36,8 +41,29 @@ static struct {
 
 static void go(void)
 {
-    device.block.control->turn.word[1] = gpu.turn;
+    device.block.control->turn.left = gpu.turn;
     gpu.there = gpu.leaves = false;
+}
+
+/* What it stores, in its order, is what the lot's words are. */
+static void take_few(const struct weft_errand *errand, const struct weft_lot *lot, uint32_t words)
+{
+    const uint32_t count = errand->data[2] != 0;
+    uint32_t bytes = 0;
+
+    for (uint32_t i = 0; i < words - count; bytes += lot->size[i++]) {
+        assert_int_equal(errand->address + bytes, lot->word[i].to);
+        assert_memory_equal((const unsigned char *)errand->data + bytes, &lot->word[i].value,
+                            lot->size[i]);
+    }
+    assert_int_equal(errand->bytes, bytes);
+    assert_true(bytes <= 16 && (bytes & (bytes - 1)) == 0); /* what the block stores */
+    if (count != 0) {
+        assert_int_equal(lot->size[words - 1], 4);
+        assert_int_equal(errand->data[2], lot->word[words - 1].to);
+        assert_int_equal(errand->count, (uint32_t)lot->word[words - 1].value);
+    }
+    few++;
 }
 
 static void serve_one(struct weft_errand *errand)
@@ -45,16 +71,18 @@ static void serve_one(struct weft_errand *errand)
     struct weft_command_producer answer = {
         .lines = device.block.control->answer, .depth = WEFT_BLOCK_DEPTH, .head = gpu.next++};
 
-    if (errand->kind == WEFT_ERRAND_LAND) {
-        struct weft_lot *lot = (struct weft_lot *)(uintptr_t)errand->address;
-        const uint64_t last = errand->data[2] - 1;
-        assert_ptr_equal(lot, device.block.lots[(last + 1) % 2]);
-        assert_int_equal(device.block.lots[last % 2]->landed, last);
-        lot->landed = last + 1;
-    } else {
-        assert_int_equal(errand->data[0], done);
-        done++;
+    if (errand->kind == WEFT_ERRAND_DELIVER || errand->kind == WEFT_ERRAND_FEW) {
+        const uint64_t number = errand->data[4];
+        assert_int_equal(device.block.control->turn.delivered + 1, number);
+        if (errand->kind == WEFT_ERRAND_DELIVER)
+            assert_ptr_equal(errand->address, device.block.lots[number % 2]);
+        else
+            take_few(errand, device.block.lots[number % 2], lot_words[number % 2]);
+        device.block.control->turn.delivered = number;
+        return;
     }
+    assert_int_equal(errand->data[0], done);
+    done++;
     weft_command_push(&answer, (const struct weft_command *)errand, NULL, 0, true);
 }
 
@@ -87,6 +115,8 @@ static CUresult use(CUcontext context)
 static CUresult query(CUstream stream)
 {
     (void)stream;
+    if (broken)
+        return CUDA_ERROR_UNKNOWN;
     step();
     return CUDA_ERROR_NOT_READY;
 }
@@ -107,7 +137,7 @@ static CUresult launch_block(CUfunction function, unsigned gx, unsigned gy, unsi
     memcpy(&gpu.next, arguments[1], sizeof(gpu.next));
     memcpy(&gpu.turn, arguments[3], sizeof(gpu.turn));
     gpu.there = true;
-    device.block.control->turn.word[0] = gpu.turn;
+    device.block.control->turn.begun = gpu.turn;
     launches++;
     return CUDA_SUCCESS;
 }
@@ -149,24 +179,44 @@ static CUresult create(CUstream *stream, unsigned flags, int priority)
 /* ---- the test ----------------------------------------------------------------------------------
  */
 
+/* Words of 4 and 8 bytes, of which some follow each other. */
+static uint32_t any_words(struct weft_lot *lot)
+{
+    const uint32_t words = any_below(4);
+    uint64_t to = 4096;
+
+    for (uint32_t i = 0; i < words; i++) {
+        lot->size[i] = any_below(2) == 0 ? 4 : 8;
+        to = (to + 7) / 8 * 8 + (any_below(3) == 0 ? 64 : 0);
+        lot->word[i].to = to;
+        lot->word[i].value =
+            (uint64_t)any_below(1u << 30) << (lot->size[i] == 8 ? 30 : 0) | any_below(1u << 30);
+        to += lot->size[i];
+    }
+    return words;
+}
+
 /* As lots.c: at most two are open. */
 static void give_lot(void)
 {
+    struct weft_block *const block = &device.block;
     bool given;
     uint64_t there;
 
     do {
-        assert_int_equal(weft_cuda_block_landed(&device, &there), WEFT_OK);
+        assert_int_equal(weft_cuda_block_delivered(&device, &there), WEFT_OK);
         step();
     } while (there + 1 < device.block.lots_given);
-    assert_int_equal(weft_cuda_block_give(&device, 1, 1, &given), WEFT_OK);
-    assert_true(given == device.block.stays);
+    const uint64_t number = block->lots_given + 1;
+    const uint32_t words = lot_words[number % 2] = any_words(block->lots[number % 2]);
+    const uint32_t pieces = words == 0 || any_below(3) == 0;
+    assert_int_equal(weft_cuda_block_give(&device, pieces, words, &given), WEFT_OK);
+    assert_true(given == block->stays);
 }
 
-static void serve_some(void)
+static void serve_some(size_t count)
 {
     struct weft_errand errands[40] = {0};
-    const size_t count = 1 + any_below(40);
 
     for (size_t i = 0; i < count; i++)
         errands[i] = (struct weft_errand){.kind = WEFT_ERRAND_STORE, .data = {wanted++}};
@@ -189,7 +239,7 @@ static void other_kernel(void)
         return;
     }
     assert_int_equal(weft_cuda_block_leave(&device), WEFT_OK);
-    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_int_equal(delivered(&device.block), device.block.lots_given);
     assert_false(gpu.there);
 }
 
@@ -202,7 +252,7 @@ static void test_random(void **unused)
         if (what < 6)
             give_lot();
         else if (what < 7)
-            serve_some();
+            serve_some(1 + any_below(40));
         else if (what < 9)
             serve_brief();
         else if (what < 11)
@@ -212,8 +262,38 @@ static void test_random(void **unused)
     }
     if (device.block.stays)
         other_kernel();
-    assert_int_equal(landed(&device.block), device.block.lots_given);
+    assert_int_equal(delivered(&device.block), device.block.lots_given);
     assert_true(device.block.lots_given > STEPS / 10 && launches > STEPS / 20);
+    assert_true(few > STEPS / 40 && device.block.errands.head < START);
+}
+
+/* No lot is answered: an errand whose number has the lap of an old answer is not taken for done. */
+static void test_laps(void **unused)
+{
+    enum { LAPS = 256 * WEFT_BLOCK_DEPTH };
+
+    (void)unused;
+    other_kernel();
+    serve_some(1);
+    for (uint32_t last = device.block.errands.head - 1; device.block.errands.head != last + LAPS;)
+        give_lot();
+    serve_some(1);
+    other_kernel();
+}
+
+/* What came for a bad address fails the block: who waits for it is told. */
+static void test_broken(void **unused)
+{
+    enum { LOOK = 4096 };
+    uint64_t since = 0;
+
+    (void)unused;
+    other_kernel();
+    give_lot();
+    broken = true;
+    assert_int_equal(weft_cuda_block_look(&device, LOOK, &since), WEFT_ERR_DEVICE);
+    broken = false;
+    other_kernel();
     weft_cuda_block_close(&device);
 }
 
@@ -226,8 +306,12 @@ int main(void)
                                                    .module_load = load,
                                                    .module_function = find,
                                                    .stream_create = create};
-    static const struct weft_config config;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    static const struct weft_config config = {.counter_start = START};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_laps),
+        cmocka_unit_test(test_broken),
+    };
 
     device.driver = &driver;
     device.config = &config;

@@ -15,7 +15,7 @@
 
 enum { OPERATIONS = 1000000, MOST = 512, PHASE = 20000 };
 
-/* The reference: receives by post, messages by arrival; entries are numbers. */
+/* The reference: receives by post, messages by delivery; entries are numbers. */
 struct line {
     int count;
     struct entry {

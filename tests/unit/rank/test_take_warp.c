@@ -202,7 +202,7 @@ static void test_teams(void **unused)
     (void)unused;
     for (unsigned heads = 1; heads < 1u << WEFT_CHANNELS_IN; heads++) {
         unsigned lanes[WEFT_CHANNELS_IN] = {0};
-        struct weft_team team;
+        struct weft_warp_team team;
         for (threadIdx.x = 0; threadIdx.x < LANES; threadIdx.x++) {
             team = weft_team_of(heads);
             assert_true(heads >> team.channel & 1);

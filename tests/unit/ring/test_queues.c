@@ -1,10 +1,9 @@
 /*
- * both queues: from near the wrap of their indexes, at their smallest size,
- * full and empty, with two threads, and with a broken other side.
+ * the command ring: from near the wrap of its indexes, at its smallest size, full and empty, and
+ * with two threads.
  */
 #include "base/task.h"
 #include "ring/command.h"
-#include "ring/packet.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -31,8 +30,10 @@ static void commands_open(struct commands *c, uint32_t depth, uint32_t start)
 {
     memset(c, 0xff, sizeof(*c)); /* what is left in memory must not look like a command */
     weft_command_ring_init(c->lines, depth, start, &c->credit);
-    c->in = (struct weft_command_producer){c->lines, &c->credit, depth, start, start};
-    c->out = (struct weft_command_consumer){c->lines, &c->credit, depth, start};
+    c->in = (struct weft_command_producer){
+        .lines = c->lines, .credit = &c->credit, .depth = depth, .head = start, .seen = start};
+    c->out = (struct weft_command_consumer){
+        .lines = c->lines, .credit = &c->credit, .depth = depth, .tail = start};
 }
 
 static struct weft_command command_of(uint32_t number, uint32_t payload)
@@ -152,124 +153,7 @@ static void test_command_partial(void **state)
     assert_false(weft_command_peek(&c.out, &command));
 }
 
-/* ---- the packet ring ------------------------------------------------------------------------- */
-
-enum { MOST_RING = 4096 };
-
-struct packets {
-    struct weft_packet_ring *ring;
-    struct weft_packet_producer in;
-    struct weft_packet_consumer out;
-};
-
-static void packets_open(struct packets *p, uint32_t size, uint32_t start)
-{
-    p->ring = calloc(1, weft_packet_ring_bytes(size));
-    assert_non_null(p->ring);
-    weft_packet_ring_init(p->ring, start);
-    p->in = (struct weft_packet_producer){p->ring, size, start, start};
-    p->out =
-        (struct weft_packet_consumer){.ring = p->ring, .size = size, .tail = start, .seen = start};
-}
-
-static uint32_t length_of(uint32_t number, uint32_t most)
-{
-    return 4 + number * 7919u % (most - 3);
-}
-
-static bool push_packet(struct packets *p, uint32_t number)
-{
-    unsigned char bytes[MOST_RING];
-    const uint32_t length = length_of(number, weft_packet_max(p->in.size));
-    uint32_t end;
-
-    for (uint32_t i = 0; i < length; i++)
-        bytes[i] = payload_byte(number, i);
-    if (weft_packet_push(&p->in, &number, 4, bytes, length - 4, &end))
-        return true;
-    if (!weft_packet_refresh(&p->in))
-        abort();
-    return weft_packet_push(&p->in, &number, 4, bytes, length - 4, &end);
-}
-
-static bool take_packet(struct packets *p, uint32_t number)
-{
-    const unsigned char *content;
-    uint32_t bytes, got;
-
-    enum weft_packet_result result = weft_packet_peek(&p->out, &content, &bytes);
-    if (result == WEFT_PACKET_NONE)
-        return false;
-    if (result != WEFT_PACKET_READY || bytes != length_of(number, weft_packet_max(p->out.size)))
-        abort();
-    memcpy(&got, content, 4);
-    if (got != number)
-        abort();
-    for (uint32_t i = 0; i < bytes - 4; i++)
-        if (content[4 + i] != payload_byte(number, i))
-            abort();
-    weft_packet_pass(&p->out);
-    weft_packet_release(&p->out);
-    return true;
-}
-
-static void test_packet_wrap(void **state)
-{
-    static const uint32_t sizes[] = {64, 256, 4096};
-    static const uint32_t starts[] = {0, 16, 0xffffff00u, 0x7ffffff0u};
-
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        for (int s = 0; s < 4; s++) {
-            struct packets p;
-            packets_open(&p, sizes[i], starts[s]);
-            uint32_t in = 0, out = 0;
-            while (out < 3000) { /* fill it up, then take some */
-                while (in < 3000 && push_packet(&p, in))
-                    in++;
-                for (uint32_t n = 0; n < in % 3 + 1 && out < in; n++)
-                    assert_true(take_packet(&p, out++));
-            }
-            assert_false(take_packet(&p, out));
-            assert_true(weft_packet_refresh(&p.in));
-            assert_true(weft_packet_landed(&p.in, p.in.head));
-            free(p.ring);
-        }
-    }
-}
-
-/* Whatever the other process writes, nothing outside the ring is touched and it is told. */
-static void test_packet_hostile(void **state)
-{
-    struct packets p;
-    const unsigned char *content;
-    uint32_t bytes;
-
-    (void)state;
-    for (uint32_t seed = 0; seed < 20000; seed++) {
-        packets_open(&p, 64, 0);
-        uint32_t random = seed * 2654435761u;
-        for (uint32_t i = 0; i < 64; i += 4) {
-            random = random * 1664525u + 1013904223u;
-            const uint32_t word = random % 4 == 0 ? 0xffffffffu : random % 96;
-            memcpy(p.ring->bytes + i, &word, 4);
-        }
-        p.ring->published = seed % 3 == 0 ? random : random % 8 * 16;
-        for (int n = 0; n < 8; n++) {
-            enum weft_packet_result result = weft_packet_peek(&p.out, &content, &bytes);
-            if (result != WEFT_PACKET_READY)
-                break;
-            assert_true(content >= p.ring->bytes && content + bytes <= p.ring->bytes + 64);
-            weft_packet_pass(&p.out);
-            weft_packet_release(&p.out);
-        }
-        p.ring->credit = random | 1u << 20; /* beyond what was ever sent */
-        assert_false(weft_packet_refresh(&p.in));
-        free(p.ring);
-    }
-}
-
-/* ---- two threads, one body for both queues ------------------------------------------------- */
+/* ---- two threads ------------------------------------------------- */
 
 /* As many, or as many as there are in so long: on a busy machine each turn is a time slice. */
 enum { STRESS = 100000, LEAST = 100 };
@@ -323,16 +207,6 @@ static bool stress_take_command(void *queue, uint32_t number)
     return take(queue, number, number % 7 * 9);
 }
 
-static bool stress_push_packet(void *queue, uint32_t number)
-{
-    return push_packet(queue, number);
-}
-
-static bool stress_take_packet(void *queue, uint32_t number)
-{
-    return take_packet(queue, number);
-}
-
 static void test_command_stress(void **state)
 {
     static struct commands c;
@@ -343,24 +217,12 @@ static void test_command_stress(void **state)
     run_stress(&s);
 }
 
-static void test_packet_stress(void **state)
-{
-    struct packets p;
-    struct stress s = {.push = stress_push_packet, .take = stress_take_packet, .queue = &p};
-
-    (void)state;
-    packets_open(&p, 256, 0xffffff00u);
-    run_stress(&s);
-    free(p.ring);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_wrap),     cmocka_unit_test(test_command_full),
         cmocka_unit_test(test_command_payloads), cmocka_unit_test(test_command_partial),
-        cmocka_unit_test(test_packet_wrap),      cmocka_unit_test(test_packet_hostile),
-        cmocka_unit_test(test_command_stress),   cmocka_unit_test(test_packet_stress),
+        cmocka_unit_test(test_command_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,8 @@ static struct state start(void)
     memset(s.asks, NOBODY, sizeof(s.asks));
     memset(s.reported, NOBODY, sizeof(s.reported));
     for (int t = 0; t < TASKS; t += 3) {
-        s.task[t] = (struct task_state){QUEUED, (uint8_t)(t / 3), (uint8_t)(t / 3), 0};
+        s.task[t] =
+            (struct task_state){.what = QUEUED, .home = (uint8_t)(t / 3), .at = (uint8_t)(t / 3)};
         s.created[t / 3]++;
     }
     return s;
@@ -125,7 +126,7 @@ static bool step_run(struct state s, int t, enum mutant mutant)
     }
     if (task->what == RUNS && task->spawned < children[t]) {
         struct task_state *child = &s.task[++task->spawned];
-        *child = (struct task_state){QUEUED, (uint8_t)p, (uint8_t)p, 0};
+        *child = (struct task_state){.what = QUEUED, .home = (uint8_t)p, .at = (uint8_t)p};
         if (mutant != BOOK_LATE)
             s.created[p]++;
         return next(s);

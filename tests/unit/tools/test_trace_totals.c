@@ -30,7 +30,7 @@ static const char file[] =
     SPAN("outer", "region", 0, 100, 1, "") ",\n"
     SPAN("inner", "region", 10, 60, 1, "") ",\n"
     SPAN("wait tag 3", "wait", 20, 40, 1, "\"tag\":3,\"count\":1") ",\n"
-    SPAN("not landed yet", "stuck", 30, 10, 1, "") ",\n"
+    SPAN("not delivered yet", "stuck", 30, 10, 1, "") ",\n"
     SPAN("wait tag 4", "wait", 80, 20, 1, "\"tag\":4,\"count\":1") ",\n"
     SPAN("inner", "region", 100, 10, 1, "") ",\n"
     SPAN("wait tag 3", "wait", 200, 50, 1, "\"tag\":3,\"count\":1") "\n]}\n";
@@ -53,7 +53,7 @@ static void sums(void **state)
     assert_true(t.pairs[1].from == 0 && t.pairs[1].to == 1);
     assert_int_equal(t.pairs[1].puts, 2);
     assert_int_equal(t.pairs[1].bytes, 128);
-    assert_int_equal(t.pairs[1].notices, 1);
+    assert_int_equal(t.pairs[1].notices, 2);
     assert_int_equal(t.tags_count, 2);
     assert_int_equal(t.tags[0].tag, 3);
     assert_int_equal(t.tags[0].waits, 2);

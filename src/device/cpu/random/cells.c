@@ -22,7 +22,7 @@ static struct weft_cell *probe(const struct weft_cells *cells, uint64_t key)
     }
 }
 
-static struct weft_cell *find(const struct weft_cells *cells, uint64_t key)
+static struct weft_cell *find_cell(const struct weft_cells *cells, uint64_t key)
 {
     if (cells->size == 0)
         return NULL;
@@ -45,7 +45,7 @@ static void grow(struct weft_cells *cells)
 
 static struct weft_cell *find_or_add(struct weft_cells *cells, uint64_t key)
 {
-    struct weft_cell *cell = find(cells, key);
+    struct weft_cell *cell = find_cell(cells, key);
 
     if (cell != NULL)
         return cell;
@@ -82,7 +82,7 @@ static int halves(const void *word, int size, int *first)
 void weft_cells_set(struct weft_cells *cells, const void *word, int size, struct weft_clock *clock)
 {
     struct weft_cell *cell =
-        clock != NULL ? find_or_add(cells, key_of(word)) : find(cells, key_of(word));
+        clock != NULL ? find_or_add(cells, key_of(word)) : find_cell(cells, key_of(word));
     int half;
 
     if (cell == NULL)
@@ -107,7 +107,7 @@ void weft_cells_add(struct weft_cells *cells, const void *word, int size, struct
 bool weft_cells_join(struct weft_cells *cells, const void *word, int size, uint32_t *stamps,
                      uint32_t self, uint32_t *own)
 {
-    const struct weft_cell *cell = find(cells, key_of(word));
+    const struct weft_cell *cell = find_cell(cells, key_of(word));
     bool rose = false;
     int half;
 
@@ -149,7 +149,7 @@ void weft_cells_plain(struct weft_cells *cells, const void *address, size_t byte
     const uintptr_t start = (uintptr_t)address;
 
     for (uint64_t key = start >> 3; bytes > 0 && key <= (start + bytes - 1) >> 3; key++) {
-        struct weft_cell *cell = find(cells, key);
+        struct weft_cell *cell = find_cell(cells, key);
         if (cell != NULL)
             plain(cell, bytes_in(key, start, bytes));
     }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void say_race(const struct weft_races *races, const struct weft_tasks *tasks,
+static void say_race(const struct weft_races *races, const struct weft_model_tasks *tasks,
                      const struct weft_conflict *conflict, enum weft_access_kind kind,
                      const void *address, size_t bytes)
 {
@@ -24,7 +24,7 @@ static void say_race(const struct weft_races *races, const struct weft_tasks *ta
 }
 
 void weft_races_check(struct weft_races *races, struct weft_cells *cells,
-                      const struct weft_tasks *tasks, const void *address, size_t bytes,
+                      const struct weft_model_tasks *tasks, const void *address, size_t bytes,
                       enum weft_access_kind kind, uint32_t who)
 {
     struct weft_conflict conflict;

@@ -16,7 +16,7 @@ struct weft_races {
 
 /* The current task accesses data, by itself or a reader; recorded as weft_cells_access says. */
 void weft_races_check(struct weft_races *races, struct weft_cells *cells,
-                      const struct weft_tasks *tasks, const void *address, size_t bytes,
+                      const struct weft_model_tasks *tasks, const void *address, size_t bytes,
                       enum weft_access_kind kind, uint32_t who);
 
 #endif

@@ -17,7 +17,7 @@
 enum { IDLE_NS = 1000000 }; /* of virtual time, where all are idle */
 
 struct machine {
-    struct weft_tasks *tasks;
+    struct weft_model_tasks *tasks;
     struct weft_cells cells;
     struct weft_holding holding;
     uint64_t calls;
@@ -92,7 +92,7 @@ static uint64_t model_load(const void *address, int size, bool acquires)
 }
 
 /* The call at which a store that is held back now will arrive at the latest. */
-static uint64_t draw_due(struct weft_tasks *tasks)
+static uint64_t draw_due(struct weft_model_tasks *tasks)
 {
     const uint32_t calls = tasks->hold_rounds * tasks->runnables;
 
@@ -102,7 +102,7 @@ static uint64_t draw_due(struct weft_tasks *tasks)
 /* Takes effect now, or is held back. */
 static void make_store(struct weft_model_task *task, const struct weft_store *store, uint32_t stamp)
 {
-    struct weft_tasks *tasks = m->tasks;
+    struct weft_model_tasks *tasks = m->tasks;
 
     weft_tasks_changed(tasks);
     weft_held_overlap(&m->holding, &task->held, store->target, store->bytes);

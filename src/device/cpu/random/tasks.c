@@ -12,7 +12,7 @@
 enum { CALL_NS = 100, IDLE_YIELDS = 20, QUIET_YIELDS = 200 };
 
 /* splitmix64 */
-static uint64_t draw_bits(struct weft_tasks *tasks)
+static uint64_t draw_bits(struct weft_model_tasks *tasks)
 {
     uint64_t z = tasks->draw += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -21,18 +21,18 @@ static uint64_t draw_bits(struct weft_tasks *tasks)
     return z ^ z >> 31;
 }
 
-uint32_t weft_draw(struct weft_tasks *tasks, uint32_t n)
+uint32_t weft_draw(struct weft_model_tasks *tasks, uint32_t n)
 {
     return (uint32_t)((draw_bits(tasks) >> 32) * n >> 32);
 }
 
-static struct weft_model_task *draw_runnable(struct weft_tasks *tasks)
+static struct weft_model_task *draw_runnable(struct weft_model_tasks *tasks)
 {
     return tasks->runnable[weft_draw(tasks, tasks->runnables)];
 }
 
 /* Values of one table: chosen so that the extremes, where most errors show, come up often. */
-static void draw_mood(struct weft_tasks *tasks)
+static void draw_mood(struct weft_model_tasks *tasks)
 {
     static const uint32_t turns[] = {2, 8, 8, 64, 512, 2048};
     static const uint32_t odds[] = {0, 64, 128, 230, 256, 256};
@@ -46,7 +46,7 @@ static void draw_mood(struct weft_tasks *tasks)
     tasks->mood_left = tasks->mood_turns;
 }
 
-static struct weft_model_task *highest(const struct weft_tasks *tasks)
+static struct weft_model_task *highest(const struct weft_model_tasks *tasks)
 {
     struct weft_model_task *best = tasks->runnable[0];
 
@@ -57,7 +57,7 @@ static struct weft_model_task *highest(const struct weft_tasks *tasks)
 }
 
 /* Who is to run next. The current task, if it can run, has the least claim. */
-static struct weft_model_task *choose(struct weft_tasks *tasks)
+static struct weft_model_task *choose(struct weft_model_tasks *tasks)
 {
     struct weft_model_task *next = draw_runnable(tasks);
 
@@ -86,7 +86,7 @@ static struct weft_model_task *choose(struct weft_tasks *tasks)
     return tasks->runnable[(next->place + 1) % tasks->runnables];
 }
 
-static void switch_to(struct weft_tasks *tasks, struct weft_model_task *next)
+static void switch_to(struct weft_model_tasks *tasks, struct weft_model_task *next)
 {
     struct weft_model_task *last = tasks->current;
 
@@ -99,7 +99,7 @@ static void switch_to(struct weft_tasks *tasks, struct weft_model_task *next)
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
-static void set_runnable(struct weft_tasks *tasks, struct weft_model_task *task)
+static void set_runnable(struct weft_model_tasks *tasks, struct weft_model_task *task)
 {
     task->state = WEFT_TASK_RUNNABLE;
     task->place = tasks->runnables;
@@ -107,7 +107,7 @@ static void set_runnable(struct weft_tasks *tasks, struct weft_model_task *task)
     weft_tasks_changed(tasks);
 }
 
-static void set_waiting(struct weft_tasks *tasks, struct weft_model_task *task,
+static void set_waiting(struct weft_model_tasks *tasks, struct weft_model_task *task,
                         enum weft_task_state state)
 {
     struct weft_model_task *last = tasks->runnable[--tasks->runnables];
@@ -119,7 +119,7 @@ static void set_waiting(struct weft_tasks *tasks, struct weft_model_task *task,
 }
 
 /* Leaves the current task, which cannot run. */
-static void leave(struct weft_tasks *tasks)
+static void leave(struct weft_model_tasks *tasks)
 {
     if (tasks->runnables == 0) {
         weft_say(WEFT_SAY_ERROR, "random mode: %s waits for itself: every task is in a join",
@@ -130,7 +130,7 @@ static void leave(struct weft_tasks *tasks)
 }
 
 /* A place whose last task was joined, or a new one. */
-static struct weft_model_task *find_place(struct weft_tasks *tasks)
+static struct weft_model_task *find_place(struct weft_model_tasks *tasks)
 {
     for (uint32_t i = 0; i < tasks->slots; i++)
         if (tasks->slot[i]->state == WEFT_TASK_FREE)
@@ -143,9 +143,9 @@ static struct weft_model_task *find_place(struct weft_tasks *tasks)
     return tasks->slot[tasks->slots++] = task;
 }
 
-struct weft_tasks *weft_tasks_create(uint64_t seed)
+struct weft_model_tasks *weft_tasks_create(uint64_t seed)
 {
-    struct weft_tasks *tasks = weft_random_memory(sizeof(*tasks));
+    struct weft_model_tasks *tasks = weft_random_memory(sizeof(*tasks));
 
     tasks->draw = seed;
     tasks->stack_bytes = WEFT_RANDOM_STACK;
@@ -161,7 +161,7 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
     return tasks;
 }
 
-void weft_tasks_destroy(struct weft_tasks *tasks)
+void weft_tasks_destroy(struct weft_model_tasks *tasks)
 {
     for (uint32_t i = tasks->slots; i-- > 0;) { /* readers come after their tasks */
         if (tasks->slot[i]->index != i)
@@ -181,7 +181,7 @@ static void task_main(void *argument)
     weft_tasks_exit(task->tasks);
 }
 
-struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *name,
+struct weft_model_task *weft_tasks_start(struct weft_model_tasks *tasks, const char *name,
                                          void (*run)(void *), void *argument)
 {
     struct weft_model_task *task = find_place(tasks);
@@ -202,7 +202,7 @@ struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *n
     return task;
 }
 
-void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task)
+void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *task)
 {
     if (task->state == WEFT_TASK_ENDED)
         return;
@@ -222,7 +222,7 @@ void weft_tasks_free(struct weft_model_task *task)
     task->state = WEFT_TASK_FREE;
 }
 
-void weft_tasks_exit(struct weft_tasks *tasks)
+void weft_tasks_exit(struct weft_model_tasks *tasks)
 {
     struct weft_model_task *task = tasks->current;
 
@@ -234,7 +234,7 @@ void weft_tasks_exit(struct weft_tasks *tasks)
     abort(); /* an ended task is never chosen */
 }
 
-uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target)
+uint32_t weft_tasks_reader(struct weft_model_tasks *tasks, const void *target)
 {
     struct weft_model_task *task = tasks->current;
     uint32_t i = 0;
@@ -258,7 +258,7 @@ uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target)
     return reader->index;
 }
 
-void weft_tasks_call(struct weft_tasks *tasks)
+void weft_tasks_call(struct weft_model_tasks *tasks)
 {
     tasks->time_ns += CALL_NS;
     if (--tasks->left == 0)
@@ -266,7 +266,7 @@ void weft_tasks_call(struct weft_tasks *tasks)
 }
 
 /* Counts a task once when it has been idle for so many yields. */
-static void count_idle(struct weft_tasks *tasks, struct weft_model_task *task)
+static void count_idle(struct weft_model_tasks *tasks, struct weft_model_task *task)
 {
     if (task->change != tasks->change) {
         task->change = tasks->change;
@@ -277,7 +277,7 @@ static void count_idle(struct weft_tasks *tasks, struct weft_model_task *task)
     tasks->quiet += task->idle == QUIET_YIELDS;
 }
 
-void weft_tasks_yield(struct weft_tasks *tasks, bool idle)
+void weft_tasks_yield(struct weft_model_tasks *tasks, bool idle)
 {
     tasks->time_ns += CALL_NS;
     if (idle)
@@ -287,7 +287,7 @@ void weft_tasks_yield(struct weft_tasks *tasks, bool idle)
     switch_to(tasks, choose(tasks));
 }
 
-void weft_tasks_changed(struct weft_tasks *tasks)
+void weft_tasks_changed(struct weft_model_tasks *tasks)
 {
     tasks->change++;
     tasks->idle = 0;

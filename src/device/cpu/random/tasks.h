@@ -30,7 +30,7 @@ struct weft_reader {
 struct weft_model_task {
     char name[16];
     uint32_t index;
-    struct weft_tasks *tasks;
+    struct weft_model_tasks *tasks;
     enum weft_task_state state;
     struct weft_fiber *fiber;
     void (*run)(void *);
@@ -54,7 +54,7 @@ struct weft_model_task {
 
 enum weft_mood { MOOD_ANYONE, MOOD_FAVOUR, MOOD_SHUN, MOOD_PRIORITY, MOODS };
 
-struct weft_tasks {
+struct weft_model_tasks {
     struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* live, or a free place, or a reader's */
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
@@ -78,30 +78,30 @@ struct weft_tasks {
 };
 
 /* A number below n (n > 0), drawn from the seed. */
-uint32_t weft_draw(struct weft_tasks *tasks, uint32_t n);
+uint32_t weft_draw(struct weft_model_tasks *tasks, uint32_t n);
 
 /* The calling thread becomes the root. */
-struct weft_tasks *weft_tasks_create(uint64_t seed);
+struct weft_model_tasks *weft_tasks_create(uint64_t seed);
 /* All other tasks have ended, or will never run again. */
-void weft_tasks_destroy(struct weft_tasks *tasks);
+void weft_tasks_destroy(struct weft_model_tasks *tasks);
 
 /* A task that will run once it is chosen. It knows nothing yet. NULL: no stack, or too many. */
-struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *name,
+struct weft_model_task *weft_tasks_start(struct weft_model_tasks *tasks, const char *name,
                                          void (*run)(void *), void *argument);
 /* Waits until the task has ended; its place and name stay until weft_tasks_free. */
-void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task);
+void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *task);
 void weft_tasks_free(struct weft_model_task *task);
-void weft_tasks_exit(struct weft_tasks *tasks) __attribute__((noreturn));
+void weft_tasks_exit(struct weft_model_tasks *tasks) __attribute__((noreturn));
 
 /* The current task's reader for a target; NULL, first: for its loads. 0: there is no room. */
-uint32_t weft_tasks_reader(struct weft_tasks *tasks, const void *target);
+uint32_t weft_tasks_reader(struct weft_model_tasks *tasks, const void *target);
 
 /* A call was made: the turn may end. */
-void weft_tasks_call(struct weft_tasks *tasks);
+void weft_tasks_call(struct weft_model_tasks *tasks);
 /* Gives up the turn if there is anyone else. */
-void weft_tasks_yield(struct weft_tasks *tasks, bool idle);
+void weft_tasks_yield(struct weft_model_tasks *tasks, bool idle);
 
 /* Something changed that an idle task may be waiting for. */
-void weft_tasks_changed(struct weft_tasks *tasks);
+void weft_tasks_changed(struct weft_model_tasks *tasks);
 
 #endif

@@ -52,11 +52,12 @@ weft_status weft_cuda_block_open(struct weft_device *d)
         if (block->lots[i] == NULL)
             return WEFT_ERR_MEMORY;
     }
+    const uint32_t start = (uint32_t)d->config->counter_start;
     uint32_t credit; /* nobody needs it: an answer frees its errand's line */
-    weft_command_ring_init(block->control->errand, WEFT_BLOCK_DEPTH, 0, &credit);
-    weft_command_ring_init(block->control->answer, WEFT_BLOCK_DEPTH, 0, &credit);
-    block->errands =
-        (struct weft_command_producer){.lines = block->control->errand, .depth = WEFT_BLOCK_DEPTH};
+    weft_command_ring_init(block->control->errand, WEFT_BLOCK_DEPTH, start, &credit);
+    weft_command_ring_init(block->control->answer, WEFT_BLOCK_DEPTH, start, &credit);
+    block->errands = (struct weft_command_producer){
+        .lines = block->control->errand, .depth = WEFT_BLOCK_DEPTH, .head = start};
     return WEFT_OK;
 }
 
@@ -81,26 +82,23 @@ void weft_cuda_block_close(struct weft_device *d)
  * block's lock a guess. */
 static bool is_gone(const struct weft_block *block)
 {
-    const uint64_t left = weft_load_acquire_u64(&block->control->turn.word[1], ORDER_command_space);
+    const uint64_t left = weft_load_acquire_u64(&block->control->turn.left, ORDER_command_space);
     return left == __atomic_load_n(&block->turn, __ATOMIC_RELAXED);
 }
 
-static uint64_t landed(const struct weft_block *block)
+static uint64_t delivered(const struct weft_block *block)
 {
-    const uint64_t one = weft_load_acquire_u64(&block->lots[0]->landed, ORDER_command_space);
-    const uint64_t two = weft_load_acquire_u64(&block->lots[1]->landed, ORDER_command_space);
-
-    return one > two ? one : two;
+    return weft_load_acquire_u64(&block->control->turn.delivered, ORDER_command_space);
 }
 
-/* Has the block begin with errand `next`, or a lot before it that has not landed; no block is
+/* Has the block begin with errand `next`, or a lot before it that is not delivered; no block is
  * there. With the block's lock. */
 static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 {
     struct weft_block *block = &d->block;
     struct weft_block_control *control = block->control;
     uint64_t turn = block->turn + 1;
-    const uint64_t there = landed(block); /* the lot behind it is the first that is open */
+    const uint64_t there = delivered(block); /* the lot behind it is the first that is open */
     if (there != block->lots_given)
         next = block->lots_errand[(there + 1) % 2];
     void *arguments[] = {&control, &next, &lease, &turn};
@@ -116,7 +114,7 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     return weft_cuda_error(result, "launching the service block");
 }
 
-/* Has the block leave now, if it is there, when all lots have landed. With the block's lock. */
+/* Has the block leave now, if it is there, when all lots are delivered. With the block's lock. */
 static weft_status dismiss(struct weft_device *d)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
@@ -126,7 +124,7 @@ static weft_status dismiss(struct weft_device *d)
     d->driver->context_use(d->context);
     weft_status status =
         weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
-    if (status == WEFT_OK && landed(block) != block->lots_given) { /* it had left before them */
+    if (status == WEFT_OK && delivered(block) != block->lots_given) { /* it had left before them */
         status = launch(d, 0, LEASE);
         if (status == WEFT_OK)
             status = weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
@@ -147,7 +145,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
     if (status == WEFT_OK && serves)
         status = launch(d, block->errands.head, LONG_LEASE);
     while (status == WEFT_OK && serves &&
-           weft_load_relaxed_u64(&block->control->turn.word[0]) != block->turn)
+           weft_load_relaxed_u64(&block->control->turn.begun) != block->turn)
         if (weft_now_ns() > deadline)
             status = weft_err(WEFT_ERR_DEVICE, "GPU %d did not begin the service block within %d s",
                               d->index, (int)(START_NS / 1000000000));
@@ -182,13 +180,13 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
     if (now - *since > LATE_NS) {
         weft_say(WEFT_SAY_WARN,
                  "GPU %d: the host has waited %d s for the service block, which %s; it was given "
-                 "lots up to %llu, of which %llu have landed",
+                 "lots up to %llu, of which %llu are delivered",
                  d->index, (int)(LATE_NS / 1000000000),
-                 weft_load_relaxed_u64(&block->control->turn.word[0]) ==
+                 weft_load_relaxed_u64(&block->control->turn.begun) ==
                          __atomic_load_n(&block->turn, __ATOMIC_RELAXED)
                      ? "is there"
                      : "has not begun: other kernels have the GPU",
-                 (unsigned long long)block->lots_given, (unsigned long long)landed(block));
+                 (unsigned long long)block->lots_given, (unsigned long long)delivered(block));
         *since = now;
     }
     return WEFT_OK;
@@ -222,6 +220,20 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
     return status;
 }
 
+/*
+ * Gives an errand that is answered. Its place for the answer is cleared: since no lot is answered,
+ * what is there may be of an errand 256 laps ago. With the block's lock.
+ */
+static void ask(struct weft_block *block, const struct weft_errand *errand)
+{
+    struct weft_command_producer answers = {.lines = block->control->answer,
+                                            .depth = WEFT_BLOCK_DEPTH,
+                                            .head = block->errands.head + 1};
+
+    weft_command_retract(&answers);
+    weft_command_push(&block->errands, (const struct weft_command *)errand, NULL, 0, true);
+}
+
 weft_status weft_cuda_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
     struct weft_block *block = &d->block;
@@ -242,8 +254,7 @@ weft_status weft_cuda_serve(struct weft_device *d, struct weft_errand *errands, 
         const size_t most = WEFT_BLOCK_DEPTH - 2; /* beside two lots */
         some = count - at < most ? count - at : most;
         for (size_t i = 0; i < some; i++)
-            weft_command_push(&block->errands, (const struct weft_command *)&errands[at + i], NULL,
-                              0, true);
+            ask(block, &errands[at + i]);
         for (size_t i = 0; i < some && status == WEFT_OK; i++)
             status = await(d, first + (uint32_t)i, &errands[at + i], false);
     }
@@ -261,11 +272,11 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
         return false;
     const bool barred = block->full && !block->stays; /* a kernel waits until no block is there */
     const bool gone = block->turn == 0 || is_gone(block);
-    const bool begun = weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn;
+    const bool begun = weft_load_relaxed_u64(&block->control->turn.begun) == block->turn;
     const uint32_t number = block->errands.head;
     d->driver->context_use(d->context);
     if (!barred && !gone && begun) {
-        weft_command_push(&block->errands, (const struct weft_command *)errand, NULL, 0, true);
+        ask(block, errand);
         done = await(d, number, errand, true) == WEFT_OK;
     } else if (!barred && gone && now - block->asked < SOON_NS) {
         launch(d, number, LEASE);
@@ -275,16 +286,44 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
     return done;
 }
 
+/* Whether a lot of words alone fits in an errand, which is filled then: one put of 4, 8 or 16
+ * bytes, and a count behind it; one of the two may be missing. */
+static bool fits(const struct weft_lot *lot, uint32_t words, struct weft_errand *errand)
+{
+    const bool counts = words > 0 && lot->size[words - 1] == 4;
+    const uint32_t data = words - counts;
+
+    if (data > 2 || (data == 2 &&
+                     (lot->size[0] + lot->size[1] != 16 || lot->word[1].to != lot->word[0].to + 8)))
+        return false;
+    errand->kind = WEFT_ERRAND_FEW;
+    for (uint32_t i = 0; i < data; i++) {
+        errand->bytes = (uint8_t)(errand->bytes + lot->size[i]);
+        errand->data[i] = lot->word[i].value;
+    }
+    errand->address = lot->word[0].to;
+    if (counts) {
+        errand->count = (uint32_t)lot->word[data].value;
+        errand->data[2] = lot->word[data].to;
+    }
+    return true;
+}
+
 weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
                                  bool *given)
 {
     struct weft_block *block = &d->block;
     const uint64_t number = block->lots_given + 1;
-    const struct weft_errand errand = {.kind = WEFT_ERRAND_LAND,
-                                       .address = (uintptr_t)block->lots[number % 2],
-                                       .data = {pieces, words, number}};
+    const struct weft_lot *const lot = block->lots[number % 2];
+    struct weft_errand errand = {.data = {[4] = number}};
     weft_status status = WEFT_OK;
 
+    if (pieces != 0 || !fits(lot, words, &errand)) {
+        errand.kind = WEFT_ERRAND_DELIVER;
+        errand.address = (uintptr_t)lot;
+        errand.data[0] = pieces;
+        errand.data[1] = words;
+    }
     weft_lock(&block->lock);
     *given = block->stays;
     if (*given && is_gone(block))
@@ -298,16 +337,16 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     return status;
 }
 
-weft_status weft_cuda_block_landed(struct weft_device *d, uint64_t *there)
+weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *there)
 {
     struct weft_block *block = &d->block;
     weft_status status = WEFT_OK;
 
-    *there = landed(block);
+    *there = delivered(block);
     if (*there == block->lots_given || !is_gone(block))
         return WEFT_OK;
     weft_lock(&block->lock);
-    *there = landed(block); /* it has left, or another has come meanwhile */
+    *there = delivered(block); /* it has left, or another has come meanwhile */
     if (*there != block->lots_given && is_gone(block))
         status = launch(d, block->errands.head, LONG_LEASE);
     weft_unlock(&block->lock);

@@ -42,8 +42,12 @@ WEFT_INLINE uint64_t do_errand(const struct weft_block_errand *errand, uint32_t 
     }
 }
 
-/* Does an errand, of which the lanes have a field each, and answers in the line `answer`. */
-WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap)
+/*
+ * Does an errand, of which the lanes have a field each. Answers in the line `answer`, or, if it is
+ * a lot, in `delivered`.
+ */
+WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap,
+                       uint64_t *delivered)
 {
     const uint32_t lane = threadIdx.x;
     struct weft_block_errand errand;
@@ -52,11 +56,18 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     errand.how = head >> 8 & 0xff;
     errand.type = head >> 16 & 0xff;
     errand.bytes = head >> 24 & 0xff;
+    errand.count = (uint32_t)(head >> 32);
     errand.address = __shfl_sync(WEFT_ALL_LANES, field, 1);
     errand.word = field;
     weft_polled(); /* what the host has seen done before is visible to the errand, */
     __syncwarp();
     const uint64_t done = do_errand(&errand, head & 0xff);
+    if ((head & 0xff) == WEFT_ERRAND_DELIVER || (head & 0xff) == WEFT_ERRAND_FEW) {
+        const uint64_t number = __shfl_sync(WEFT_ALL_LANES, field, 6);
+        if (lane == 0)
+            weft_store_release_u64(delivered, number, ORDER_command_credit);
+        return;
+    }
     const uint64_t content = cut_word(lane < 2 ? field : done, lane);
     __syncwarp();
     if (lane < WEFT_LINE_WORDS) { /* and the errand, to whom the host tells of it */
@@ -81,7 +92,7 @@ extern "C"
     uint64_t since = weft_port_ticks();
 
     if (lane == 0)
-        weft_store_relaxed_u64(&control->turn.word[0], turn);
+        weft_store_relaxed_u64(&control->turn.begun, turn);
     for (;;) {
         const uint32_t at = next % WEFT_BLOCK_DEPTH;
         const uint64_t lap = weft_lap(next, WEFT_BLOCK_DEPTH);
@@ -94,7 +105,7 @@ extern "C"
             const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
             if ((head & 0xff) == WEFT_ERRAND_LEAVE)
                 break;
-            serve(field, head, &control->answer[at], lap);
+            serve(field, head, &control->answer[at], lap, &control->turn.delivered);
             next++;
             since = weft_port_ticks();
         } else if (__shfl_sync(WEFT_ALL_LANES, weft_port_ticks() - since, 0) > lease) {
@@ -102,5 +113,5 @@ extern "C"
         }
     }
     if (lane == 0) /* the errands from `next` on are another launch's */
-        weft_store_release_u64(&control->turn.word[1], turn, ORDER_command_credit);
+        weft_store_release_u64(&control->turn.left, turn, ORDER_command_credit);
 }

@@ -17,7 +17,7 @@
 /* An errand as its lanes have it. */
 struct weft_block_errand {
     uint32_t lane;
-    uint32_t how, type, bytes;
+    uint32_t how, type, bytes, count;
     uint64_t address;
     uint64_t word; /* lanes 2 to 6: of its data */
 };
@@ -144,13 +144,12 @@ WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, ui
     }
 }
 
-WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
+WEFT_INLINE uint64_t weft_block_deliver(const struct weft_block_errand *errand)
 {
-    struct weft_lot *const lot = (struct weft_lot *)errand->address;
+    const struct weft_lot *const lot = (const struct weft_lot *)errand->address;
     const uint32_t lane = errand->lane;
     const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
     const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
-    const uint64_t number = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
     uint64_t place = weft_load_relaxed_u64(&lot->word[lane].to); /* the first, while pieces come */
     uint64_t value = weft_load_relaxed_u64(&lot->word[lane].value);
     uint32_t size = weft_load_relaxed_u32(&lot->size[lane]);
@@ -176,8 +175,26 @@ WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
         value = weft_load_relaxed_u64(&lot->word[next].value);
         size = weft_load_relaxed_u32(&lot->size[next]);
     }
-    if (lane == 0)
-        weft_store_release_u64(&lot->landed, number, ORDER_command_credit);
+    return 0;
+}
+
+/* One load over the bus has brought all of it. */
+WEFT_INLINE uint64_t weft_block_few(const struct weft_block_errand *errand)
+{
+    const uint64_t low = __shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint64_t high = __shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const uint64_t counter = __shfl_sync(WEFT_ALL_LANES, errand->word, 4);
+
+    if (errand->lane == 0 && errand->bytes != 0) {
+        weft_fence_release_device(ORDER_deliver_small);
+        weft_block_put(errand->address, low, errand->bytes < 8 ? errand->bytes : 8);
+        if (errand->bytes == 16)
+            weft_block_put(errand->address + 8, high, 8);
+    }
+    if (errand->lane == 0 && counter != 0) {
+        weft_fence_release_device(ORDER_count_store_host);
+        weft_block_put(counter, errand->count, 4);
+    }
     return 0;
 }
 
@@ -187,6 +204,7 @@ WEFT_INLINE uint64_t weft_block_land(const struct weft_block_errand *errand)
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
     X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
     X(WEFT_ERRAND_COPY, weft_block_copy)                                                           \
-    X(WEFT_ERRAND_LAND, weft_block_land)
+    X(WEFT_ERRAND_DELIVER, weft_block_deliver)                                                     \
+    X(WEFT_ERRAND_FEW, weft_block_few)
 
 #endif

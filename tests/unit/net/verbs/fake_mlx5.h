@@ -6,7 +6,6 @@
 #ifndef WEFT_TESTS_FAKE_MLX5_H
 #define WEFT_TESTS_FAKE_MLX5_H
 
-#include <arpa/inet.h>
 #include <infiniband/mlx5dv.h>
 
 #include <setjmp.h>
@@ -33,7 +32,7 @@ static struct posted {
     const struct fake_qp *qp;
     enum ibv_wr_opcode opcode;
     uint64_t id, remote;
-    uint32_t flags, rkey, imm, bytes, target;
+    uint32_t flags, rkey, bytes, target;
     unsigned char data[64];
     bool inlined, complete;
 } posted[LOG];
@@ -72,15 +71,6 @@ static void wr_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote)
 {
     begin(qp, IBV_WR_RDMA_WRITE, rkey, remote);
 }
-static void wr_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote, __be32 imm)
-{
-    begin(qp, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote);
-    last()->imm = ntohl(imm);
-}
-static void wr_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote)
-{
-    begin(qp, IBV_WR_RDMA_READ, rkey, remote);
-}
 static void wr_send(struct ibv_qp_ex *qp)
 {
     begin(qp, IBV_WR_SEND, 0, 0);
@@ -96,11 +86,6 @@ static void set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t address, uint3
 {
     (void)qp, (void)lkey, (void)address;
     last()->bytes = bytes;
-}
-static void set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
-{
-    (void)qp, (void)list;
-    assert_int_equal(count, 0);
 }
 static void set_dc(struct mlx5dv_qp_ex *mlx5, struct ibv_ah *ah, uint32_t target, uint64_t key)
 {
@@ -128,12 +113,9 @@ struct ibv_qp *__wrap_mlx5dv_create_qp(struct ibv_context *context,
     qp->ex.wr_start = start;
     qp->ex.wr_complete = complete;
     qp->ex.wr_rdma_write = wr_write;
-    qp->ex.wr_rdma_write_imm = wr_write_imm;
-    qp->ex.wr_rdma_read = wr_read;
     qp->ex.wr_send = wr_send;
     qp->ex.wr_set_inline_data = set_inline;
     qp->ex.wr_set_sge = set_sge;
-    qp->ex.wr_set_sge_list = set_sge_list;
     qp->mlx5.wr_set_dc_addr = set_dc;
     made[qp->target]++;
     qp->ex.qp_base.qp_num = 100 + all_count;

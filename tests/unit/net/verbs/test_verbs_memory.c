@@ -1,6 +1,6 @@
 /*
- * net/verbs/memory.h: what a key says, that an old key never fits newer
- * memory, where sources are found, and how memory of a GPU is handed to the device by dma-buf. The
+ * net/verbs/memory.h: what a place says, that an old one never fits newer
+ * memory, and how memory of a GPU is handed to the device by dma-buf. The
  * real code, over functions that stand for the driver's (--wrap).
  */
 #include "net/verbs/device.h"
@@ -93,24 +93,24 @@ static int give_none(struct weft_device *context, void *base, size_t bytes, uint
 
 static const struct weft_verbs_device device = {.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
 static struct weft_device_ops gpu;
-static struct weft_arrive arrive;
 static struct weft_verbs_memory memory;
 
-static void begin(bool by_message)
+static void begin(bool elsewhere)
 {
     memset(&memory, 0, sizeof(memory));
     memset(&asked, 0, sizeof(asked));
-    static const struct weft_arrive_device on_gpu = {.ops = &gpu};
+    static const struct weft_net_device on_gpu = {.ops = &gpu};
+    static const struct weft_net_open open = {.device = &on_gpu};
 
     gpu = (struct weft_device_ops){0};
-    weft_arrive_open(&arrive, "verbs", &(struct weft_net_open){.device = &on_gpu}, NULL, 1, NULL);
     memory.device = &device;
-    memory.by_message = by_message;
-    memory.arrive = &arrive;
+    memory.elsewhere = elsewhere;
+    memory.open = &open;
 }
 
-/* The key alone tells where the device knows the memory, for any base, through all generations. */
-static void keys(void **state)
+/* The place alone tells where the device knows the memory, for any base, through all generations.
+ */
+static void places(void **state)
 {
     static unsigned char area[1 << 16];
     uint64_t before = 0;
@@ -119,95 +119,77 @@ static void keys(void **state)
     begin(false);
     for (int i = 0; i < 3000; i++) {
         unsigned char *base = area + (i * 977) % 60000;
-        uint64_t key, address;
-        uint32_t lkey;
-        assert_int_equal(weft_verbs_memory_add(&memory, base, 4000, false, &key), WEFT_OK);
-        assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && key != before);
-        assert_int_equal(weft_verbs_key_rkey(key), RKEY);
-        assert_int_equal(weft_verbs_key_base(key), asked.iova);
+        struct weft_verbs_region *region;
+        uint64_t place[2];
+        assert_int_equal(weft_verbs_memory_add(&memory, base, 4000, place, &region), WEFT_OK);
+        assert_non_null(region);
+        assert_true(place[0] >> 63 == 0 && place[0] != before);
+        assert_int_equal(weft_verbs_place_rkey(place[0]), RKEY);
+        assert_int_equal(weft_verbs_place_base(place[0]), asked.iova);
         assert_int_equal(asked.iova & 0x1fffff, (uintptr_t)base & 0x1fffff);
         assert_true((asked.access & IBV_ACCESS_REMOTE_WRITE) != 0);
-        /* An old key means an address that the new memory does not have, offset included. */
+        /* An old place means an address that the new memory does not have, offset included. */
         if (before != 0)
-            assert_true(weft_verbs_key_base(before) >> 48 != weft_verbs_key_base(key) >> 48);
-        assert_true(weft_verbs_memory_find(&memory, base + 100, 3900, &address, &lkey));
-        assert_int_equal(address, asked.iova + 100);
-        assert_int_equal(lkey, LKEY);
-        assert_false(weft_verbs_memory_find(&memory, base + 100, 3901, &address, &lkey));
-        assert_false(weft_verbs_memory_find(&memory, base - 1, 1, &address, &lkey));
-        before = key;
-        weft_verbs_memory_drop(&memory, key);
+            assert_true(weft_verbs_place_base(before) >> 48 !=
+                        weft_verbs_place_base(place[0]) >> 48);
+        assert_int_equal(region->base, (uintptr_t)base);
+        assert_int_equal(region->address, asked.iova);
+        assert_int_equal(region->mr->lkey, LKEY);
+        before = place[0];
+        weft_verbs_memory_drop(region);
         assert_int_equal(asked.alive, 0);
-        assert_false(weft_verbs_memory_find(&memory, base, 1, &address, &lkey));
     }
-    weft_verbs_memory_free(&memory);
-    weft_arrive_close(&arrive);
 }
 
-static bool lands(uint64_t key, uint64_t offset, const void *data, size_t bytes)
-{
-    return weft_arrive_deliver(&arrive, 1, weft_verbs_memory_region(&memory, key), offset, data,
-                               bytes, 0) == WEFT_OK;
-}
-
-/* Messages land inside of the window that the key names, whichever way it is registered. */
-static void landing(void **state)
+/* What the device cannot map has no place; nor has nothing. */
+static void without_place(void **state)
 {
     static unsigned char area[64];
-    uint64_t direct, by_message;
+    struct weft_verbs_region *region;
+    uint64_t place[2];
 
     (void)state;
     begin(false);
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, false, &direct), WEFT_OK);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 0, place, &region), WEFT_OK);
+    assert_true(place[0] == 0 && region == NULL);
     asked.refuse = true;
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, false, &by_message), WEFT_OK);
-    assert_true((by_message & WEFT_VERBS_BY_MESSAGE) != 0);
-    assert_true(lands(direct, 24, "12345678", 8));
-    assert_true(lands(by_message, 16, "abcdefgh", 8));
-    assert_memory_equal(area + 16, "abcdefgh12345678", 16);
-    assert_false(lands(direct, 25, "12345678", 8));
-    assert_false(lands(by_message, UINT64_MAX - 3, "12345678", 8));
-    assert_false(lands(direct ^ 1ull << 40, 0, "12345678", 8));
-    weft_verbs_memory_drop(&memory, direct);
-    assert_false(lands(direct, 0, "12345678", 8));
-    weft_verbs_memory_free(&memory);
-    weft_arrive_close(&arrive);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, place, &region), WEFT_OK);
+    assert_true(place[0] == 0 && region == NULL);
 }
 
 static void dmabufs(void **state)
 {
     static unsigned char area[1 << 16];
-    uint64_t key;
+    struct weft_verbs_region *region;
+    uint64_t place[2];
 
     (void)state;
     begin(true);
     memory.dmabuf = true;
     gpu.dmabuf = give_dmabuf;
-    assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, false, &key), WEFT_OK);
-    assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && memory.dmabufs == 1);
+    assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, place, &region), WEFT_OK);
+    assert_true(place[0] != 0 && region != NULL);
     assert_int_equal(asked.offset, (uintptr_t)(area + 1234) & 4095);
     assert_int_equal(asked.iova & 4095, asked.offset); /* a device asks that of pages */
     assert_int_equal(asked.bytes, 4000);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1); /* closed */
-    weft_verbs_memory_drop(&memory, key);
+    weft_verbs_memory_drop(region);
     assert_int_equal(asked.alive, 0);
 
     asked.refuse = true; /* by the device: through host buffers, and a warning */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, false, &key), WEFT_OK);
-    assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0 && memory.dmabufs == 1);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, place, &region), WEFT_OK);
+    assert_true(place[0] == 0 && region == NULL);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1);
     gpu.dmabuf = give_none; /* by the driver */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, false, &key), WEFT_OK);
-    assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0);
-    weft_verbs_memory_free(&memory);
-    weft_arrive_close(&arrive);
+    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, place, &region), WEFT_OK);
+    assert_true(place[0] == 0 && region == NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),
-        cmocka_unit_test(landing),
+        cmocka_unit_test(places),
+        cmocka_unit_test(without_place),
         cmocka_unit_test(dmabufs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,7 @@
 enum { PROCESSES = 5, TOKEN = 0x1234567 };
 
 static const struct weft_verbs_address good_address = {.magic = WEFT_VERBS_MAGIC,
-                                                       .buffer = 8192,
-                                                       .receives = 1024,
+                                                       .packet = 8192,
                                                        .control = 17,
                                                        .token = TOKEN,
                                                        .transport = WEFT_VERBS_RC,
@@ -39,17 +38,15 @@ static void addresses(void **state)
     assert_non_null(weft_verbs_parse_address(&good_address, sizeof(good_address) - 1, &out));
     WRONG_ADDRESS(a.magic++);
     WRONG_ADDRESS(a.transport = 0);
-    WRONG_ADDRESS(a.transport = WEFT_VERBS_DC); /* without targets */
-    WRONG_ADDRESS((a.transport = WEFT_VERBS_DC, a.dct_data = 1, a.dct_control = 1u << 24));
+    WRONG_ADDRESS(a.transport = WEFT_VERBS_DC); /* without a target */
+    WRONG_ADDRESS((a.transport = WEFT_VERBS_DC, a.target = 1u << 24));
     WRONG_ADDRESS(a.control = 0);
     WRONG_ADDRESS(a.control = 1u << 24);
     WRONG_ADDRESS(a.mtu = 0);
     WRONG_ADDRESS(a.mtu = 6);
     WRONG_ADDRESS(a.ethernet = 0); /* and no LID */
     WRONG_ADDRESS(a.ethernet = 2);
-    WRONG_ADDRESS(a.words_atomically = 2);
-    WRONG_ADDRESS(a.buffer = sizeof(struct weft_verbs_message));
-    WRONG_ADDRESS(a.receives = 1);
+    WRONG_ADDRESS(a.packet = WEFT_VERBS_LEAST - 1);
 }
 
 static const struct weft_verbs_control good_control = {
@@ -82,32 +79,19 @@ static void controls(void **state)
     WRONG_CONTROL(c.to_qpn = 0);
     WRONG_CONTROL(c.qpn = 1u << 24);
     WRONG_CONTROL(c.kind = 0);
-    WRONG_CONTROL(c.kind = WEFT_VERBS_REFUSED + 1);
+    WRONG_CONTROL(c.kind = WEFT_VERBS_REPLY + 1);
 }
 
-static void messages(void **state)
+static void writes(void **state)
 {
-    struct {
-        struct weft_verbs_message head;
-        unsigned char data[24];
-    } m = {.head = {.kind = WEFT_VERBS_PUT, .process = 4, .bytes = 24}};
-    struct weft_verbs_message out;
+    struct weft_verbs_written w = {.token = TOKEN, .process = 4, .immediate = 7}, out;
 
     (void)state;
-    assert_null(weft_verbs_parse_message(&m, sizeof(m), PROCESSES, &out));
-    assert_int_equal(out.bytes, 24);
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m) - 1, PROCESSES, &out));
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m.head) - 1, PROCESSES, &out));
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m), 4, &out));
-    m.head.bytes = 0xffffffff;
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m), PROCESSES, &out));
-    m.head.bytes = 24;
-    m.head.kind = WEFT_VERBS_MARKER;
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m), PROCESSES, &out));
-    m.head.bytes = 0;
-    assert_null(weft_verbs_parse_message(&m, sizeof(m.head), PROCESSES, &out));
-    m.head.kind = 0;
-    assert_non_null(weft_verbs_parse_message(&m, sizeof(m.head), PROCESSES, &out));
+    assert_true(weft_verbs_parse_written(&w, sizeof(w), PROCESSES, TOKEN, &out));
+    assert_memory_equal(&out, &w, sizeof(w));
+    assert_false(weft_verbs_parse_written(&w, sizeof(w) - 1, PROCESSES, TOKEN, &out));
+    assert_false(weft_verbs_parse_written(&w, sizeof(w), PROCESSES, TOKEN + 1, &out));
+    assert_false(weft_verbs_parse_written(&w, sizeof(w), 4, TOKEN, &out));
 }
 
 /* Good bytes with some of them changed, of any length: nothing is read or taken that is not there.
@@ -123,7 +107,6 @@ static void anything(void **state)
         unsigned char *memory = malloc(bytes + 1); /* of that size, so that a sanitizer watches */
         struct weft_verbs_address a;
         struct weft_verbs_control c;
-        struct weft_verbs_message m;
         assert_non_null(memory);
         memset(memory, 0, bytes + 1);
         memcpy(memory, i % 2 == 0 ? (const void *)&good_control : (const void *)&good_address,
@@ -133,36 +116,17 @@ static void anything(void **state)
         weft_verbs_parse_address(memory, bytes, &a);
         if (weft_verbs_parse_control(memory, bytes, PROCESSES, TOKEN, &c) == NULL)
             assert_true(c.process < PROCESSES && c.psn <= WEFT_VERBS_QPN_MOST);
-        if (weft_verbs_parse_message(memory, bytes, PROCESSES, &m) == NULL)
-            assert_true(m.process < PROCESSES && m.bytes + sizeof(m) == bytes);
         free(memory);
     }
-}
-
-/* A word that is being written, byte by byte in one direction, is never taken for a whole one. */
-static void acknowledgements(void **state)
-{
-    (void)state;
-    for (uint32_t i = 0, was = 0xfffffe00u; i < 60; i++, was += 37)
-        for (uint32_t more = 1; more < 600; more += 7) {
-            const uint64_t from = weft_verbs_ack(was), to = weft_verbs_ack(was + more);
-            assert_true(weft_verbs_ack_whole(from) && weft_verbs_ack_whole(to));
-            for (int bytes = 1; bytes < 8; bytes++) {
-                const uint64_t low = ~0ull >> (64 - 8 * bytes);
-                const uint64_t upwards = (to & low) | (from & ~low);
-                const uint64_t downwards = (from & low) | (to & ~low);
-                assert_true(upwards == from || upwards == to || !weft_verbs_ack_whole(upwards));
-                assert_true(downwards == from || downwards == to ||
-                            !weft_verbs_ack_whole(downwards));
-            }
-        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses), cmocka_unit_test(controls),         cmocka_unit_test(messages),
-        cmocka_unit_test(anything),  cmocka_unit_test(acknowledgements),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(controls),
+        cmocka_unit_test(writes),
+        cmocka_unit_test(anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void test_same_lower_bits(void **state)
     drop(job);
 }
 
-/* Another generation, as net/arrive.h and verbs count them. */
+/* Another generation, as net/net.h and verbs count them. */
 static void test_used_again(void **state)
 {
     struct weft_job *job = a_job();

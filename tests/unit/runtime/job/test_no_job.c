@@ -26,6 +26,7 @@ static size_t count, sizes[8];
 static uint32_t half;
 static uint64_t word;
 static const double *list;
+static void *memory;
 static weft_win win;
 static weft_op op;
 static weft_comm group;
@@ -100,6 +101,9 @@ static void host_calls(void **state)
     REFUSED(weft_host_wait_for, NULL, 0, 1, 0);
     REFUSED(weft_host_test, NULL, 0, 1, &number);
     REFUSED(weft_host_flush, NULL, 0);
+    REFUSED(weft_host_ptr, NULL, 0, 0, &memory);
+    REFUSED(weft_host_compare_swap_begin, NULL, 0, 0, 0, 0, 0, &word, &op);
+    REFUSED(weft_host_compare_swap_u32_begin, NULL, 0, 0, 0, 0, 0, &half, &op);
     REFUSED(weft_host_fence, NULL);
     REFUSED(weft_host_barrier, NULL);
     REFUSED(weft_host_put_begin, NULL, 0, 0, 8, &word, 8, &op);
@@ -163,7 +167,9 @@ static void team_calls(void **state)
 {
     (void)state;
     REFUSED(weft_team_open, NULL, WEFT_COMM_HOST, 0, 0, "no job", NULL, &team);
+    REFUSED(weft_team_meanwhile, NULL, NULL);
     REFUSED(weft_team_close, NULL);
+    REFUSED(weft_team_device, NULL, 1, &number);
     REFUSED(weft_team_barrier, NULL, &team_op);
     REFUSED(weft_team_broadcast, NULL, 0, &word, 8, &team_op);
     REFUSED(weft_team_reduce, NULL, 0, &word, &word, 8, &combine, &team_op);

@@ -1,0 +1,125 @@
+/*
+ * compat/mpi/external.c - packing into the bytes that all machines share ("external32"): basic
+ * elements one after the other, the highest byte first. A long has 4 bytes there.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t external_bytes(const struct weftmpi_pattern *pattern)
+{
+    if (pattern->count != 0) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < pattern->count; i++)
+            bytes += external_bytes(pattern->parts[i].of) * pattern->parts[i].times;
+        return bytes;
+    }
+    const MPI_Datatype type = pattern->basic != NULL ? pattern->basic->object.handle : NULL;
+    return type == MPI_LONG || type == MPI_UNSIGNED_LONG ? 4 : pattern->bytes;
+}
+
+/* Of a complex number, which has a sum but no least, each half is turned by itself. */
+static size_t unit_of(const struct weftmpi_type *type)
+{
+    const bool is_complex = weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_SUM), type) &&
+                            !weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_MIN), type);
+
+    return is_complex ? type->size / 2 : type->size;
+}
+
+static void turn(char *into, const char *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        into[i] = from[bytes - 1 - i];
+}
+
+struct place {
+    char *native, *external;
+};
+
+/* One element: both places move on. */
+static void convert_one(const struct weftmpi_pattern *pattern, struct place *at, bool packs)
+{
+    const size_t bytes = pattern->bytes, external = external_bytes(pattern);
+    const size_t unit = unit_of(pattern->basic);
+
+    if (external != bytes && packs) { /* the lower half, which on this machine comes first */
+        turn(at->external, at->native, external);
+    } else if (external != bytes) {
+        const bool negative = pattern->basic->object.handle == MPI_LONG && (*at->external & 0x80);
+        memset(at->native, negative ? 0xff : 0, bytes);
+        turn(at->native, at->external, external);
+    } else {
+        for (size_t i = 0; i < bytes; i += unit)
+            turn((packs ? at->external : at->native) + i, (packs ? at->native : at->external) + i,
+                 unit);
+    }
+    at->native += bytes;
+    at->external += external;
+}
+
+static void convert(const struct weftmpi_pattern *pattern, size_t times, struct place *at,
+                    bool packs)
+{
+    for (; times != 0 && pattern->bytes != 0; times--) {
+        if (pattern->count == 0)
+            convert_one(pattern, at, packs);
+        for (size_t i = 0; i < pattern->count; i++)
+            convert(pattern->parts[i].of, pattern->parts[i].times, at, packs);
+    }
+}
+
+static int open(const char *call, const char *datarep, const void *user, MPI_Count count,
+                MPI_Datatype handle, struct weftmpi_elements *elements)
+{
+    TRY(weftmpi_is_open(call));
+    if (strcmp(datarep, "external32") != 0)
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "the representation '%s'", datarep);
+    return weftmpi_elements_in(NULL, call, user, count, handle, elements);
+}
+
+static int external(const char *call, const char *datarep, const void *user, MPI_Count count,
+                    MPI_Datatype handle, const void *buffer, MPI_Count bytes, MPI_Count *position,
+                    bool packs)
+{
+    struct weftmpi_elements e;
+
+    TRY(open(call, datarep, user, count, handle, &e));
+    const size_t all = e.count * external_bytes(e.type->pattern);
+    if (*position < 0 || *position > bytes || all > (size_t)(bytes - *position))
+        return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
+                            all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
+    char *native = malloc(e.bytes + 1);
+    TRY(weftmpi_memory_in(NULL, call, native));
+    struct place at = {native, (char *)buffer + *position};
+    if (packs)
+        weftmpi_pack(e.type, e.count, user, native);
+    convert(e.type->pattern, e.count, &at, packs);
+    if (!packs)
+        weftmpi_unpack(e.type, e.bytes, native, (void *)user);
+    free(native);
+    *position += (MPI_Aint)all;
+    return MPI_SUCCESS;
+}
+
+/* N: the type of counts, A: of bytes. */
+#define EXTERNAL(c, N, A)                                                                          \
+    CALL(Pack_external##c,                                                                         \
+         (const char datarep[], const void *in, N count, MPI_Datatype type, void *out, A bytes,    \
+          A *position),                                                                            \
+         external(__func__, datarep, in, count, type, out, bytes, position, true))                 \
+    CALL(Unpack_external##c,                                                                       \
+         (const char datarep[], const void *in, A bytes, A *position, void *out, N count,          \
+          MPI_Datatype type),                                                                      \
+         external(__func__, datarep, out, count, type, in, bytes, position, false))                \
+    API(Pack_external_size##c, (const char datarep[], N count, MPI_Datatype type, A *bytes))       \
+    {                                                                                              \
+        struct weftmpi_elements e;                                                                 \
+        OUT(bytes);                                                                                \
+        TRY(open(__func__, datarep, NULL, count, type, &e));                                       \
+        *bytes = (A)(e.count * external_bytes(e.type->pattern));                                   \
+        return MPI_SUCCESS;                                                                        \
+    }
+EXTERNAL(, int, MPI_Aint)
+EXTERNAL(_c, MPI_Count, MPI_Count)

@@ -1,0 +1,72 @@
+/* compat/mpi/general.c - generalized requests: the program says when one is complete. */
+#include "request.h"
+
+#include <stdlib.h>
+
+struct general {
+    MPI_Grequest_query_function *query;
+    MPI_Grequest_free_function *release;
+    MPI_Grequest_cancel_function *cancel;
+    void *extra;
+    bool complete;
+};
+
+API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,
+                     MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *handle))
+{
+    TRY(weftmpi_is_open(__func__));
+    OUT(handle);
+    if (query == NULL || release == NULL || cancel == NULL)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
+    struct general *general = malloc(sizeof(*general));
+    struct weftmpi_request *request =
+        general == NULL ? NULL : weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (request == NULL) {
+        free(general);
+        return weftmpi_no_memory(NULL, __func__);
+    }
+    *general = (struct general){query, release, cancel, extra, false};
+    weftmpi_request_open(request, WEFTMPI_GENERAL, __func__, &weftmpi_comms[0]);
+    request->state = general;
+    return weftmpi_request_keep(request, MPI_SUCCESS, handle);
+}
+
+API(Grequest_complete, (MPI_Request handle))
+{
+    REQUEST_IN(request, handle);
+    if (request->way != WEFTMPI_GENERAL || !request->active)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "no generalized request");
+    struct general *general = request->state;
+    __atomic_store_n(&general->complete, true, __ATOMIC_RELEASE);
+    return MPI_SUCCESS;
+}
+
+bool weftmpi_general_poll(struct weftmpi_request *request, double seconds)
+{
+    struct general *general = request->state;
+
+    if (!__atomic_load_n(&general->complete, __ATOMIC_ACQUIRE)) {
+        if (seconds > 0)
+            weftmpi_pause();
+        return false;
+    }
+    request->error = general->query(general->extra, &request->status);
+    return true;
+}
+
+int weftmpi_general_cancel(struct weftmpi_request *request)
+{
+    struct general *general = request->state;
+
+    return general->cancel(general->extra, __atomic_load_n(&general->complete, __ATOMIC_ACQUIRE));
+}
+
+int weftmpi_general_end(struct weftmpi_request *request)
+{
+    struct general *general = request->state;
+
+    request->state = NULL;
+    const int error = general != NULL ? general->release(general->extra) : MPI_SUCCESS;
+    free(general);
+    return error;
+}

@@ -1,0 +1,263 @@
+/* compat/mpi/graph.c - graphs of processes. */
+#include "topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- graphs that all know -------------------------------------------------------------------- */
+
+static int check_graph(const char *call, struct weftmpi_comm *comm, int nodes, const int index[],
+                       const int edges[])
+{
+    if (nodes < 0 || nodes > comm->size)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "%d nodes; %s has %d processes", nodes,
+                            comm->name, comm->size);
+    for (int i = 0; i < nodes; i++)
+        if (index[i] < (i == 0 ? 0 : index[i - 1]))
+            return weftmpi_fail(comm, call, MPI_ERR_ARG, "index %d is %d", i, index[i]);
+    for (int i = 0; nodes > 0 && i < index[nodes - 1]; i++)
+        if (edges[i] < 0 || edges[i] >= nodes)
+            return weftmpi_fail(comm, call, MPI_ERR_ARG, "edge %d leads to node %d of %d", i,
+                                edges[i], nodes);
+    return MPI_SUCCESS;
+}
+
+/* Where the edges of a node begin; of the one behind the last: how many there are. */
+static int first_edge(const int index[], int node)
+{
+    return node == 0 ? 0 : index[node - 1];
+}
+
+API(Graph_create,
+    (MPI_Comm handle, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *made))
+{
+    struct weftmpi_topology *graph = NULL;
+    (void)reorder;
+    OUT(made);
+    BASE_IN(comm, handle);
+    TRY(check_graph(__func__, comm, nodes, index, edges));
+    if (comm->rank < nodes) {
+        const int first = first_edge(index, comm->rank), degree = index[comm->rank] - first;
+        graph = weftmpi_topology_make(MPI_GRAPH, 0, degree, degree, nodes, index[nodes - 1]);
+        TRY(weftmpi_memory_in(comm, __func__, graph));
+        memcpy(graph->index, index, (size_t)nodes * sizeof(int));
+        memcpy(graph->edges, edges, (size_t)index[nodes - 1] * sizeof(int));
+        memcpy(graph->sources, edges + first, (size_t)degree * sizeof(int));
+        memcpy(graph->targets, edges + first, (size_t)degree * sizeof(int));
+    }
+    return weftmpi_topology_give(__func__, comm, nodes, graph, made);
+}
+
+API(Graph_map, (MPI_Comm handle, int nodes, const int index[], const int edges[], int *rank))
+{
+    OUT(rank);
+    BASE_IN(comm, handle);
+    TRY(check_graph(__func__, comm, nodes, index, edges));
+    *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+API(Graphdims_get, (MPI_Comm handle, int *nodes, int *edges))
+{
+    TOPOLOGY_IN(graph, comm, handle, MPI_GRAPH);
+    *nodes = graph->nodes;
+    *edges = first_edge(graph->index, graph->nodes);
+    return MPI_SUCCESS;
+}
+
+API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], int edges[]))
+{
+    TOPOLOGY_IN(graph, comm, handle, MPI_GRAPH);
+    for (int i = 0; i < graph->nodes && i < most_index; i++)
+        index[i] = graph->index[i];
+    for (int i = 0; i < first_edge(graph->index, graph->nodes) && i < most_edges; i++)
+        edges[i] = graph->edges[i];
+    return MPI_SUCCESS;
+}
+
+/* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
+static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, int most, int list[])
+{
+    TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
+
+    if (rank < 0 || rank >= graph->nodes)
+        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, graph->nodes);
+    const int first = first_edge(graph->index, rank);
+    *count = graph->index[rank] - first;
+    for (int i = 0; i < *count && i < most; i++)
+        list[i] = graph->edges[first + i];
+    return MPI_SUCCESS;
+}
+
+API(Graph_neighbors_count, (MPI_Comm handle, int rank, int *count))
+{
+    OUT(count);
+    return neighbours(__func__, handle, rank, count, 0, NULL);
+}
+
+API(Graph_neighbors, (MPI_Comm handle, int rank, int most, int list[]))
+{
+    int count;
+    return neighbours(__func__, handle, rank, &count, most, list);
+}
+
+/* ---- graphs of which each knows its part ----------------------------------------------------- */
+
+/* Ranks and weights, which either side may not have. */
+static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
+                       int weights_to[])
+{
+    for (int i = 0; i < n; i++) {
+        ranks_to[i] = ranks[i];
+        if (weights_to != MPI_UNWEIGHTED)
+            weights_to[i] = weights != MPI_UNWEIGHTED ? weights[i] : 1;
+    }
+}
+
+API(Dist_graph_create_adjacent,
+    (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
+     const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *graph))
+{
+    (void)info;
+    (void)reorder;
+    OUT(graph);
+    BASE_IN(comm, handle);
+    if (indegree < 0 || outdegree < 0)
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
+    for (int i = 0; i < indegree + outdegree; i++) {
+        const int rank = i < indegree ? sources[i] : targets[i - indegree];
+        if (rank < 0 || rank >= comm->size)
+            return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+    }
+    struct weftmpi_topology *made =
+        weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
+    TRY(weftmpi_memory_in(comm, __func__, made));
+    made->weighted = source_weights != MPI_UNWEIGHTED;
+    copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
+    copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
+    return weftmpi_topology_give(__func__, comm, comm->size, made, graph);
+}
+
+struct edge {
+    int from, to, weight;
+};
+
+/* The edges that begin and end at a rank: the graph, in which there is room for all. */
+static void pick_edges(const struct edge *edges, size_t count, int rank,
+                       struct weftmpi_topology *graph)
+{
+    int in = 0, out = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].to == rank) {
+            graph->sources[in] = edges[i].from;
+            graph->source_weights[in++] = edges[i].weight;
+        }
+        if (edges[i].from == rank) {
+            graph->targets[out] = edges[i].to;
+            graph->target_weights[out++] = edges[i].weight;
+        }
+    }
+    graph->indegree = in;
+    graph->outdegree = out;
+}
+
+/* All edges of all members, one after the other; blocking. */
+static int share_edges(const char *call, struct weftmpi_comm *comm, const struct edge *mine,
+                       size_t count, struct edge **edges, size_t *all)
+{
+    const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
+    size_t *sizes = malloc(2 * n * sizeof(*sizes)), *offsets = sizes + n, at = 0;
+
+    *edges = NULL;
+    TRY(weftmpi_memory_in(comm, call, sizes));
+    int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), sizes);
+    for (size_t i = 0; i < n && error == MPI_SUCCESS; at += sizes[i++])
+        offsets[i] = at;
+    *all = at / sizeof(*mine);
+    if (error == MPI_SUCCESS && (*edges = malloc(at + 1)) == NULL)
+        error = weftmpi_no_memory(comm, call);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_failed(
+            comm, call, weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
+    free(sizes);
+    return error;
+}
+
+/* The edges that a member gives: each source with so many targets. */
+static int list_edges(const char *call, struct weftmpi_comm *comm, int n, const int sources[],
+                      const int degrees[], const int targets[], const int weights[],
+                      struct edge **edges, size_t *count)
+{
+    size_t all = 0, at = 0;
+
+    if (n < 0)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "%d sources", n);
+    for (int i = 0; i < n; i++) {
+        if (degrees[i] < 0)
+            return weftmpi_fail(comm, call, MPI_ERR_ARG, "degree %d", degrees[i]);
+        all += (size_t)degrees[i];
+    }
+    *edges = malloc((all + 1) * sizeof(**edges));
+    TRY(weftmpi_memory_in(comm, call, *edges));
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < degrees[i]; k++, at++) {
+            (*edges)[at] =
+                (struct edge){sources[i], targets[at], weights != MPI_UNWEIGHTED ? weights[at] : 1};
+            if (sources[i] < 0 || sources[i] >= comm->size || targets[at] < 0 ||
+                targets[at] >= comm->size || (*edges)[at].weight < 0) {
+                free(*edges);
+                return weftmpi_fail(comm, call, MPI_ERR_ARG, "an edge from %d to %d of %d",
+                                    sources[i], targets[at], comm->size);
+            }
+        }
+    *count = all;
+    return MPI_SUCCESS;
+}
+
+API(Dist_graph_create,
+    (MPI_Comm handle, int n, const int sources[], const int degrees[], const int targets[],
+     const int weights[], MPI_Info info, int reorder, MPI_Comm *made))
+{
+    struct edge *mine = NULL, *all = NULL;
+    size_t count = 0, all_count = 0;
+    (void)info;
+    (void)reorder;
+    OUT(made);
+    BASE_IN(comm, handle);
+    TRY(list_edges(__func__, comm, n, sources, degrees, targets, weights, &mine, &count));
+    const int error = share_edges(__func__, comm, mine, count, &all, &all_count);
+    free(mine);
+    struct weftmpi_topology *graph = NULL;
+    if (error == MPI_SUCCESS)
+        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
+    if (graph != NULL) {
+        graph->weighted = weights != MPI_UNWEIGHTED;
+        pick_edges(all, all_count, comm->rank, graph);
+    }
+    free(all);
+    return error == MPI_SUCCESS ? weftmpi_topology_give(__func__, comm, comm->size, graph, made)
+                                : error;
+}
+
+API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
+{
+    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
+    *indegree = graph->indegree;
+    *outdegree = graph->outdegree;
+    *weighted = graph->weighted;
+    return MPI_SUCCESS;
+}
+
+API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int source_weights[],
+                           int most_out, int targets[], int target_weights[]))
+{
+    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
+    const int in = graph->indegree < most_in ? graph->indegree : most_in;
+    const int out = graph->outdegree < most_out ? graph->outdegree : most_out;
+    copy_edges(in, graph->sources, graph->source_weights, sources,
+               graph->weighted ? source_weights : MPI_UNWEIGHTED);
+    copy_edges(out, graph->targets, graph->target_weights, targets,
+               graph->weighted ? target_weights : MPI_UNWEIGHTED);
+    return MPI_SUCCESS;
+}

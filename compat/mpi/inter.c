@@ -1,0 +1,184 @@
+/*
+ * compat/mpi/inter.c - intercommunicators: two groups whose messages have one communicator of all
+ * members. Their collectives are exchanges of pieces among these: what a member of one group gives
+ * goes to those of the other, and a reduction is made where it arrives.
+ */
+#include "collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- made ------------------------------------------------------------------------------------ */
+
+/* What leaders tell each other, and then their groups. */
+struct side {
+    int number, size; /* number: of the communicator */
+    int processes[];
+};
+
+/* This leader's side to the other leader, and the reverse. */
+static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm peers_handle,
+                          int leader, int tag, const struct side *mine, struct side *theirs,
+                          size_t bytes)
+{
+    struct weftmpi_request request = {0};
+    COMM_OF(peers, call, peers_handle);
+
+    TRY(weftmpi_check_peer(peers, call, leader, tag, false));
+    const int peer = peers->base + leader;
+    weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
+    const weft_status status =
+        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, mine, bytes, &request.op);
+    TRY(weftmpi_request_failed(&request, status));
+    const int error = weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, bytes);
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+}
+
+/* The leader learns of the other group, and tells its own. */
+static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers,
+                 int remote_leader, int tag, int *number, struct weftmpi_group **group)
+{
+    const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
+    const size_t bytes = sizeof(struct side) + most * sizeof(int);
+    struct side *mine = calloc(2, bytes), *theirs = (struct side *)((char *)mine + bytes);
+    int error = weftmpi_memory_in(comm, call, mine);
+
+    if (error == MPI_SUCCESS && comm->rank == leader) {
+        mine->number = comm->number;
+        mine->size = comm->size;
+        memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
+        error = exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes);
+    }
+    if (error == MPI_SUCCESS)
+        error = weftmpi_failed(comm, call,
+                               weft_team_broadcast(comm->team, leader, theirs, bytes, NULL));
+    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
+        error = weftmpi_no_memory(comm, call);
+    for (int i = 0; error == MPI_SUCCESS && i < theirs->size; i++) {
+        (*group)->processes[i] = theirs->processes[i];
+        if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
+            error = weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
+                                 theirs->processes[i]);
+    }
+    if (error == MPI_SUCCESS)
+        *number = theirs->number;
+    free(mine);
+    return error;
+}
+
+API(Intercomm_create,
+    (MPI_Comm handle, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made))
+{
+    struct weftmpi_group *group = NULL;
+    int number = -1;
+    OUT(made);
+    COMM_IN(comm, handle);
+    TRY(weftmpi_check_inter(__func__, comm, false));
+    if (leader < 0 || leader >= comm->size)
+        return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
+    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(group);
+        return error;
+    }
+    const bool first = comm->group->processes[0] < group->processes[0];
+    return weftmpi_agree_apart(
+        __func__, comm,
+        (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
+        first ? comm->number : number, tag, made);
+}
+
+ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
+
+/* The group that says "high" comes behind; of two that say the same the one that comes first. */
+API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
+{
+    OUT(merged);
+    INTER_IN(comm, handle);
+    const int n = comm->all->size, mine = high != 0;
+    struct weftmpi_group *group = NULL;
+    int theirs = 0, *all = malloc((size_t)n * sizeof(*all));
+    int error = weftmpi_memory_in(comm, __func__, all);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
+    if (error == MPI_SUCCESS)
+        theirs = all[comm->base];
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
+            error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
+                                 1 - all[i]);
+    free(all);
+    TRY(error);
+    if (mine != theirs ? theirs != 0 : comm->base != 0)
+        group = weftmpi_group_join(comm->group, comm->remote);
+    else
+        group = weftmpi_group_join(comm->remote, comm->group);
+    TRY(weftmpi_memory_in(comm, __func__, group));
+    return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
+}
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+/* Which of the other group a member sends to, or receives from. */
+static int who_of(const struct weftmpi_request *request, int root, bool root_sends,
+                  struct weftmpi_peers *to, struct weftmpi_peers *from)
+{
+    const struct weftmpi_comm *comm = request->comm;
+    const struct weftmpi_peers nobody = {.count = 0}, all = *to;
+    const struct weftmpi_peers one = {.first = comm->base + root, .count = 1};
+
+    *to = *from = nobody;
+    if (root == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (root != MPI_ROOT && (root < 0 || root >= comm->peers))
+        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, comm->peers, comm->name);
+    if (root == MPI_ROOT)
+        *(root_sends ? to : from) = all;
+    else
+        *(root_sends ? from : to) = one;
+    return MPI_SUCCESS;
+}
+
+int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
+{
+    const enum weft_team_kind kind = given->kind;
+    struct weftmpi_peers to = {.first = request->comm->base, .count = request->comm->peers};
+    struct weftmpi_peers from = to;
+    struct weftmpi_side send = given->send, receive = given->receive;
+
+    request->finish = NULL;
+    switch (kind) {
+    case WEFT_TEAM_BARRIER:
+        return given->begin(request, given);
+    case WEFT_TEAM_REDUCE:
+        TRY(who_of(request, given->root, false, &to, &from));
+        return weftmpi_reduce_between(request, given, to, from);
+    case WEFT_TEAM_ALLREDUCE:
+    case WEFT_TEAM_REDUCE_SCATTER:
+        return weftmpi_reduce_between(request, given, to, from);
+    case WEFT_TEAM_BROADCAST:
+    case WEFT_TEAM_SCATTER:
+    case WEFT_TEAM_SCATTER_SIZES:
+        TRY(who_of(request, given->root, true, &to, &from));
+        if (kind == WEFT_TEAM_BROADCAST)
+            send = receive;
+        send.same = kind == WEFT_TEAM_BROADCAST;
+        receive.same = true;
+        break;
+    case WEFT_TEAM_GATHER:
+    case WEFT_TEAM_GATHER_SIZES:
+        TRY(who_of(request, given->root, false, &to, &from));
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLGATHER:
+    case WEFT_TEAM_ALLGATHER_SIZES:
+        send.same = true;
+        break;
+    case WEFT_TEAM_ALLTOALL:
+    case WEFT_TEAM_ALLTOALL_SIZES:
+        break;
+    default:
+        return weftmpi_check_inter(request->call, request->comm, false);
+    }
+    return weftmpi_exchange(request, kind, &send, to, &receive, from);
+}

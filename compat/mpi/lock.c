@@ -1,0 +1,209 @@
+/*
+ * compat/mpi/lock.c - locks of windows: words of the target that origins update, so that the
+ * target's program takes no part.
+ */
+#include "win.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the words ------------------------------------------------------------------------------- */
+
+enum { SLOTS = 4096, NUMBER = 1 }; /* NUMBER: of the exposure of this process's words */
+
+static uint64_t *words;       /* of this process; NULL: not yet */
+static bool slot_used[SLOTS]; /* by a window */
+static weft_win *known;       /* by process; NONE: not known yet */
+static uint32_t last_number = NUMBER;
+
+uint32_t weftmpi_exposure_number(void)
+{
+    LOCKED;
+    return ++last_number;
+}
+
+/* Locked. */
+static weft_status open_words(void)
+{
+    const size_t bytes = (size_t)SLOTS * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
+
+    if (words != NULL)
+        return WEFT_OK;
+    known = calloc((size_t)weft_numbers_of(weftmpi.job)->processes, sizeof(*known));
+    words = known != NULL ? weft_malloc(weftmpi.job, bytes) : NULL;
+    return words != NULL ? weft_expose(weftmpi.job, words, bytes, NUMBER) : WEFT_ERR_MEMORY;
+}
+
+int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
+{
+    LOCKED;
+    const weft_status status = open_words();
+    for (int i = 0; i < SLOTS && status == WEFT_OK; i++)
+        if (!slot_used[i]) {
+            slot_used[i] = true;
+            return i;
+        }
+    weftmpi_failed(comm, call, status != WEFT_OK ? status : WEFT_ERR_LIMIT);
+    return -1;
+}
+
+void weftmpi_locks_give(int slot)
+{
+    slot_used[slot] = false; /* its words are equal again, which is as good as 0 */
+}
+
+int weftmpi_locks_of(const char *call, struct weftmpi_comm *comm, int process, weft_win *win)
+{
+    LOCKED;
+    if (known[process] == WEFT_WIN_NONE)
+        TRY(weftmpi_failed(comm, call,
+                           weft_exposed(weftmpi.job, process, NUMBER, INFINITY, &known[process])));
+    *win = known[process];
+    return MPI_SUCCESS;
+}
+
+void weftmpi_locks_end(void)
+{
+    free(known); /* the words go with the job */
+    known = NULL;
+}
+
+static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word word)
+{
+    return target->lock_words + (size_t)word * sizeof(uint64_t);
+}
+
+/* Adds to a word, and what it was before. */
+static int add(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
+               enum weftmpi_lock_word word, uint64_t value, uint64_t *before)
+{
+    return weftmpi_failed(
+        win, call,
+        weft_host_fetch_add(weftmpi.job, target->locks, 0, place(target, word), value, before));
+}
+
+/* Takes a ticket of one word, and waits until another has come to it. */
+static int take_turn(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
+                     enum weftmpi_lock_word tickets, enum weftmpi_lock_word turn)
+{
+    uint64_t ticket, now = 0;
+
+    TRY(add(win, call, target, tickets, 1, &ticket));
+    for (int round = 0;; round++) {
+        TRY(add(win, call, target, turn, 0, &now));
+        if (now == ticket)
+            return MPI_SUCCESS;
+        weftmpi_drive();
+        if (round > 10)
+            weftmpi_pause();
+    }
+}
+
+/* The next one's turn. What was done before is ordered before it. */
+static int next_turn(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
+                     enum weftmpi_lock_word turn)
+{
+    return weftmpi_failed(win, call,
+                          weft_host_add(weftmpi.job, target->locks, 0, place(target, turn), 1));
+}
+
+int weftmpi_update_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+{
+    return take_turn(win, call, target, WEFTMPI_UPDATING, WEFTMPI_UPDATED);
+}
+
+int weftmpi_update_unlock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+{
+    return next_turn(win, call, target, WEFTMPI_UPDATED);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static int take_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target,
+                     int kind, bool nocheck)
+{
+    target->lock = kind;
+    target->nocheck = nocheck;
+    if (nocheck)
+        return MPI_SUCCESS;
+    if (kind == MPI_LOCK_EXCLUSIVE)
+        return take_turn(win, call, target, WEFTMPI_TICKETS, WEFTMPI_WRITE);
+    TRY(take_turn(win, call, target, WEFTMPI_TICKETS, WEFTMPI_READ));
+    return next_turn(win, call, target, WEFTMPI_READ); /* other readers need not wait */
+}
+
+static int leave_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+{
+    const int kind = target->lock;
+
+    TRY(weftmpi_win_flush(win, call, target));
+    target->lock = 0;
+    if (target->nocheck)
+        return MPI_SUCCESS;
+    if (kind == MPI_LOCK_EXCLUSIVE)
+        TRY(next_turn(win, call, target, WEFTMPI_READ));
+    return next_turn(win, call, target, WEFTMPI_WRITE);
+}
+
+int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank)
+{
+    return rank >= 0 && rank < win->comm->size
+               ? MPI_SUCCESS
+               : weftmpi_fail(win, call, MPI_ERR_RANK, "rank %d of %d", rank, win->comm->size);
+}
+
+API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if (kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED)
+        return weftmpi_fail(win, __func__, MPI_ERR_LOCKTYPE, "lock %d", kind);
+    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
+        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_win_rank(win, __func__, rank));
+    if (win->epoch == WEFTMPI_LOCKED_ALL || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
+        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    if (win->targets[rank].lock != 0)
+        return weftmpi_win_wrong(win, __func__, "the rank is locked already");
+    win->epoch = WEFTMPI_CLOSED; /* after a fence */
+    __atomic_add_fetch(&win->locks, 1, __ATOMIC_RELAXED);
+    return take_lock(win, __func__, &win->targets[rank], kind, (assertion & MPI_MODE_NOCHECK) != 0);
+}
+
+API(Win_unlock, (int rank, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_win_rank(win, __func__, rank));
+    if (win->targets[rank].lock == 0 || win->epoch == WEFTMPI_LOCKED_ALL)
+        return weftmpi_win_wrong(win, __func__, "the rank is not locked");
+    __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);
+    return leave_lock(win, __func__, &win->targets[rank]);
+}
+
+API(Win_lock_all, (int assertion, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
+        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    if (weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
+        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    win->epoch = WEFTMPI_LOCKED_ALL;
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(take_lock(win, __func__, &win->targets[i], MPI_LOCK_SHARED,
+                      (assertion & MPI_MODE_NOCHECK) != 0));
+    return MPI_SUCCESS;
+}
+
+API(Win_unlock_all, (MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if (win->epoch != WEFTMPI_LOCKED_ALL)
+        return weftmpi_win_wrong(win, __func__, "not all are locked");
+    win->epoch = WEFTMPI_CLOSED;
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(leave_lock(win, __func__, &win->targets[i]));
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,263 @@
+/*
+ * compat/mpi/rma.c - what is put into windows and got from them: weft's puts and gets, one for each
+ * stretch of memory of the target's datatype.
+ */
+#include "rma.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where an operation goes ----------------------------------------------------------------- */
+
+/* What of the target's memory the elements touch, from their address on. */
+static void span_of(const struct weftmpi_elements *e, MPI_Aint *low, MPI_Aint *high)
+{
+    const MPI_Aint last = weftmpi_extent(e->type) * (MPI_Aint)(e->count - 1);
+
+    *low = e->type->true_lower + (last < 0 ? last : 0);
+    *high = e->type->true_upper + (last > 0 ? last : 0);
+}
+
+/* Adds attached memory to those that the elements touch. */
+static int add_piece(struct weftmpi_reach *reach, const struct weftmpi_region *region)
+{
+    const int process = reach->win->comm->group->processes[reach->target - reach->win->targets];
+    const int most = sizeof(reach->pieces) / sizeof(reach->pieces[0]);
+    struct weftmpi_piece *piece = &reach->pieces[reach->pieces_count];
+
+    if (reach->pieces_count == most)
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
+                            "more than %d attached regions in one operation", most);
+    reach->pieces_count++;
+    *piece = (struct weftmpi_piece){.base = region->base, .end = region->base + region->bytes};
+    return weftmpi_reach_failed(reach, weft_exposed(weftmpi.job, process, (uint32_t)region->number,
+                                                    INFINITY, &piece->exposure));
+}
+
+/* The attached memory that has bytes between two addresses, by the target's table. */
+static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to)
+{
+    enum { SOME = 16 };
+    const weft_win win = reach->target->win;
+    struct weftmpi_table *table = malloc(sizeof(*table));
+    const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
+
+    TRY(weftmpi_memory_in(reach->win, reach->call, table));
+    weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
+    if (status == WEFT_OK && table->used > SOME)
+        status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
+                               ((size_t)table->used - SOME) * sizeof(table->regions[0]));
+    int error = weftmpi_reach_failed(reach, status);
+    for (uint64_t i = 0; error == MPI_SUCCESS && i < table->used; i++) {
+        const struct weftmpi_region *r = &table->regions[i];
+        if (r->bytes != 0 && from < r->base + r->bytes && r->base < to)
+            error = add_piece(reach, r);
+    }
+    free(table);
+    if (error == MPI_SUCCESS && reach->pieces_count == 0)
+        error = weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
+                             "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
+    return error;
+}
+
+/* Whether the epoch lets this process access the target. */
+static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *target)
+{
+    return win->epoch == WEFTMPI_FENCE || target->lock != 0 ||
+           (win->epoch == WEFTMPI_STARTED && target->started);
+}
+
+int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
+                     MPI_Aint offset, MPI_Count count, MPI_Datatype type)
+{
+    MPI_Aint low, high;
+    WIN_OF(win, call, handle);
+
+    *reach = (struct weftmpi_reach){.call = call, .win = win};
+    TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
+    if (to == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_win_rank(win, call, to));
+    struct weftmpi_target *target = &win->targets[to];
+    if (!is_open(win, target))
+        return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
+    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC && offset < 0)
+        return weftmpi_fail(win, call, MPI_ERR_DISP, "displacement %td", (ptrdiff_t)offset);
+    if (reach->elements.bytes == 0)
+        return MPI_SUCCESS;
+    reach->target = target;
+    span_of(&reach->elements, &low, &high);
+    reach->at = (size_t)offset;
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return find_pieces(reach, (uintptr_t)(offset + low), (uintptr_t)(offset + high));
+    const MPI_Aint at = offset * target->unit;
+    if (at + low < 0 || at + high > target->bytes)
+        return weftmpi_fail(win, call, MPI_ERR_RMA_RANGE, "bytes %td to %td of %td at rank %d",
+                            (ptrdiff_t)(at + low), (ptrdiff_t)(at + high), (ptrdiff_t)target->bytes,
+                            to);
+    reach->exposure = target->win;
+    reach->home = target->home - target->at;
+    reach->at = target->at + (size_t)at;
+    return MPI_SUCCESS;
+}
+
+typedef int each_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                         size_t bytes);
+
+/* One of a dynamic window, in the attached memory that has it: one after the other. */
+static int stretch_in_pieces(struct weftmpi_reach *reach, each_stretch *each, void *state,
+                             uintptr_t at, char *row, size_t bytes)
+{
+    while (bytes != 0) {
+        const struct weftmpi_piece *piece = NULL;
+        for (int i = 0; i < reach->pieces_count; i++)
+            if (at >= reach->pieces[i].base && at < reach->pieces[i].end)
+                piece = &reach->pieces[i];
+        if (piece == NULL)
+            return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
+                                "nothing is attached at 0x%zx", (size_t)at);
+        const size_t some = bytes < piece->end - at ? bytes : piece->end - at;
+        if (reach->stretches != 0 && reach->exposure != piece->exposure)
+            TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
+        reach->exposure = piece->exposure;
+        reach->home = piece->base;
+        TRY(each(reach, state, at - piece->base, row, some));
+        at += some;
+        row += some;
+        bytes -= some;
+    }
+    return MPI_SUCCESS;
+}
+
+static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state, size_t at,
+                   char *row, size_t bytes)
+{
+    return reach->pieces_count == 0 ? each(reach, state, at, row, bytes)
+                                    : stretch_in_pieces(reach, each, state, at, row, bytes);
+}
+
+int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *each, void *state)
+{
+    const struct weftmpi_elements *e = &reach->elements;
+    const struct weftmpi_type *type = e->type;
+    size_t at = reach->at;
+
+    if (type->dense)
+        return stretch(reach, each, state, at + (size_t)type->true_lower, row, e->bytes);
+    for (size_t i = 0; i < e->count; i++, at += (size_t)weftmpi_extent(type))
+        for (size_t r = 0; r < type->runs_count; r++) {
+            const struct weftmpi_run *run = &type->runs[r];
+            for (size_t k = 0; k < run->repeat; k++, row += run->bytes)
+                TRY(stretch(reach, each, state,
+                            at + (size_t)(run->offset + run->stride * (MPI_Aint)k), row,
+                            run->bytes));
+        }
+    return MPI_SUCCESS;
+}
+
+int weftmpi_reach_failed(const struct weftmpi_reach *reach, weft_status status)
+{
+    return weftmpi_failed(reach->win, reach->call, status);
+}
+
+int weftmpi_reach_flush(const struct weftmpi_reach *reach)
+{
+    return weftmpi_reach_failed(reach, weft_host_flush(weftmpi.job, reach->exposure));
+}
+
+/* ---- how a call ends ------------------------------------------------------------------------- */
+
+int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
+                        bool requested)
+{
+    if (request->memory != NULL || reach->win->flavor == MPI_WIN_FLAVOR_DYNAMIC ||
+        (requested && reach->stretches > 1)) {
+        TRY(weftmpi_reach_flush(reach));
+    } else {
+        if (weftmpi.level != MPI_THREAD_MULTIPLE)
+            reach->target->dirty = true;
+        if (requested)
+            request->update = reach->last;
+        return MPI_SUCCESS;
+    }
+    weftmpi_request_until(request);
+    return MPI_SUCCESS;
+}
+
+bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds)
+{
+    int done = 1;
+    weft_status status = WEFT_OK;
+
+    if (request->update.kind == 0 && request->update.sequence == 0)
+        return true;
+    if (seconds > 0)
+        status = weft_host_op_wait_for(weftmpi.job, request->update, WEFT_LOCAL, seconds);
+    else
+        status = weft_host_op_test(weftmpi.job, request->update, WEFT_LOCAL, &done);
+    if (status == WEFT_ERR_TIMEOUT || (status == WEFT_OK && !done))
+        return false;
+    request->error = weftmpi_request_failed(request, status);
+    return true;
+}
+
+int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
+                       const void *user, MPI_Count count, MPI_Datatype type,
+                       struct weftmpi_elements *elements)
+{
+    weftmpi_request_open(request, WEFTMPI_RMA, reach->call, reach->win->comm);
+    TRY(weftmpi_elements_in(reach->win, reach->call, user, count, type, elements));
+    if (reach->target != NULL && elements->bytes != reach->elements.bytes)
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
+                            "%zu bytes here, and %zu at the target", elements->bytes,
+                            reach->elements.bytes);
+    return MPI_SUCCESS;
+}
+
+/* ---- put and get ----------------------------------------------------------------------------- */
+
+/* state: whether it is put. */
+static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
+{
+    const bool *puts = state;
+
+    reach->stretches++;
+    return weftmpi_reach_failed(reach, *puts
+                                           ? weft_host_put_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last)
+                                           : weft_host_get_begin(weftmpi.job, reach->exposure, 0,
+                                                                 offset, row, bytes, &reach->last));
+}
+
+/* Many stretches leave together. */
+int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
+{
+    TRY(weftmpi_reach_failed(reach, weft_host_batch_begin(weftmpi.job)));
+    const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
+    const int end = weftmpi_reach_failed(reach, weft_host_batch_end(weftmpi.job));
+    return error != MPI_SUCCESS ? error : end;
+}
+
+static int put_or_get(struct weftmpi_request *request, const char *call, bool requested, bool puts,
+                      const void *user, MPI_Count count, MPI_Datatype type, MPI_Win win,
+                      TO(MPI_Count))
+{
+    struct weftmpi_elements elements;
+    struct weftmpi_reach reach;
+    void *row;
+
+    TRY(weftmpi_reach_in(&reach, call, GIVEN));
+    TRY(weftmpi_reach_open(request, &reach, user, count, type, &elements));
+    if (reach.target == NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_row(request, &elements, puts ? WEFTMPI_TAKE : WEFTMPI_FILL, &row));
+    TRY(weftmpi_reach_move(&reach, puts, row));
+    return weftmpi_reach_leave(request, &reach, requested);
+}
+
+#define PUT(N) FROM(N), TO(N)
+#define GET(N) void *into, N count, MPI_Datatype type, TO(N)
+RMA(Put, Rput, put_or_get(begun, __func__, requested, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(begun, __func__, requested, false, into, count, type, GIVEN), GET)

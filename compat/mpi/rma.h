@@ -1,0 +1,81 @@
+/* compat/mpi/rma.h - what puts, gets (rma.c) and updates (update.c) share. */
+#ifndef WEFTMPI_RMA_H
+#define WEFTMPI_RMA_H
+
+#include "win.h"
+
+/* Where an operation goes. */
+struct weftmpi_reach {
+    struct weftmpi_win *win;
+    struct weftmpi_target *target; /* NULL: MPI_PROC_NULL, or nothing is to be done */
+    const char *call;
+    struct weftmpi_elements elements; /* at the target */
+    size_t at;             /* of them in the exposure; of a dynamic window their address */
+    weft_win exposure;     /* of a dynamic window: that of the stretch at hand */
+    uintptr_t home;        /* the address of byte 0 of the exposure */
+    struct weftmpi_piece { /* what of a dynamic window's attached memory they touch */
+        uintptr_t base, end;
+        weft_win exposure;
+    } pieces[4];
+    int pieces_count;
+    weft_op last;
+    size_t stretches;
+};
+
+/* Checks and finds where elements are at the target. */
+int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
+                     MPI_Aint offset, MPI_Count count, MPI_Datatype type);
+/* Calls `each` for every stretch of the elements, with its place in a row of their bytes. */
+int weftmpi_reach_each(struct weftmpi_reach *reach, char *row,
+                       int (*each)(struct weftmpi_reach *reach, void *state, size_t offset,
+                                   char *row, size_t bytes),
+                       void *state);
+/* Where the elements begin in the exposure at hand, if one stretch has all of them. */
+static inline size_t weftmpi_reach_place(const struct weftmpi_reach *reach)
+{
+    return reach->at + (size_t)reach->elements.type->true_lower -
+           (reach->pieces_count != 0 ? reach->home : 0);
+}
+/* Puts the row into the elements, or gets it; many stretches leave together. */
+int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row);
+int weftmpi_reach_flush(const struct weftmpi_reach *reach);
+int weftmpi_reach_failed(const struct weftmpi_reach *reach, weft_status status);
+/* The request of a call: its elements, and that they are as many bytes as those of the target. */
+int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
+                       const void *user, MPI_Count count, MPI_Datatype type,
+                       struct weftmpi_elements *elements);
+/*
+ * An operation is under way: the next flush ends it. At once, if its bytes are in the request's
+ * memory, or more stretches than one are to be waited for. requested: the request is the program's.
+ */
+int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
+                        bool requested);
+
+/* A call was begun, with that error: lets go what it held. */
+static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
+{
+    return error == MPI_SUCCESS ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
+}
+/* Defines a call, and the form that has a request; both with parameters of that type of counts. */
+#define RMA_FORMS(name, rname, begin, ...)                                                         \
+    API(name, (__VA_ARGS__, MPI_Win win))                                                          \
+    {                                                                                              \
+        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
+        const bool requested = false;                                                              \
+        return weftmpi_rma_begun(begun, begin);                                                    \
+    }                                                                                              \
+    API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
+    {                                                                                              \
+        MAKE(begun, request);                                                                      \
+        const bool requested = true;                                                               \
+        return weftmpi_request_keep(begun, begin, request);                                        \
+    }
+#define RMA(name, rname, begin, parameters)                                                        \
+    RMA_FORMS(name, rname, begin, parameters(int))                                                 \
+    RMA_FORMS(name##_c, rname##_c, begin, parameters(MPI_Count))
+#define TO(N)   int to, MPI_Aint offset, N to_count, MPI_Datatype to_type
+#define FROM(N) const void *from, N count, MPI_Datatype type
+#define OLD(N)  void *old, N old_count, MPI_Datatype old_type
+#define GIVEN   win, to, offset, to_count, to_type
+
+#endif

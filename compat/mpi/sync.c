@@ -1,0 +1,213 @@
+/*
+ * compat/mpi/sync.c - epochs of windows. Fences are a flush and a barrier; post, start, complete
+ * and wait are empty messages; locks are words of the target that origins update, so that the
+ * target's program takes no part.
+ */
+#include "win.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TAG_POST, TAG_COMPLETE };
+
+/* ---- flush ----------------------------------------------------------------------------------- */
+
+int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+{
+    const bool alone = weftmpi.level != MPI_THREAD_MULTIPLE;
+
+    if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC || target->win == WEFT_WIN_NONE ||
+        (alone && !target->dirty))
+        return MPI_SUCCESS; /* of a dynamic window every operation is flushed by itself */
+    if (alone)
+        target->dirty = false;
+    return weftmpi_failed(win, call, weft_host_flush(weftmpi.job, target->win));
+}
+
+int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call)
+{
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(weftmpi_win_flush(win, call, &win->targets[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- fence ----------------------------------------------------------------------------------- */
+
+API(Win_fence, (int assertion, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if ((assertion &
+         ~(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)) != 0)
+        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    if (weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
+        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_win_flush_all(win, __func__));
+    win->epoch = (assertion & MPI_MODE_NOSUCCEED) != 0 ? WEFTMPI_CLOSED : WEFTMPI_FENCE;
+    return weftmpi_barrier(__func__, win->comm);
+}
+
+/* ---- post, start, complete, wait ------------------------------------------------------------- */
+
+/* The rank in the window of each member of a group, in ranks, which the caller frees. */
+static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
+                    int *count)
+{
+    OBJECT_ON(win, group, group, WEFTMPI_GROUP, call, handle);
+
+    *count = group->size;
+    *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
+    TRY(weftmpi_memory_in(win, call, *ranks));
+    for (int i = 0; i < group->size; i++) {
+        (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
+        if ((*ranks)[i] < 0) {
+            free(*ranks);
+            return weftmpi_fail(win, call, MPI_ERR_GROUP, "member %d is not in the window", i);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* An empty message, which goes by itself. */
+static int send_empty(struct weftmpi_win *win, const char *call, int rank, int tag)
+{
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    MPI_Request handle;
+
+    if (request == NULL)
+        return weftmpi_no_memory(win, call);
+    weftmpi_request_open(request, WEFTMPI_SEND, call, win->comm);
+    const weft_status status =
+        weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
+    TRY(weftmpi_request_keep(request, weftmpi_failed(win, call, status), &handle));
+    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : PMPI_Request_free(&handle);
+}
+
+API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
+{
+    int *ranks, count, error = MPI_SUCCESS;
+    WIN_IN(win, handle);
+    if ((assertion & ~(MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)) != 0)
+        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    if (win->posted >= 0 || weftmpi_win_is_locked(win))
+        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    win->completes = calloc((size_t)count + 1, sizeof(*win->completes));
+    if (win->completes == NULL)
+        error = weftmpi_no_memory(win, __func__);
+    win->posted = error == MPI_SUCCESS ? count : -1;
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
+        error = weftmpi_failed(win, __func__,
+                               weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
+                                                       TAG_COMPLETE, NULL, 0, &win->completes[i]));
+    for (int i = 0; i < count && error == MPI_SUCCESS && (assertion & MPI_MODE_NOCHECK) == 0; i++)
+        error = send_empty(win, __func__, ranks[i], TAG_POST);
+    free(ranks);
+    if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
+        win->epoch = WEFTMPI_CLOSED;
+    return error;
+}
+
+API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
+{
+    int *ranks, count, error = MPI_SUCCESS;
+    WIN_IN(win, handle);
+    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
+        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win))
+        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+        win->targets[ranks[i]].started = true;
+        if ((assertion & MPI_MODE_NOCHECK) == 0)
+            error = weftmpi_message(__func__, win->comm, win->comm->messages, ranks[i], TAG_POST,
+                                    true, NULL, 0);
+    }
+    free(ranks);
+    win->epoch = WEFTMPI_STARTED;
+    return error;
+}
+
+API(Win_complete, (MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if (win->epoch != WEFTMPI_STARTED)
+        return weftmpi_win_wrong(win, __func__, "no epoch was started");
+    win->epoch = WEFTMPI_CLOSED;
+    for (int i = 0; i < win->comm->size; i++) {
+        if (!win->targets[i].started)
+            continue;
+        win->targets[i].started = false;
+        TRY(weftmpi_win_flush(win, __func__, &win->targets[i]));
+        TRY(send_empty(win, __func__, i, TAG_COMPLETE));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Whether all origins have completed; waits until they have (`blocks`). */
+static int wait_for_completes(struct weftmpi_win *win, const char *call, bool blocks, int *over)
+{
+    if (win->posted < 0)
+        return weftmpi_win_wrong(win, call, "no epoch was posted");
+    weftmpi_drive();
+    *over = 1;
+    for (int i = 0; i < win->posted && *over; i++) {
+        struct weftmpi_request request = {0};
+        weftmpi_request_open(&request, WEFTMPI_RECEIVE, call, win->comm);
+        request.op = win->completes[i];
+        if (blocks)
+            TRY(weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE));
+        else
+            *over = weftmpi_request_poll(&request, 0);
+        win->completes[i] = request.op;
+    }
+    if (*over) {
+        free(win->completes);
+        win->completes = NULL;
+        win->posted = -1;
+    }
+    return MPI_SUCCESS;
+}
+
+API(Win_wait, (MPI_Win handle))
+{
+    int over;
+    WIN_IN(win, handle);
+    return wait_for_completes(win, __func__, true, &over);
+}
+
+API(Win_test, (MPI_Win handle, int *flag))
+{
+    OUT(flag);
+    WIN_IN(win, handle);
+    return wait_for_completes(win, __func__, false, flag);
+}
+
+/* Of one rank; -1: of all. */
+static int flush(const char *call, MPI_Win handle, int rank)
+{
+    WIN_OF(win, call, handle);
+
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    if (rank != -1)
+        TRY(weftmpi_win_rank(win, call, rank));
+    if (rank == -1 ? !weftmpi_win_is_locked(win) : win->targets[rank].lock == 0)
+        return weftmpi_win_wrong(win, call, "nothing is locked");
+    return rank == -1 ? weftmpi_win_flush_all(win, call)
+                      : weftmpi_win_flush(win, call, &win->targets[rank]);
+}
+
+CALL(Win_flush, (int rank, MPI_Win win), flush(__func__, win, rank == -1 ? -2 : rank))
+CALL(Win_flush_local, (int rank, MPI_Win win), flush(__func__, win, rank == -1 ? -2 : rank))
+CALL(Win_flush_all, (MPI_Win win), flush(__func__, win, -1))
+CALL(Win_flush_local_all, (MPI_Win win), flush(__func__, win, -1))
+
+/* Stores of this thread before, and loads after: a barrier of the processor. */
+API(Win_sync, (MPI_Win handle))
+{
+    static int word;
+    WIN_IN(win, handle);
+    (void)win;
+    __atomic_fetch_add(&word, 0, __ATOMIC_SEQ_CST);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,350 @@
+/*
+ * compat/mpi/update.c - elements of windows that are updated. An update must not be divided.
+ * Aligned elements of 4 and 8 bytes are updated as words, by what weft has for them or by compare
+ * and swap; all others under a lock of the target. Which of the two depends on type and place
+ * alone, so that all updates of an element are of one kind.
+ */
+#include "rma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct update {
+    const struct weftmpi_op *op;
+    const struct weftmpi_type *basic; /* of every element */
+    MPI_Op handle;
+    char *old;            /* a row for what was there; NULL: nobody asks */
+    const void *expected; /* the update is made where this is there; NULL: always */
+    bool known;           /* weft has the operation, under these names */
+    weft_type element;
+    weft_operation function;
+};
+
+/* The element at `offset` is a word that is updated by itself. */
+static bool is_word(const struct weftmpi_reach *reach, const struct weftmpi_type *basic,
+                    size_t offset)
+{
+    return (basic->size == 4 || basic->size == 8) && basic->dense &&
+           (reach->home + offset) % basic->size == 0;
+}
+
+/* *old is 0 before: of a word of 4 bytes its lower half is set. */
+static weft_status fetch_add(const struct weftmpi_reach *reach, size_t offset, size_t size,
+                             uint64_t value, uint64_t *old)
+{
+    return size == 8 ? weft_host_fetch_add(weftmpi.job, reach->exposure, 0, offset, value, old)
+                     : weft_host_fetch_add_u32(weftmpi.job, reach->exposure, 0, offset,
+                                               (uint32_t)value, (uint32_t *)old);
+}
+
+static weft_status compare_swap(const struct weftmpi_reach *reach, size_t offset, size_t size,
+                                uint64_t expected, uint64_t value, uint64_t *old)
+{
+    return size == 8
+               ? weft_host_compare_swap(weftmpi.job, reach->exposure, 0, offset, expected, value,
+                                        old)
+               : weft_host_compare_swap_u32(weftmpi.job, reach->exposure, 0, offset,
+                                            (uint32_t)expected, (uint32_t)value, (uint32_t *)old);
+}
+
+static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                              size_t bytes)
+{
+    const struct update *update = state;
+
+    reach->stretches++;
+    return weftmpi_reach_failed(
+        reach, weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
+                                          bytes / update->basic->size, update->element,
+                                          update->function, &reach->last));
+}
+
+/* ---- words that are updated by compare and swap, all at once --------------------------------- */
+
+struct word {
+    weft_win exposure;
+    size_t offset;
+    uint64_t old, seen, value; /* what was there; what a swap has seen; what is put there */
+    bool done;
+};
+struct words {
+    struct word *list;
+    size_t count, size; /* size: of each */
+};
+
+static int list_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
+{
+    struct words *words = state;
+
+    (void)row;
+    for (size_t at = 0; at < bytes; at += words->size)
+        words->list[words->count++] =
+            (struct word){.exposure = reach->exposure, .offset = offset + at};
+    return MPI_SUCCESS;
+}
+
+static weft_status begin_swap(size_t size, struct word *word)
+{
+    weft_op op;
+
+    if (size == 8)
+        return weft_host_compare_swap_begin(weftmpi.job, word->exposure, 0, word->offset, word->old,
+                                            word->value, &word->seen, &op);
+    return weft_host_compare_swap_u32_begin(weftmpi.job, word->exposure, 0, word->offset,
+                                            (uint32_t)word->old, (uint32_t)word->value,
+                                            (uint32_t *)&word->seen, &op);
+}
+
+/* Swaps all that are not done; those are then that have seen what they expected. */
+static int swap_words(const struct weftmpi_reach *reach, const struct words *words, size_t *left)
+{
+    weft_status status = weft_host_batch_begin(weftmpi.job);
+
+    for (size_t i = 0; i < words->count && status == WEFT_OK; i++) {
+        const weft_win before = i == 0 ? WEFT_WIN_NONE : words->list[i - 1].exposure;
+        if (before != WEFT_WIN_NONE && before != words->list[i].exposure)
+            status = weft_host_flush(weftmpi.job, before);
+        if (status == WEFT_OK && !words->list[i].done)
+            status = begin_swap(words->size, &words->list[i]);
+    }
+    weft_host_batch_end(weftmpi.job);
+    TRY(weftmpi_reach_failed(reach, status));
+    TRY(weftmpi_reach_flush(reach));
+    for (size_t i = 0; i < words->count; i++) {
+        struct word *word = &words->list[i];
+        if (word->done)
+            continue;
+        word->done = word->seen == word->old;
+        *left -= word->done;
+        word->old = word->seen;
+    }
+    return MPI_SUCCESS;
+}
+
+/* First all are read, by swaps of 0 for 0, which others' updates do not divide. */
+static int update_words(struct weftmpi_reach *reach, const struct update *update, char *row)
+{
+    const size_t size = update->basic->size, count = reach->elements.bytes / size;
+    struct words words = {.list = calloc(count, sizeof(*words.list)), .size = size};
+    size_t left = count;
+
+    TRY(weftmpi_memory_in(reach->win, reach->call, words.list));
+    int error = weftmpi_reach_each(reach, row, list_stretch, &words);
+    if (error == MPI_SUCCESS)
+        error = swap_words(reach, &words, &left);
+    left = count;
+    for (size_t i = 0; i < count; i++)
+        words.list[i].done = false;
+    while (error == MPI_SUCCESS && left != 0 && update->handle != MPI_NO_OP) {
+        for (size_t i = 0; i < count; i++) {
+            struct word *word = &words.list[i];
+            word->value = word->old;
+            if (update->handle == MPI_REPLACE)
+                memcpy(&word->value, row + i * size, size);
+            else if (!word->done)
+                weftmpi_operate(update->op, update->basic, row + i * size, &word->value, 1);
+        }
+        error = swap_words(reach, &words, &left);
+    }
+    for (size_t i = 0; i < count && update->old != NULL; i++)
+        memcpy(update->old + i * size, &words.list[i].old, size);
+    free(words.list);
+    return error;
+}
+
+/* All stretches are words. */
+static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                       size_t bytes)
+{
+    const struct update *update = state;
+
+    (void)row;
+    return bytes % update->basic->size == 0 && is_word(reach, update->basic, offset)
+               ? MPI_SUCCESS
+               : MPI_ERR_OTHER;
+}
+
+/* into = from op into, of elements in rows of bytes. */
+static int combine(const struct weftmpi_reach *reach, const struct update *update, const char *from,
+                   char *into, size_t bytes)
+{
+    const struct weftmpi_type *basic = update->basic;
+    const size_t count = bytes / basic->size, whole = count * (size_t)weftmpi_extent(basic);
+
+    if (update->handle == MPI_REPLACE) {
+        memcpy(into, from, bytes);
+        return MPI_SUCCESS;
+    }
+    char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
+    TRY(weftmpi_memory_in(reach->win, reach->call, a));
+    weftmpi_unpack(basic, bytes, from, a);
+    weftmpi_unpack(basic, bytes, into, a + whole);
+    weftmpi_operate(update->op, basic, a, a + whole, count);
+    weftmpi_pack(basic, count, a + whole, into);
+    free(a);
+    return MPI_SUCCESS;
+}
+
+static int get_and_put(struct weftmpi_reach *reach, const struct update *update, char *row,
+                       char *now)
+{
+    const size_t bytes = reach->elements.bytes;
+
+    TRY(weftmpi_reach_move(reach, false, now));
+    TRY(weftmpi_reach_flush(reach));
+    if (update->old != NULL)
+        memcpy(update->old, now, bytes);
+    if (update->handle == MPI_NO_OP ||
+        (update->expected != NULL && memcmp(update->expected, now, bytes) != 0))
+        return MPI_SUCCESS;
+    TRY(combine(reach, update, row, now, bytes));
+    TRY(weftmpi_reach_move(reach, true, now));
+    return weftmpi_reach_flush(reach);
+}
+
+/* Under the target's lock: got, put together here, and put back. */
+static int update_locked(struct weftmpi_reach *reach, const struct update *update, char *row)
+{
+    char *now = malloc(reach->elements.bytes);
+
+    TRY(weftmpi_memory_in(reach->win, reach->call, now));
+    int error = weftmpi_update_lock(reach->win, reach->call, reach->target);
+    if (error == MPI_SUCCESS) {
+        error = get_and_put(reach, update, row, now);
+        const int end = weftmpi_update_unlock(reach->win, reach->call, reach->target);
+        error = error != MPI_SUCCESS ? error : end;
+    }
+    free(now);
+    return error;
+}
+
+static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
+                     struct update *update)
+{
+    const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
+
+    if (op == NULL || op->function != NULL || (handle == MPI_NO_OP && !fetches))
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP,
+                            "no operation of the standard's for an update");
+    *update = (struct update){.op = op, .handle = handle};
+    if (reach->target == NULL)
+        return MPI_SUCCESS;
+    update->basic = reach->elements.type->pattern->basic;
+    if (update->basic == NULL)
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
+                            "elements of several basic datatypes in %s",
+                            reach->elements.type->name);
+    if (handle != MPI_REPLACE && handle != MPI_NO_OP && !weftmpi_can_operate(op, update->basic))
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP, "no operation for %s",
+                            update->basic->name);
+    update->known = weftmpi_know(op, update->basic, &update->element, &update->function);
+    return MPI_SUCCESS;
+}
+
+static int run_update(struct weftmpi_reach *reach, struct update *update, char *row)
+{
+    const size_t size = update->basic->size;
+    const bool counts =
+        update->known && update->function == WEFT_SUM && update->element < WEFT_F32; /* integers */
+    uint64_t value = 0, was = 0;
+
+    if (weftmpi_reach_each(reach, row, check_words, update) != MPI_SUCCESS)
+        return update_locked(reach, update, row);
+    if (update->old == NULL && update->known)
+        return weftmpi_reach_each(reach, row, accumulate_stretch, update);
+    if ((!counts && update->handle != MPI_NO_OP) || reach->elements.bytes != size ||
+        !reach->elements.type->dense)
+        return update_words(reach, update, row);
+    if (counts) /* one counter: in one crossing */
+        memcpy(&value, row, size);
+    TRY(weftmpi_reach_failed(reach,
+                             fetch_add(reach, weftmpi_reach_place(reach), size, value, &was)));
+    if (update->old != NULL)
+        memcpy(update->old, &was, size);
+    return MPI_SUCCESS;
+}
+
+/* fetches: what was there goes to old, and all is over when it returns. */
+static int begin_update(struct weftmpi_request *request, const char *call, bool requested,
+                        FROM(MPI_Count), bool fetches, OLD(MPI_Count), MPI_Op op, MPI_Win win,
+                        TO(MPI_Count))
+{
+    struct weftmpi_elements elements, result;
+    struct update update;
+    struct weftmpi_reach reach;
+    void *row, *old_row = NULL;
+
+    TRY(weftmpi_reach_in(&reach, call, GIVEN));
+    TRY(update_in(&reach, op, fetches, &update));
+    if (fetches)
+        TRY(weftmpi_reach_open(request, &reach, old, old_count, old_type, &result));
+    if (op != MPI_NO_OP)
+        TRY(weftmpi_reach_open(request, &reach, from, count, type, &elements));
+    if (reach.target == NULL)
+        return MPI_SUCCESS;
+    if (fetches)
+        TRY(weftmpi_row(request, &result, WEFTMPI_FILL, &old_row));
+    row = old_row;
+    if (op != MPI_NO_OP)
+        TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
+    update.old = old_row;
+    TRY(run_update(&reach, &update, row));
+    if (!fetches)
+        return weftmpi_reach_leave(request, &reach, requested);
+    weftmpi_request_until(request);
+    return MPI_SUCCESS;
+}
+
+#define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
+#define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
+RMA(Accumulate, Raccumulate,
+    begin_update(begun, __func__, requested, from, count, type, false, NULL, 0, type, op, GIVEN),
+    ACCUMULATE)
+RMA(Get_accumulate, Rget_accumulate,
+    begin_update(begun, __func__, requested, from, count, type, true, old, old_count, old_type, op,
+                 GIVEN),
+    GET_ACCUMULATE)
+
+/* ---- one element ----------------------------------------------------------------------------- */
+
+API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_Aint offset,
+                   MPI_Op op, MPI_Win win))
+{
+    struct weftmpi_request request = {0};
+    const struct weftmpi_type *found = weftmpi_find(WEFTMPI_TYPE, type);
+
+    if (found != NULL && !found->basic)
+        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is not the standard's", found->name);
+    return weftmpi_rma_begun(&request, begin_update(&request, __func__, false, from, 1, type, true,
+                                                    old, 1, type, op, win, to, offset, 1, type));
+}
+
+API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
+                       MPI_Aint offset, MPI_Win handle))
+{
+    uint64_t put = 0, compared = 0, seen = 0;
+    struct weftmpi_reach reach;
+    struct update update;
+
+    TRY(weftmpi_reach_in(&reach, __func__, handle, to, offset, 1, type));
+    TRY(update_in(&reach, MPI_REPLACE, true, &update));
+    if (reach.target == NULL)
+        return MPI_SUCCESS;
+    const struct weftmpi_type *basic = update.basic;
+    const size_t size = basic->size;
+    if (!reach.elements.type->basic || !basic->dense ||
+        (!weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) &&
+         !weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) && type != MPI_CHARACTER))
+        return weftmpi_fail(reach.win, __func__, MPI_ERR_TYPE, "%s is no integer", basic->name);
+    memcpy(&put, from, size);
+    update.old = old;
+    update.expected = expected;
+    if (weftmpi_reach_each(&reach, (char *)&put, check_words, &update) != MPI_SUCCESS)
+        return update_locked(&reach, &update, (char *)&put);
+    memcpy(&compared, expected, size);
+    TRY(weftmpi_reach_failed(
+        &reach, compare_swap(&reach, weftmpi_reach_place(&reach), size, compared, put, &seen)));
+    memcpy(old, &seen, size);
+    return MPI_SUCCESS;
+}

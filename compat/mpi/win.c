@@ -1,0 +1,335 @@
+/* compat/mpi/win.c - windows: made, freed, and what programs ask of them. */
+#include "win.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- made ------------------------------------------------------------------------------------ */
+
+/* What members tell each other of their parts. */
+struct part {
+    int64_t bytes, unit;
+    uint64_t home, lock_words;
+    uint32_t number;
+    int error;
+};
+
+static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit,
+                 const void *base, bool given)
+{
+    TRY(weftmpi_check_inter(call, comm, false));
+    if (bytes < 0)
+        return weftmpi_fail(comm, call, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes);
+    if (unit < 1)
+        return weftmpi_fail(comm, call, MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit);
+    if (given && base == NULL && bytes > 0)
+        return weftmpi_fail(comm, call, MPI_ERR_BASE, "%td bytes at NULL", (ptrdiff_t)bytes);
+    if (weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA)
+        return weftmpi_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,
+                            "one-sided communication of processes that drive a GPU is not "
+                            "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
+    return MPI_SUCCESS;
+}
+
+/* A window without a part yet, and its communicator. */
+static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info, int flavor,
+                    MPI_Aint unit, struct weftmpi_win **made)
+{
+    struct weftmpi_win *win = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
+    MPI_Comm comm;
+
+    if (win == NULL ||
+        (win->targets = calloc((size_t)parent->size, sizeof(*win->targets))) == NULL) {
+        weftmpi_leave(win);
+        return weftmpi_no_memory(parent, call);
+    }
+    win->flavor = flavor;
+    win->model = MPI_WIN_UNIFIED;
+    win->unit = (int)unit;
+    win->slot = -1;
+    win->posted = -1;
+    win->unnamed = true;
+    snprintf(win->name, sizeof(win->name), "window");
+    int error = weftmpi_info_set(call, &win->object, true, info);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_agree_now(
+            call, parent, (struct weftmpi_making){.group = weftmpi_hold(parent->group)}, &comm);
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(win);
+        return error;
+    }
+    win->comm = weftmpi_find(WEFTMPI_COMM, comm);
+    win->object.errhandler = &weftmpi_errhandlers[0];
+    *made = win;
+    return MPI_SUCCESS;
+}
+
+static int learn_target(struct weftmpi_win *win, const char *call, int rank,
+                        const struct part *part)
+{
+    struct weftmpi_target *target = &win->targets[rank];
+
+    *target = (struct weftmpi_target){.bytes = part->bytes,
+                                      .unit = part->unit,
+                                      .home = part->home,
+                                      .lock_words = part->lock_words};
+    TRY(weftmpi_locks_of(call, win->comm, win->comm->group->processes[rank], &target->locks));
+    if (part->number == 0)
+        return MPI_SUCCESS;
+    return weftmpi_failed(win->comm, call,
+                          weft_exposed(weftmpi.job, win->comm->group->processes[rank], part->number,
+                                       INFINITY, &target->win));
+}
+
+/* All learn of all parts; one that could not be made is everybody's error. Ends the window then. */
+static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI_Win *handle)
+{
+    struct weftmpi_comm *comm = win->comm;
+    struct part *parts = malloc((size_t)comm->size * sizeof(*parts));
+    int error;
+
+    win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take(call, comm) : -1;
+    if (mine.error == MPI_SUCCESS && (win->slot < 0 || parts == NULL))
+        mine.error = MPI_ERR_NO_MEM;
+    mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
+    error = parts == NULL ? weftmpi_no_memory(comm, call)
+                          : weftmpi_allgather(call, comm, &mine, sizeof(mine), parts);
+    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+        error = parts[i].error;
+    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+        error = learn_target(win, call, i, &parts[i]);
+    free(parts);
+    if (error == MPI_SUCCESS) /* the program may use it at once, in a lock of another */
+        error = weftmpi_barrier(call, comm);
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(win);
+        return error;
+    }
+    *handle = win->object.handle;
+    return MPI_SUCCESS;
+}
+
+/* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
+
+/* Where each part is. */
+static int place_parts(struct weftmpi_win *win, const char *call)
+{
+    const weft_win exposure = win->targets[0].win;
+    const uintptr_t home = win->targets[0].home;
+    void *memory = win->memory;
+    size_t at = 0;
+
+    if (memory == NULL && exposure != WEFT_WIN_NONE)
+        TRY(weftmpi_failed(win->comm, call, weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
+    for (int i = 0; i < win->comm->size; i++) {
+        struct weftmpi_target *target = &win->targets[i];
+        target->at = at;
+        target->home = home + at;
+        target->win = exposure;
+        target->shared = memory != NULL && target->bytes != 0 ? (char *)memory + at : NULL;
+        at += (size_t)target->bytes;
+    }
+    win->base = win->targets[win->comm->rank].shared;
+    win->mapped = memory != NULL || exposure == WEFT_WIN_NONE;
+    return MPI_SUCCESS;
+}
+
+/* One that does not map the memory is everybody's error. */
+static int map_parts(struct weftmpi_win *win, const char *call)
+{
+    const int n = win->comm->size;
+    bool *all = malloc((size_t)n);
+
+    int error = weftmpi_memory_in(win->comm, call, all);
+    if (error == MPI_SUCCESS)
+        error = place_parts(win, call);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), all);
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (!all[i])
+            error = weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
+                                 "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
+                                 "are on several nodes)",
+                                 i);
+    free(all);
+    return error;
+}
+
+/* What all have together. */
+static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
+{
+    MPI_Aint *all = malloc((size_t)comm->size * sizeof(*all));
+
+    TRY(weftmpi_memory_in(comm, call, all));
+    const int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), all);
+    *sum = 0;
+    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+        *sum += (size_t)all[i];
+    free(all);
+    return error;
+}
+
+/* ---- made ------------------------------------------------------------------------------------ */
+
+/*
+ * The memory of this process's part, `room` bytes at *base, or allocated. It is announced under a
+ * number.
+ */
+static int open_part(struct weftmpi_win *win, const char *call, size_t room, void **base)
+{
+    LOCKED; /* one thread at a time allocates and exposes memory */
+    if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+        (win->flavor != MPI_WIN_FLAVOR_CREATE && room != 0)) {
+        *base = win->memory = weft_malloc(weftmpi.job, room + 1);
+        TRY(weftmpi_memory_in(win->comm, call, win->memory));
+    }
+    if (room == 0)
+        return MPI_SUCCESS;
+    const uint32_t number = weftmpi_exposure_number();
+    TRY(weftmpi_failed(win->comm, call, weft_expose(weftmpi.job, *base, room, number)));
+    win->number = number;
+    return MPI_SUCCESS;
+}
+
+/* Of `bytes` at base; of the other flavors they are allocated, and *allocated says where. */
+static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
+                  MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
+{
+    const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    struct weftmpi_win *win = NULL;
+    size_t room = (size_t)bytes;
+
+    TRY(weftmpi_place_in(call, made));
+    TRY(weftmpi_place_in(call, allocated));
+    COMM_OF(comm, call, handle);
+    TRY(check(call, comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
+    if (shared)
+        TRY(sum_of(call, comm, bytes, &room));
+    if (shared && comm->rank != 0)
+        room = 0;
+    if (dynamic)
+        room = sizeof(*win->table);
+    TRY(open_win(call, comm, info, flavor, unit, &win));
+    win->bytes = bytes;
+    struct part mine = {.bytes = dynamic ? INT64_MAX : bytes, .unit = unit};
+    mine.error = open_part(win, call, room, &base);
+    mine.home = (uintptr_t)base;
+    mine.number = win->number;
+    if (dynamic)
+        win->table = base;
+    else
+        win->base = base;
+    TRY(meet(win, call, mine, made));
+    const int error = shared ? map_parts(win, call) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) {
+        weftmpi_leave(win);
+        *made = MPI_WIN_NULL;
+        return error;
+    }
+    *allocated = win->base;
+    return MPI_SUCCESS;
+}
+
+/* MPI_PROC_NULL: the first with any bytes. */
+static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit,
+                        void **base)
+{
+    TRY(weftmpi_place_in(call, bytes));
+    TRY(weftmpi_place_in(call, base));
+    WIN_OF(win, call, handle);
+    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
+        return weftmpi_fail(win, call, MPI_ERR_RMA_FLAVOR, "the window is not shared");
+    if (rank == MPI_PROC_NULL)
+        for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
+            rank++;
+    TRY(weftmpi_win_rank(win, call, rank));
+    *bytes = win->targets[rank].bytes;
+    *unit = win->targets[rank].unit;
+    *base = win->targets[rank].shared;
+    return MPI_SUCCESS;
+}
+
+/* Those that take or tell a displacement unit, of type U. */
+#define UNITS(c, U)                                                                                \
+    CALL(Win_create##c,                                                                            \
+         (void *base, MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),         \
+         create(__func__, base, bytes, unit, info, comm, MPI_WIN_FLAVOR_CREATE, (void *[1]){NULL}, \
+                win))                                                                              \
+    CALL(Win_allocate##c,                                                                          \
+         (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
+         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_ALLOCATE, base, win))      \
+    CALL(Win_allocate_shared##c,                                                                   \
+         (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
+         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_SHARED, base, win))        \
+    API(Win_shared_query##c, (MPI_Win win, int rank, MPI_Aint *bytes, U *unit, void *base))        \
+    {                                                                                              \
+        MPI_Aint wide;                                                                             \
+        OUT(unit);                                                                                 \
+        TRY(shared_query(__func__, win, rank, bytes, &wide, base));                                \
+        *unit = (U)wide;                                                                           \
+        return MPI_SUCCESS;                                                                        \
+    }
+UNITS(, int)
+UNITS(_c, MPI_Aint)
+
+CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
+     create(__func__, NULL, 0, 1, info, comm, MPI_WIN_FLAVOR_DYNAMIC, (void *[1]){NULL}, win))
+
+/* ---- freed ----------------------------------------------------------------------------------- */
+
+void weftmpi_win_end(void *object)
+{
+    struct weftmpi_win *win = object;
+
+    LOCKED;
+    for (int i = 0; win->table != NULL && i < WEFTMPI_REGIONS; i++)
+        if (win->table->regions[i].bytes != 0)
+            weftmpi_win_detach(win, "MPI_Win_free", &win->table->regions[i]);
+    if (win->number != 0)
+        weft_unexpose(weftmpi.job, win->number);
+    weft_free(weftmpi.job, win->memory);
+    if (win->slot >= 0)
+        weftmpi_locks_give(win->slot);
+    free(win->targets);
+    weftmpi_leave(win->comm);
+}
+
+API(Win_free, (MPI_Win * handle))
+{
+    WIN_IN(win, *handle);
+    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win) || win->posted >= 0)
+        return weftmpi_win_wrong(win, __func__, "an epoch is open");
+    TRY(weftmpi_attributes_delete(__func__, &win->object));
+    TRY(weftmpi_win_flush_all(win, __func__));
+    TRY(weftmpi_barrier(__func__, win->comm));
+    weftmpi_drop(*handle);
+    *handle = MPI_WIN_NULL;
+    weftmpi_leave(win);
+    return MPI_SUCCESS;
+}
+
+/* ---- what programs ask ----------------------------------------------------------------------- */
+
+const void *weftmpi_win_attribute(struct weftmpi_object *object, int keyval)
+{
+    const struct weftmpi_win *win = (struct weftmpi_win *)object;
+
+    switch (keyval) {
+    case MPI_WIN_BASE:
+        return win->base;
+    case MPI_WIN_SIZE:
+        return &win->bytes;
+    case MPI_WIN_DISP_UNIT:
+        return &win->unit;
+    case MPI_WIN_CREATE_FLAVOR:
+        return &win->flavor;
+    case MPI_WIN_MODEL:
+        return &win->model;
+    default:
+        return NULL;
+    }
+}
+
+NAMES(Win, WIN_IN, MPI_Win)

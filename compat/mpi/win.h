@@ -1,0 +1,112 @@
+/*
+ * compat/mpi/win.h - windows: win.c makes them, sync.c has epochs and locks, rma.c what is put, got
+ * and updated.
+ *
+ * A process's part of a window is an exposure of weft (weft/host.h), which puts, gets and updates
+ * reach without the target's help. Locks are words of each process that origins update.
+ */
+#ifndef WEFTMPI_WIN_H
+#define WEFTMPI_WIN_H
+
+#include "request.h"
+
+enum weftmpi_epoch { WEFTMPI_CLOSED, WEFTMPI_FENCE, WEFTMPI_STARTED, WEFTMPI_LOCKED_ALL };
+
+/* What this process knows of a member's part of a window. */
+struct weftmpi_target {
+    weft_win win;   /* NONE: no bytes */
+    size_t at;      /* where the part begins there */
+    MPI_Aint bytes; /* of the part; dynamic: any address is meant */
+    MPI_Aint unit;
+    uintptr_t home;    /* its address, at the member */
+    weft_win locks;    /* the member's words */
+    size_t lock_words; /* where this window's words begin among them */
+    int lock;          /* that this process has: 0, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED */
+    bool nocheck;      /* which is not to be had, as the program says */
+    bool started;
+    bool dirty; /* something may be under way; not kept with several threads */
+    void *shared;
+};
+
+struct weftmpi_win {
+    struct weftmpi_object object;
+    struct weftmpi_comm *comm; /* its own: messages of post and complete, barriers */
+    int flavor, model, unit;
+    void *base;
+    MPI_Aint bytes;
+    void *memory;    /* that was allocated for it; NULL: the program's, or another's */
+    bool mapped;     /* of a shared one */
+    uint32_t number; /* that it is exposed under; 0: it is not */
+    int slot;        /* of its locks; -1: none */
+    enum weftmpi_epoch epoch;
+    int locks;                   /* targets that are locked one by one */
+    int posted;                  /* origins of the exposure epoch; -1: there is none */
+    weft_message_op *completes;  /* from them */
+    struct weftmpi_table *table; /* of a dynamic window: what is attached */
+    struct weftmpi_target *targets;
+    bool unnamed;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+/* The window of a handle, in a function of MPI, or for `call`: declares it. */
+#define WIN_IN(win, handle) WIN_OF(win, __func__, handle)
+#define WIN_OF(name, call, handle)                                                                 \
+    TRY(weftmpi_is_open(call));                                                                    \
+    OBJECT_IN(name, win, WEFTMPI_WIN, call, handle)
+
+/* A call at the wrong time. */
+static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, const char *why)
+{
+    return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "%s", why);
+}
+static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
+{
+    return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
+}
+int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank);
+
+/* ---- dynamic windows: dynamic.c -------------------------------------------------------------- */
+
+enum { WEFTMPI_REGIONS = 2048 };
+/* What a process has attached, as origins get it. A row of 0 bytes is free. */
+struct weftmpi_table {
+    uint64_t used; /* rows that were ever used */
+    struct weftmpi_region {
+        uint64_t base, bytes, number;
+    } regions[WEFTMPI_REGIONS];
+};
+
+int weftmpi_win_detach(struct weftmpi_win *win, const char *call, struct weftmpi_region *row);
+
+/* ---- locks: lock.c --------------------------------------------------------------------------- */
+
+/*
+ * Who wants a lock takes a ticket; writers wait until `write` has come to theirs, readers `read`.
+ * All are equal when nobody has it. `updating` and `updated` serialise updates of elements that no
+ * processor updates at once.
+ */
+enum weftmpi_lock_word {
+    WEFTMPI_TICKETS,
+    WEFTMPI_WRITE,
+    WEFTMPI_READ,
+    WEFTMPI_UPDATING,
+    WEFTMPI_UPDATED,
+    WEFTMPI_LOCK_WORDS = 8
+};
+
+/* Words for a new window here; -1: none are left, or no memory, which was said. */
+int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm);
+void weftmpi_locks_give(int slot);
+/* Those of a process. */
+int weftmpi_locks_of(const char *call, struct weftmpi_comm *comm, int process, weft_win *win);
+void weftmpi_locks_end(void);
+/* A number under which this process exposes something. */
+uint32_t weftmpi_exposure_number(void);
+/* The words of updates: nobody else has them meanwhile. */
+int weftmpi_update_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
+int weftmpi_update_unlock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
+/* Everything of this process is there: at one member, at all. */
+int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
+int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call);
+
+#endif

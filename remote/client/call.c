@@ -1,0 +1,353 @@
+/* remote/client/call.c - records to sessions, and answers. Any thread. */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local struct weft_known *now;
+static const uint64_t spin_ns = 100000, nap_ns = 200000;
+
+static struct weft_known **place_of_now(void)
+{
+    return &now;
+}
+
+struct weft_client client = {.known = {.now = place_of_now},
+                             .output = STAILQ_HEAD_INITIALIZER(client.output)};
+
+struct client_device *client_now(void)
+{
+    return (struct client_device *)(void *)now; /* its first member */
+}
+
+/* ---- what sessions send ---------------------------------------------------------------------- */
+
+static weft_status take_answer(struct weft_record *record)
+{
+    struct client_call *call = record->lane < CLIENT_LANES ? client.lanes[record->lane] : NULL;
+    const uint64_t *words = weft_record_words(record);
+
+    if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
+        record->words > WEFT_WORDS_MOST + 1 || words[0] > INT32_MAX || record->extra > call->room)
+        return WEFT_ERR_PROTOCOL;
+    call->result = (CUresult)words[0];
+    call->count = record->words - 1;
+    memcpy(call->words, words + 1, call->count * sizeof(*words));
+    call->got = record->extra;
+    if (record->extra != 0)
+        memcpy(call->extra, weft_record_extra(record), record->extra);
+    client.lanes[record->lane] = NULL;
+    __atomic_store_n(&call->done, true, __ATOMIC_RELEASE);
+    return WEFT_OK;
+}
+
+static weft_status take_output(struct weft_record *record)
+{
+    const uint64_t file = record->words == 1 ? weft_record_words(record)[0] : 0;
+
+    if (file < 1 || file > 2 || record->extra > WEFT_OUTPUT_PIECE)
+        return WEFT_ERR_PROTOCOL;
+    struct client_output *output = malloc(sizeof(*output) + record->extra);
+    if (output == NULL)
+        return WEFT_ERR_MEMORY;
+    *output = (struct client_output){.error = file == 2, .bytes = record->extra};
+    memcpy(output->text, weft_record_extra(record), record->extra);
+    STAILQ_INSERT_TAIL(&client.output, output, link);
+    __atomic_store_n(&client.unprinted, client.unprinted + record->extra, __ATOMIC_RELAXED);
+    return client.unprinted > CLIENT_UNPRINTED ? WEFT_ERR_PROTOCOL : WEFT_OK;
+}
+
+/* In the order of the answers. Not under the lock, for a program's stdout may be full. */
+static void print_output(void)
+{
+    struct client_output *output;
+
+    weft_lock(&client.printing);
+    weft_lock(&client.lock);
+    while ((output = STAILQ_FIRST(&client.output)) != NULL) {
+        STAILQ_REMOVE_HEAD(&client.output, link);
+        weft_unlock(&client.lock);
+        fwrite(output->text, 1, output->bytes, output->error ? stderr : stdout);
+        weft_lock(&client.lock);
+        __atomic_store_n(&client.unprinted, client.unprinted - output->bytes, __ATOMIC_RELAXED);
+        free(output);
+    }
+    weft_unlock(&client.lock);
+    weft_unlock(&client.printing);
+}
+
+static weft_status take_records(int process, bool *did)
+{
+    struct weft_ring_in *ring = &client.links.link[process].in;
+    struct weft_record *record;
+
+    for (;;) {
+        weft_status status = weft_ring_in_next(ring, &record);
+        if (status == WEFT_OK && record == NULL)
+            return WEFT_OK;
+        if (status == WEFT_OK)
+            status = record->call == WEFT_CALL_output ? take_output(record) : take_answer(record);
+        if (status != WEFT_OK)
+            return weft_links_fail(&client.links, status,
+                                   "server %s sent an answer that makes no sense",
+                                   client.server[process].name);
+        weft_ring_in_done(ring, record);
+        *did = true;
+    }
+}
+
+void client_fail_waiting(CUresult result)
+{
+    for (int lane = 1; lane < CLIENT_LANES; lane++)
+        if (client.lanes[lane] != NULL) {
+            client.lanes[lane]->result = result;
+            __atomic_store_n(&client.lanes[lane]->done, true, __ATOMIC_RELEASE);
+            client.lanes[lane] = NULL;
+        }
+}
+
+/* Lock held. */
+static weft_status progress(bool *did)
+{
+    if (client.left)
+        return WEFT_ERR_PEER_LOST;
+    const bool had_failed = client.links.status != WEFT_OK;
+    weft_status status = weft_links_progress(&client.links, did);
+
+    for (int p = 1; p < client.links.processes && status == WEFT_OK; p++)
+        status = take_records(p, did);
+    if (status == WEFT_OK)
+        status = weft_sources_pump(&client.sources, did);
+    if (status == WEFT_OK)
+        return WEFT_OK;
+    weft_links_failed(&client.links, status);
+    if (!had_failed) {
+        const int lost = client.links.lost;
+        weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
+                 lost > 0 ? client.server[lost].name : "of this program", weft_status_text(status));
+    }
+    client_fail_waiting(CUDA_ERROR_DEVICE_UNAVAILABLE);
+    return status;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+bool client_take_turns(void)
+{
+    bool did = false;
+
+    if (progress(&did) != WEFT_OK)
+        return false;
+    weft_unlock(&client.lock);
+    weft_task_yield(!did);
+    weft_lock(&client.lock);
+    return true;
+}
+
+/* Lock held. NULL: the job has failed. Waits for room. */
+static struct weft_record *begin_record(int process, enum weft_call call, uint32_t words,
+                                        uint32_t bytes)
+{
+    struct weft_ring_out *out = &client.links.link[process].out;
+    struct weft_record *record = NULL;
+
+    while (client.links.status == WEFT_OK &&
+           (record = weft_ring_out_begin(out, (uint16_t)call, words, bytes)) == NULL &&
+           client_take_turns())
+        continue;
+    return record;
+}
+
+/* Lock held. */
+static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, int lane)
+{
+    struct weft_record *record = begin_record(device->known.process, call, count, bytes);
+
+    if (record == NULL)
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    record->lane = (uint8_t)lane;
+    record->device = (uint8_t)device->known.number;
+    if (count != 0)
+        memcpy(weft_record_words(record), words, count * sizeof(*words));
+    if (bytes != 0)
+        memcpy(weft_record_extra(record), extra, bytes);
+    weft_ring_out_end(&client.links.link[device->known.process].out, record);
+    const weft_status status = weft_link_flush(&client.links, device->known.process);
+    if (status != WEFT_OK)
+        weft_links_failed(&client.links, status);
+    return CUDA_SUCCESS;
+}
+
+CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes)
+{
+    weft_lock(&client.lock);
+    CUresult result = CUDA_ERROR_DEINITIALIZED;
+    if (client.open)
+        result = send(device, call, words, count, extra, bytes, 0);
+    weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS || !client.links.config.remote_sync || call == WEFT_CALL_bye)
+        return result;
+    return client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL); /* brings its error */
+}
+
+/* Lock held; a free lane, waiting for one. 0: the job has failed. */
+static int take_lane(struct client_call *call)
+{
+    do {
+        for (int lane = 1; lane < CLIENT_LANES; lane++)
+            if (client.lanes[lane] == NULL) {
+                client.lanes[lane] = call;
+                return lane;
+            }
+    } while (client_take_turns());
+    return 0;
+}
+
+void client_nap(uint64_t longest)
+{
+    struct weft_bell *bell = NULL;
+    uint32_t ticket = 0;
+    bool did = false;
+
+    weft_lock(&client.lock);
+    if (!client.left)
+        bell = weft_net_bell(client.links.net, WEFT_NET_RECEIVE);
+    if (bell != NULL) {
+        ticket = weft_bell_prepare(bell);
+        client.napping++;
+    }
+    const weft_status status = progress(&did);
+    weft_unlock(&client.lock);
+    if (bell == NULL || status != WEFT_OK) {
+        const struct timespec pause = {.tv_nsec = (long)nap_ns};
+        nanosleep(&pause, NULL);
+    }
+    if (bell == NULL)
+        return;
+    if (status == WEFT_OK && !did)
+        weft_bell_sleep(bell, ticket, longest);
+    else
+        weft_bell_cancel(bell);
+    weft_lock(&client.lock);
+    client.napping--;
+    weft_unlock(&client.lock);
+}
+
+static void wait_for(struct client_call *call)
+{
+    const uint64_t start = weft_now_ns();
+
+    while (!__atomic_load_n(&call->done, __ATOMIC_ACQUIRE)) {
+        bool did = false;
+        weft_lock(&client.lock);
+        progress(&did);
+        weft_unlock(&client.lock);
+        if (did || __atomic_load_n(&call->done, __ATOMIC_ACQUIRE))
+            continue;
+        if (weft_now_ns() - start < spin_ns)
+            weft_task_yield(false);
+        else
+            client_nap(nap_ns);
+    }
+    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0) /* what came before the answer */
+        print_output();
+}
+
+CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer)
+{
+    struct client_call none = {0};
+
+    if (answer == NULL)
+        answer = &none;
+    answer->done = false;
+    weft_lock(&client.lock);
+    const int lane = client.open ? take_lane(answer) : 0;
+    CUresult result = !client.open ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (lane != 0) {
+        result = send(device, call, words, count, extra, bytes, lane);
+        if (result != CUDA_SUCCESS)
+            client.lanes[lane] = NULL;
+    }
+    weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS)
+        return result;
+    wait_for(answer);
+    return answer->result;
+}
+
+CUresult client_synchronize(const struct client_device *device, CUstream stream)
+{
+    return CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
+}
+
+/* ---- answers that are remembered ------------------------------------------------------------- */
+
+static struct client_query query_of(const struct client_device *device, enum weft_call call,
+                                    const uint64_t *words, uint32_t count)
+{
+    struct client_query query = {.device = device, .call = call};
+
+    memcpy(query.words, words, count * sizeof(*words));
+    return query;
+}
+
+static struct client_query *place_of(const struct client_query *query)
+{
+    uint64_t hash = (uint64_t)query->call * 31 + (uint64_t)(query->device - client.device);
+
+    for (int i = 0; i < WEFT_WORDS_MOST; i++)
+        hash = (hash ^ query->words[i]) * 0x9e3779b97f4a7c15u;
+    return &client.queries[hash >> 32 & (CLIENT_QUERIES - 1)];
+}
+
+void client_forget_queries(void)
+{
+    weft_lock(&client.lock);
+    client.age++;
+    weft_unlock(&client.lock);
+}
+
+void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, uint64_t answer)
+{
+    struct client_query query = query_of(device, call, words, count);
+
+    query.answer = answer;
+    weft_lock(&client.lock);
+    query.age = client.age;
+    *place_of(&query) = query;
+    weft_unlock(&client.lock);
+}
+
+/* An answer of one word. */
+CUresult client_query(const struct client_device *device, enum weft_call call,
+                      const uint64_t *words, uint32_t count, struct client_call *answer)
+{
+    struct client_query asked = query_of(device, call, words, count);
+    struct client_query *place = place_of(&asked);
+
+    weft_lock(&client.lock);
+    asked.age = client.age;
+    const bool known = client.open && place->device == device && place->call == call &&
+                       place->age == asked.age &&
+                       memcmp(place->words, asked.words, sizeof(asked.words)) == 0;
+    answer->words[0] = place->answer;
+    weft_unlock(&client.lock);
+    if (known) {
+        answer->count = 1;
+        return CUDA_SUCCESS;
+    }
+    const CUresult result = client_call(device, call, words, count, NULL, 0, answer);
+    if (result != CUDA_SUCCESS || answer->count != 1)
+        return result;
+    asked.answer = answer->words[0];
+    weft_lock(&client.lock);
+    *place = asked;
+    weft_unlock(&client.lock);
+    return CUDA_SUCCESS;
+}

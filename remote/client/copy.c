@@ -1,0 +1,364 @@
+/*
+ * remote/client/copy.c - which way a copy goes. Any thread.
+ *
+ * Short ones between host and the stream's device travel inside records. Within one server its
+ * driver copies. All others are copies between processes: the session of the stream closes a gate
+ * in it and says when it is reached, the source puts the pieces straight into the target's memory.
+ * No byte of a copy between servers passes this process.
+ *
+ * CUDA promises when a source is read. Pageable memory may be read at once, pinned memory in the
+ * stream's turn. Only what writes host memory meanwhile could tell the difference: a callback, or a
+ * copy to the host. So where none is under way a source is read at once, too.
+ *
+ * Pinned memory that the sessions have mapped is copied by the driver in the stream, as if the
+ * program had called it.
+ *
+ * A device does not reach another's memory in its own copies, also within a server: only
+ * cuMemcpyPeer does, and what the memory's own device is told to do.
+ */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INSIDE_MOST = 4 * WEFT_COPY_INSIDE }; /* of a copy from the host that goes in records */
+
+struct copy {
+    uint64_t to, from, bytes; /* bytes: of a row */
+    uint64_t rows, to_pitch, from_pitch;
+    CUstream stream;
+    struct client_device *at; /* the stream's */
+    enum client_place to_place, from_place;
+    struct client_device *to_device, *from_device;
+    struct weft_client_region
+        *region;  /* pinned, in which all of the host's side lies; NULL: none */
+    bool writers; /* something may write host memory meanwhile */
+    bool waits;   /* the caller does, in any case */
+};
+
+static CUresult synchronize(const struct copy *c)
+{
+    return client_synchronize(c->at, c->stream);
+}
+
+/* By the memory's own device, in its default stream: after the copy's stream, and done on return.
+ */
+static CUresult elsewhere(const struct copy *c, struct client_device *device,
+                          CUresult (*run)(const struct copy *))
+{
+    struct copy there = *c;
+    CUresult result = synchronize(c);
+
+    there.at = device;
+    there.stream = NULL;
+    if (result == CUDA_SUCCESS)
+        result = run(&there);
+    return result == CUDA_SUCCESS ? synchronize(&there) : result;
+}
+
+static void look_at_host(struct copy *c)
+{
+    const bool to = c->to_place == CLIENT_HOST;
+    const uint64_t bytes = (c->rows - 1) * (to ? c->to_pitch : c->from_pitch) + c->bytes;
+
+    if (!to && c->from_place != CLIENT_HOST)
+        return;
+    weft_lock(&client.lock);
+    c->region = client_region_at((void *)(to ? c->to : c->from), bytes);
+    if (c->region != NULL && !c->region->pinned)
+        c->region = NULL;
+    c->writers = client.writers != 0;
+    weft_unlock(&client.lock);
+}
+
+/* Between the stream's device and memory that the sessions have mapped, by its driver. */
+static bool goes_direct(const struct copy *c)
+{
+    return c->region != NULL && c->region->shared &&
+           (c->to_place == CLIENT_HOST ? c->from_device : c->to_device) == c->at;
+}
+
+/* ---- between processes ----------------------------------------------------------------------- */
+
+/* The gate in the stream; source: the process that hears when it is reached. */
+static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t source)
+{
+    return CLIENT_POST(c->at, gate, number, WORD(c->stream), source);
+}
+
+static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
+                                 uint64_t offset)
+{
+    const CUresult result =
+        CLIENT_POST(c->from_device, send, number, (uint64_t)c->at->known.process, c->from, c->bytes,
+                    (uint64_t)process, key, offset, weft_plan_pack(&client.plan));
+
+    return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
+                                  : result;
+}
+
+static CUresult between_servers(const struct copy *c)
+{
+    uint32_t number = 0;
+
+    if (c->to_place != CLIENT_ARENA) { /* a variable is no memory that others may put into */
+        weft_say(WEFT_SAY_ERROR, "a copy from another server to a __device__ variable is not "
+                                 "supported: copy it to memory of that device first");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    const CUresult result = client_number(&(struct client_copy){0}, &number);
+    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->known.process,
+                                                     c->to_device->key, c->to - c->to_device->base)
+                                  : result;
+}
+
+static CUresult to_host(struct copy *c)
+{
+    struct client_copy copy = {.region = c->region};
+    uint32_t number = 0;
+
+    if (c->region == NULL) {
+        c->waits = true;
+        copy.region = client_region_add(
+            (struct weft_client_region){.base = (unsigned char *)c->to, .bytes = c->bytes});
+    }
+    if (copy.region == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = client_number(&copy, &number);
+    return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
+                                                     c->to - (uint64_t)(uintptr_t)copy.region->base)
+                                  : result;
+}
+
+static CUresult from_host(const struct copy *c)
+{
+    const struct client_copy copy = {.send = {.plan = client.plan,
+                                              .owner = c->at->known.process,
+                                              .process = c->to_device->known.process,
+                                              .device = -1,
+                                              .from = c->from,
+                                              .bytes = c->bytes,
+                                              .key = c->to_device->key,
+                                              .offset = c->to - c->to_device->base}};
+    uint32_t number = 0;
+    const CUresult result = client_number(&copy, &number);
+
+    return result == CUDA_SUCCESS ? close_gate(c, number, 0) : result;
+}
+
+/* ---- inside records -------------------------------------------------------------------------- */
+
+/* How many rows of a copy the next record takes, and how wide: a wide row goes in parts. */
+static uint64_t next_rows(const struct copy *c, uint64_t row, uint64_t at, uint64_t *width)
+{
+    const uint64_t whole = WEFT_COPY_INSIDE / c->bytes, left = c->rows - row;
+
+    *width = c->bytes - at < WEFT_COPY_INSIDE ? c->bytes - at : WEFT_COPY_INSIDE;
+    return whole == 0 ? 1 : whole < left ? whole : left;
+}
+
+/* Rows that lie apart, one behind the other, or back. */
+static void pack(char *packed, char *apart, uint64_t pitch, uint64_t width, uint64_t rows, bool in)
+{
+    for (uint64_t r = 0; r < rows; r++)
+        if (in)
+            memcpy(packed + r * width, apart + r * pitch, width);
+        else
+            memcpy(apart + r * pitch, packed + r * width, width);
+}
+
+/* Between host and device, a record for each 64 KiB. */
+static CUresult copy_inside(const struct copy *c, bool in)
+{
+    const uint64_t far = in ? c->to : c->from, far_pitch = in ? c->to_pitch : c->from_pitch,
+                   near = in ? c->from : c->to, near_pitch = in ? c->from_pitch : c->to_pitch;
+    char *packed = c->rows > 1 ? malloc(WEFT_COPY_INSIDE) : NULL;
+    CUresult result = c->rows > 1 && packed == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+
+    for (uint64_t row = 0, at = 0; row < c->rows && result == CUDA_SUCCESS;) {
+        uint64_t width;
+        const uint64_t rows = next_rows(c, row, at, &width);
+        const uint64_t words[] = {far + row * far_pitch + at, far_pitch, width, rows,
+                                  (uint64_t)(uintptr_t)c->stream};
+        char *mine = (char *)near + row * near_pitch + at, *data = rows > 1 ? packed : mine;
+        struct client_call answer = {.extra = data, .room = (uint32_t)(width * rows)};
+        if (in && rows > 1)
+            pack(packed, mine, near_pitch, width, rows, true);
+        result = in ? client_post(c->at, WEFT_CALL_copy_in, words, 5, data, answer.room)
+                    : client_call(c->at, WEFT_CALL_copy_out, words, 5, NULL, 0, &answer);
+        if (!in && result == CUDA_SUCCESS && answer.got != answer.room)
+            result = CUDA_ERROR_UNKNOWN;
+        if (!in && rows > 1 && result == CUDA_SUCCESS)
+            pack(packed, mine, near_pitch, width, rows, false);
+        at += width;
+        if (at == c->bytes) {
+            row += rows;
+            at = 0;
+        }
+    }
+    free(packed);
+    return result;
+}
+
+static CUresult copy_in(const struct copy *c)
+{
+    return copy_inside(c, true);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static CUresult copy_from_host(struct copy *c)
+{
+    const bool now = (c->region == NULL && !c->waits) || !c->writers;
+    const bool near = c->to_device == c->at;
+
+    if (near && (c->rows > 1 || (now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
+        const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
+        return result == CUDA_SUCCESS ? copy_in(c) : result;
+    }
+    if (c->to_place != CLIENT_ARENA) /* a variable is no memory that others may put into */
+        return elsewhere(c, c->to_device, copy_in);
+    c->waits = c->waits || c->region == NULL;
+    return from_host(c);
+}
+
+static CUresult copy_to_host(struct copy *c)
+{
+    if (c->rows > 1 || (c->from_device == c->at && c->bytes <= WEFT_COPY_INSIDE &&
+                        (c->waits || c->region == NULL))) {
+        c->waits = false; /* the answer brings it */
+        return copy_inside(c, false);
+    }
+    return to_host(c);
+}
+
+static CUresult copy_near(const struct copy *c)
+{
+    return CLIENT_POST(c->at, copy_near, c->to, c->to_pitch, c->from, c->from_pitch, c->bytes,
+                       c->rows, WORD(c->stream));
+}
+
+static CUresult copy_on_devices(const struct copy *c)
+{
+    if (c->to_device->known.process != c->from_device->known.process)
+        return between_servers(c);
+    return c->at == c->to_device || c->at == c->from_device
+               ? copy_near(c)
+               : elsewhere(c, c->to_device, copy_near); /* the stream's device has neither */
+}
+
+/* Whether rows travel together: within a device; from and to the host where records take them. */
+static bool goes_whole(const struct copy *c)
+{
+    if (c->rows == 1 || goes_direct(c))
+        return true;
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
+        return c->to_device == c->from_device;
+    if (c->bytes > WEFT_COPY_INSIDE)
+        return false;
+    return client_on_device(c->to_place)
+               ? c->to_device == c->at && !(c->region != NULL && c->writers)
+               : client_on_device(c->from_place) && c->from_device == c->at && c->region == NULL;
+}
+
+static CUresult copy_placed(struct copy *c)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (goes_direct(c))
+        return copy_near(c);
+    if (client_on_device(c->to_place) && client_on_device(c->from_place))
+        return copy_on_devices(c);
+    if (client_on_device(c->to_place))
+        return copy_from_host(c);
+    if (client_on_device(c->from_place))
+        return copy_to_host(c);
+    result = synchronize(c);
+    if (result == CUDA_SUCCESS)
+        memmove((void *)c->to, (const void *)c->from, c->bytes);
+    return result;
+}
+
+static CUresult copy_any(struct copy c)
+{
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, c.stream);
+
+    if (result != CUDA_SUCCESS || c.bytes == 0 || c.rows == 0)
+        return result;
+    c.at = route.device;
+    c.to_place = client_find(c.to, (c.rows - 1) * c.to_pitch + c.bytes, &c.to_device);
+    c.from_place = client_find(c.from, (c.rows - 1) * c.from_pitch + c.bytes, &c.from_device);
+    if (c.to_place == CLIENT_NOWHERE || c.from_place == CLIENT_NOWHERE)
+        return CUDA_ERROR_INVALID_VALUE;
+    look_at_host(&c);
+    if (goes_whole(&c)) {
+        result = copy_placed(&c);
+    } else {
+        struct copy row = c;
+        row.rows = 1;
+        for (uint64_t r = 0; r < c.rows && result == CUDA_SUCCESS; r++) {
+            row.to = c.to + r * c.to_pitch;
+            row.from = c.from + r * c.from_pitch;
+            look_at_host(&row);
+            result = copy_placed(&row);
+        }
+        c.waits = row.waits;
+    }
+    return result == CUDA_SUCCESS && c.waits ? synchronize(&c) : result;
+}
+
+static CUresult copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
+{
+    return copy_any((struct copy){
+        .to = to, .from = from, .bytes = bytes, .rows = 1, .stream = stream, .waits = waits});
+}
+
+CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return copy_plain(to, from, bytes, NULL, true);
+}
+
+CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy_plain(to, from, bytes, stream, false);
+}
+
+CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                          CUcontext from_context, size_t bytes, CUstream stream)
+{
+    struct client_device *device;
+
+    (void)to_context, (void)from_context;
+    if (bytes != 0 && (!client_on_device(client_find(to, bytes, &device)) ||
+                       !client_on_device(client_find(from, bytes, &device))))
+        return CUDA_ERROR_INVALID_VALUE;
+    return copy_plain(to, from, bytes, stream, false);
+}
+
+CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+    struct weft_rows rows;
+    const CUresult result = weft_known_rows(&rows, c);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) /* no gaps */
+        return copy_plain(rows.to, rows.from, rows.width * rows.rows, stream, false);
+    return copy_any((struct copy){.to = rows.to,
+                                  .from = rows.from,
+                                  .bytes = rows.width,
+                                  .rows = rows.rows,
+                                  .to_pitch = rows.to_pitch,
+                                  .from_pitch = rows.from_pitch,
+                                  .stream = stream});
+}
+
+uint64_t weft_client_copied(void)
+{
+    weft_lock(&client.lock);
+    const uint64_t sent = client.sources.sent;
+    weft_unlock(&client.lock);
+    return sent;
+}

@@ -1,0 +1,47 @@
+/* remote/client/device.c - devices and contexts: all but the calls here is known since the sessions
+ * were opened. Any thread. */
+#include "remote/client/inside.h"
+
+#define CLIENT_KNOWN(field, parameters, ...)                                                       \
+    CUresult client_##field parameters                                                             \
+    {                                                                                              \
+        return weft_known_##field(&client.known, __VA_ARGS__);                                     \
+    }
+WEFT_KNOWN_MAP(CLIENT_KNOWN)
+#undef CLIENT_KNOWN
+
+static CUresult set_peer(CUcontext context, unsigned flags, bool on)
+{
+    const struct weft_known *peer = weft_known_in(&client.known, context);
+    const struct client_device *device = client_now();
+
+    if (peer == NULL || device == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (flags != 0 || peer == &device->known)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!weft_known_reaches(&device->known, peer))
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    return CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->number, on);
+}
+
+CUresult client_peer_enable(CUcontext context, unsigned flags)
+{
+    return set_peer(context, flags, true);
+}
+
+CUresult client_peer_disable(CUcontext context)
+{
+    return set_peer(context, 0, false);
+}
+
+CUresult client_context_reset(CUdevice ordinal)
+{
+    struct client_device *device =
+        (struct client_device *)(void *)weft_known_device(&client.known, ordinal);
+
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_DEVICE;
+    const CUresult result = client_call(device, WEFT_CALL_reset, NULL, 0, NULL, 0, NULL);
+    client_forget_memory(device);
+    return result;
+}

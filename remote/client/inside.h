@@ -1,0 +1,213 @@
+/*
+ * remote/client/inside.h - what the parts of the client share.
+ *
+ * All of it is under one lock, but for the memory of copies that were given to the network. Who
+ * waits drives the network; a task does when nobody waits. Another one runs callbacks.
+ */
+#ifndef WEFT_REMOTE_CLIENT_INSIDE_H
+#define WEFT_REMOTE_CLIENT_INSIDE_H
+
+#include "base/task.h"
+#include "remote/client/client.h"
+#include "remote/copy/source.h"
+#include "remote/table/ranges.h"
+#include "remote/wire/calls.h"
+
+#include <sys/queue.h>
+
+enum {
+    CLIENT_LANES = 64,
+    CLIENT_QUERIES = 256,
+    CLIENT_DEVICES = WEFT_KNOWN_MOST,
+    CLIENT_UNPRINTED = 1 << 30
+};
+
+struct client_device {
+    struct weft_known known;
+    uint64_t base, span;        /* of its memory */
+    uint64_t key;               /* of that region */
+    struct weft_ranges blocks;  /* its allocations */
+    struct weft_ranges globals; /* variables of the program there */
+};
+
+struct client_server {
+    const char *name;
+    int first, devices; /* of client.device */
+};
+
+/* A call whose thread waits. */
+struct client_call {
+    bool done;
+    CUresult result;
+    uint64_t words[WEFT_WORDS_MOST];
+    uint32_t count;
+    void *extra; /* of the caller's, `room` bytes */
+    uint32_t room, got;
+};
+
+/* Something with a number, until a session says FREE. */
+struct client_copy {
+    bool used;
+    bool called, ran;      /* its turn has come; of a callback: and gone */
+    struct weft_send send; /* bytes 0: not from here */
+    CUhostFn run;
+    void *argument;
+    int process;                       /* of a callback: the session that waits for it */
+    struct weft_client_region *region; /* registered for it alone */
+};
+
+/* Host memory that sessions may put into. */
+struct weft_client_region {
+    struct weft_client_region *next;
+    unsigned char *base;
+    size_t bytes;
+    uint64_t key;
+    unsigned flags;
+    bool ours, pinned; /* allocated here; known to the program as pinned */
+    bool shared;       /* all sessions have mapped it */
+};
+
+/* A kernel, or a library, on each server. */
+struct client_library {
+    const void *image;
+    uint64_t bytes;
+    uint64_t handles[WEFT_LINK_PROCESSES];
+};
+struct client_kernel {
+    struct client_library *library;
+    uint64_t handles[WEFT_LINK_PROCESSES];
+    uint32_t count, bytes; /* parameters; of all */
+    struct weft_parameter *parameters;
+    char name[];
+};
+
+/* What kernels have printed. */
+struct client_output {
+    STAILQ_ENTRY(client_output) link;
+    bool error; /* to stderr */
+    uint32_t bytes;
+    char text[];
+};
+
+struct weft_client {
+    struct weft_lock lock;
+    bool open;        /* calls are taken */
+    bool left;        /* the network is closed, or about to be */
+    bool closing;     /* the tasks end */
+    bool running;     /* a callback does */
+    unsigned napping; /* threads that use the network's bell */
+    uint32_t forks;   /* base/fork.h, when it was opened */
+    struct weft_record_links links;
+    struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
+    struct client_device device[CLIENT_DEVICES];      /* all that the servers have */
+    int met;                                          /* how many of `device` there are */
+    struct weft_known_list known;                     /* those that the program sees */
+    struct client_call *lanes[CLIENT_LANES];          /* 0 is nobody's */
+    struct client_copy copies[WEFT_COPIES];
+    struct client_query {
+        const struct client_device *device; /* NULL: empty */
+        enum weft_call call;
+        uint32_t age; /* of queries, when it was asked */
+        uint64_t words[WEFT_WORDS_MOST], answer;
+    } queries[CLIENT_QUERIES];
+    uint32_t age; /* of queries: those of another one are forgotten */
+    uint32_t next_copy;
+    uint32_t writers; /* callbacks and copies to host memory that are under way */
+    uint32_t readers; /* copies from host memory */
+    struct weft_sources sources;
+    struct weft_plan plan; /* of copies between processes */
+    struct weft_client_region *regions;
+    STAILQ_HEAD(, client_output) output; /* of kernels, to be printed */
+    struct weft_lock printing;           /* taken before `lock` */
+    uint64_t unprinted;                  /* bytes of it */
+    uint16_t calling[WEFT_COPIES];       /* callbacks whose turn it is, a ring */
+    uint32_t first_calling, last_calling;
+    struct weft_bell callbacks;
+    struct weft_task service, caller;
+};
+
+extern struct weft_client client;
+
+/* ---- call.c. Without the lock; they take it. */
+struct client_device *client_now(void); /* NULL: no context is current */
+/* Waits for the answer; answer NULL: only its error counts. */
+CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
+/* A call whose answer depends on its words alone, until client_forget_queries. */
+CUresult client_query(const struct client_device *device, enum weft_call call,
+                      const uint64_t *words, uint32_t count, struct client_call *answer);
+void client_forget_queries(void);
+/* The answer is known without asking. */
+void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, uint64_t answer);
+/* Does not wait, but for room. */
+CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes);
+/* The same for a call of these words alone. */
+#define CLIENT_WORDS(...)                                                                          \
+    (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define CLIENT_CALL(device, name, answer, ...)                                                     \
+    client_call(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0, answer)
+#define CLIENT_POST(device, name, ...)                                                             \
+    client_post(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0)
+/* A handle as a word. */
+#define WORD(value) ((uint64_t)(uintptr_t)(value))
+/* Waits for what a stream of that device has been given so far; NULL: its default stream. */
+CUresult client_synchronize(const struct client_device *device, CUstream stream);
+/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
+bool client_take_turns(void);
+/* Drives the network; then sleeps until something comes, or at most so many ns. Without the lock.
+ */
+void client_nap(uint64_t longest);
+/* Those who wait for an answer get this one. Lock held. */
+void client_fail_waiting(CUresult result);
+
+/* ---- tasks.c */
+/* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
+CUresult client_number(const struct client_copy *copy, uint32_t *number);
+void client_start_tasks(void);
+/* Once all records are away, or two seconds have passed. From then on nobody but the caller touches
+ * the network. */
+void client_stop_tasks(void);
+weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
+                               uint32_t number);
+
+/* ---- routes: which device a call is for */
+struct client_route {
+    struct client_device *device;
+    bool fixed; /* by a handle */
+};
+/* A stream's route: its own device's, the current one's for a default stream. */
+CUresult client_route_stream(struct client_route *route, CUstream stream);
+
+/* ---- memory.c */
+/* Where a range of addresses lies. */
+enum client_place {
+    CLIENT_HOST,   /* in memory of the program, as far as anybody knows */
+    CLIENT_ARENA,  /* all of it in one allocation of a device */
+    CLIENT_GLOBAL, /* all of it in a variable of a device */
+    CLIENT_NOWHERE /* among a device's addresses, but not in an allocation */
+};
+static inline bool client_on_device(enum client_place place)
+{
+    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+}
+enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
+/* The region in which all of it lies; NULL: none. Lock held. */
+struct weft_client_region *client_region_at(const void *memory, size_t bytes);
+/* Makes it known to the network. NULL: no memory for that. Takes the lock. */
+struct weft_client_region *client_region_add(struct weft_client_region region);
+void client_region_drop(struct weft_client_region *region); /* lock held */
+/* Reserves addresses for every device, here and there. */
+weft_status client_open_memory(void);
+/* All allocations of a device are gone: it was reset. */
+void client_forget_memory(struct client_device *device);
+
+/* ---- module.c */
+CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
+
+#define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;
+WEFT_TABLE_PROGRAM_MAP(CLIENT_DECLARE)
+#undef CLIENT_DECLARE
+
+#endif

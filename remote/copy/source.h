@@ -1,0 +1,85 @@
+/*
+ * remote/copy/source.h - the sending side of a copy between processes: memory cut into pieces, each
+ * put straight into the target's region; the copy's owner hears when all are delivered.
+ *
+ * A program sends its host memory as it lies. A session fetches pieces of device memory into the
+ * network's staging memory (net/staging.h) first, several at once, so that fetching, the network
+ * and what happens at the target overlap. One thread.
+ */
+#ifndef WEFT_REMOTE_COPY_SOURCE_H
+#define WEFT_REMOTE_COPY_SOURCE_H
+
+#include "net/staging.h"
+#include "remote/copy/plan.h"
+#include "remote/link/links.h"
+
+enum { WEFT_COPIES = 4096 /* numbers of copies under way */ };
+
+/* What a copy is to its source. */
+struct weft_send {
+    uint32_t number;
+    int owner, process;   /* who hears; who gets it */
+    int device;           /* a session's; -1: host memory */
+    uint64_t from, bytes; /* an address here */
+    uint64_t key, offset; /* where it goes */
+    struct weft_plan plan;
+};
+
+struct weft_piece {
+    struct weft_link_completion completion;
+    struct weft_sending *sending;
+    uint64_t at; /* in the copy */
+    size_t bytes;
+    unsigned char *memory; /* to put from */
+    uint64_t key;          /* of that memory, where it is the piece's own */
+    void *ticket;          /* of the fetch */
+    enum {
+        WEFT_PIECE_FREE,
+        WEFT_PIECE_FETCHED,
+        WEFT_PIECE_READY,
+        WEFT_PIECE_PUT,
+        WEFT_PIECE_DELIVERED
+    } state;
+};
+
+struct weft_sending {
+    struct weft_sources *sources;
+    struct weft_sending *next;
+    struct weft_send send;
+    uint64_t begun, put, delivered; /* bytes */
+    size_t piece;                   /* bytes of one */
+    uint32_t depth;                 /* how many at once */
+    bool told;                      /* its owner hears no more */
+    void (*over)(uint32_t number);  /* to be called at its end; NULL: nobody waits */
+    struct weft_piece pieces[WEFT_PLAN_DEPTH];
+};
+
+struct weft_sources {
+    struct weft_record_links *links;
+    struct weft_stage *stage; /* of staging memory; NULL: host memory alone */
+    /*
+     * How a session fetches device memory. fetch: begins a copy to memory; *ticket is for fetched:
+     * whether it is there; then the ticket is gone. False: the device failed.
+     */
+    void *context;
+    bool (*fetch)(void *context, int device, void *memory, uint64_t from, size_t bytes,
+                  void **ticket);
+    bool (*fetched)(void *context, int device, void *ticket, bool *there);
+    struct weft_sending *first;
+    uint64_t sent; /* bytes put so far */
+    uint64_t own;  /* bytes of memory of pieces' own */
+};
+
+/*
+ * Begins. Its owner is told when all is delivered; where that is the target, when all was put: what
+ * is put later arrives later. Errors: MEMORY.
+ */
+weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);
+/* The copy of that number that is under way; NULL: none. */
+struct weft_sending *weft_sources_find(struct weft_sources *sources, uint32_t number);
+/* Drives all; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
+weft_status weft_sources_pump(struct weft_sources *sources, bool *did);
+/* Forgets what is under way: the network is closed. */
+void weft_sources_close(struct weft_sources *sources);
+
+#endif

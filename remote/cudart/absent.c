@@ -1,0 +1,17 @@
+/*
+ * remote/cudart/absent.c - functions of the runtime that are refused: each returns
+ * cudaErrorNotSupported, and says once which it is and where to read why. They take any arguments,
+ * so their prototypes are not included here. Any thread.
+ */
+#include "remote/table/table.h"
+
+int cudart_done(int error);
+
+#define X(name)                                                                                    \
+    int name(void);                                                                                \
+    int name(void)                                                                                 \
+    {                                                                                              \
+        static unsigned said;                                                                      \
+        return cudart_done((int)weft_cuda_refuse(#name, WHY, &said));                              \
+    }
+#include "remote/cudart/absent.def"

@@ -1,0 +1,216 @@
+/* remote/cudart/device.c - devices, their properties, limits and peers. Any thread. */
+#include "remote/cudart/inside.h"
+
+#include <string.h>
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    if (count == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    *count = 0;
+    NEED(cudart_find);
+    *count = cudart_devices();
+    return *count > 0 ? cudaSuccess : cudart_done(cudaErrorNoDevice);
+}
+
+/* As cudaSetDevice: the context is made. */
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
+{
+    CUcontext context;
+
+    (void)device_flags;
+    if (flags > cudaInitDeviceFlagsAreValid)
+        return cudart_done(cudaErrorInvalidValue);
+    NEED(cudart_find);
+    return cudart_done(cudart_context(device, &context));
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    NEED(cudart_find);
+    if (device < 0 || device >= cudart_devices())
+        return cudart_done(cudaErrorInvalidDevice);
+    cudart_thread()->device = device;
+    NEED(cudart_enter);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    if (device == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    NEED(cudart_find);
+    *device = cudart_thread()->device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetValidDevices(int *list, int count)
+{
+    NEED(cudart_find);
+    for (int i = 0; i < count; i++)
+        if (list[i] < 0 || list[i] >= cudart_devices())
+            return cudart_done(cudaErrorInvalidDevice);
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+    FIND(driver);
+    return cudart_driver_done(driver->context_flags(cudart_thread()->device, flags));
+}
+
+KNOW(cudaGetDeviceFlags, (unsigned *flags), flags,
+     context_state(cudart_thread()->device, flags, &(int){0}))
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+KNOW(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device), value,
+     device_attribute(value, (CUdevice_attribute)attribute, device))
+
+/* clang-format off */
+static const struct cudart_field properties[] = {
+#define P(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, CU_DEVICE_ATTRIBUTE_##attribute)
+    P(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK), P(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
+    P(warpSize, WARP_SIZE), P(memPitch, MAX_PITCH), P(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
+    P(maxThreadsDim[0], MAX_BLOCK_DIM_X), P(maxThreadsDim[1], MAX_BLOCK_DIM_Y),
+    P(maxThreadsDim[2], MAX_BLOCK_DIM_Z), P(maxGridSize[0], MAX_GRID_DIM_X),
+    P(maxGridSize[1], MAX_GRID_DIM_Y), P(maxGridSize[2], MAX_GRID_DIM_Z),
+    P(totalConstMem, TOTAL_CONSTANT_MEMORY), P(major, COMPUTE_CAPABILITY_MAJOR),
+    P(minor, COMPUTE_CAPABILITY_MINOR), P(textureAlignment, TEXTURE_ALIGNMENT),
+    P(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT), P(multiProcessorCount, MULTIPROCESSOR_COUNT),
+    P(integrated, INTEGRATED), P(canMapHostMemory, CAN_MAP_HOST_MEMORY),
+    P(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH), P(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH),
+    P(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT), P(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH),
+    P(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT), P(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH),
+    P(surfaceAlignment, SURFACE_ALIGNMENT), P(concurrentKernels, CONCURRENT_KERNELS),
+    P(ECCEnabled, ECC_ENABLED), P(pciBusID, PCI_BUS_ID), P(pciDeviceID, PCI_DEVICE_ID),
+    P(pciDomainID, PCI_DOMAIN_ID), P(tccDriver, TCC_DRIVER),
+    P(asyncEngineCount, ASYNC_ENGINE_COUNT), P(unifiedAddressing, UNIFIED_ADDRESSING),
+    P(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH), P(l2CacheSize, L2_CACHE_SIZE),
+    P(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE),
+    P(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR),
+    P(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED),
+    P(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED),
+    P(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED),
+    P(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+    P(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR), P(managedMemory, MANAGED_MEMORY),
+    P(isMultiGpuBoard, MULTI_GPU_BOARD), P(multiGpuBoardGroupID, MULTI_GPU_BOARD_GROUP_ID),
+    P(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS),
+    P(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS),
+    P(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED),
+    P(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
+    P(cooperativeLaunch, COOPERATIVE_LAUNCH),
+    P(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+    P(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
+    P(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
+    P(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
+    P(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED), P(clusterLaunch, CLUSTER_LAUNCH)
+#undef P
+};
+/* clang-format on */
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
+{
+    struct cudaDeviceProp p;
+
+    if (result == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    FIND(driver);
+    memset(&p, 0, sizeof(p));
+    CUresult status = driver->device_name(p.name, sizeof(p.name), device);
+    if (status == CUDA_SUCCESS)
+        status = driver->device_uuid((CUuuid *)&p.uuid, device);
+    if (status == CUDA_SUCCESS)
+        status = driver->device_total(&p.totalGlobalMem, device);
+    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+        int value = 0;
+        if (status == CUDA_SUCCESS)
+            status = driver->device_attribute(&value, (CUdevice_attribute)properties[i].attribute,
+                                              device);
+        cudart_set(&p, &properties[i], value);
+    }
+    if (status == CUDA_SUCCESS)
+        *result = p;
+    return cudart_driver_done(status);
+}
+
+/* The device that has the most of what is asked for: at least that memory, or that capability. */
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
+{
+    if (device == NULL || wanted == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    NEED(cudart_find);
+    int best = 0, best_score = -1;
+    for (int i = 0; i < cudart_devices(); i++) {
+        struct cudaDeviceProp p = {0};
+        const cudaError_t error = cudaGetDeviceProperties(&p, i);
+        if (error != cudaSuccess)
+            return error;
+        const int score =
+            (p.totalGlobalMem >= wanted->totalGlobalMem) +
+            (p.major > wanted->major || (p.major == wanted->major && p.minor >= wanted->minor)) +
+            (p.multiProcessorCount >= wanted->multiProcessorCount);
+        if (score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    *device = best;
+    return cudaSuccess;
+}
+
+KNOW(cudaDeviceGetPCIBusId, (char *text, int bytes, int device), bytes < 1 ? NULL : text,
+     device_pci(text, bytes, device))
+KNOW(cudaDeviceGetByPCIBusId, (int *device, const char *text), device == NULL ? NULL : text,
+     device_by_pci(device, text))
+
+/* ---- the current device ---------------------------------------------------------------------- */
+
+FORWARD(cudaDeviceSynchronize, (void), context_synchronize())
+
+cudaError_t cudaDeviceReset(void)
+{
+    struct cudart_thread *thread = cudart_thread();
+
+    FIND(driver);
+    const CUresult result = driver->context_reset(thread->device);
+    cudart_forget_context(thread->device);
+    thread->bound = 0;
+    return cudart_driver_done(result);
+}
+
+FORWARD(cudaDeviceSetLimit, (enum cudaLimit limit, size_t value),
+        context_set_limit((CUlimit)limit, value))
+RESULT(cudaDeviceGetLimit, (size_t * value, enum cudaLimit limit), value,
+       context_limit(value, (CUlimit)limit))
+FORWARD(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
+        context_set_cache((CUfunc_cache)config))
+
+RESULT(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config), config,
+       context_cache((CUfunc_cache *)config))
+FORWARD(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
+        context_priorities(least, greatest))
+
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+KNOW(cudaDeviceCanAccessPeer, (int *can, int device, int peer), can, peer_can(can, device, peer))
+KNOW(cudaDeviceGetP2PAttribute, (int *value, enum cudaDeviceP2PAttr attribute, int from, int to),
+     value, peer_attribute(value, (CUdevice_P2PAttribute)attribute, from, to))
+
+static cudaError_t set_peer(int peer, unsigned flags, bool on)
+{
+    CUcontext context;
+
+    ENTER(driver);
+    const cudaError_t error = cudart_context(peer, &context);
+    if (error != cudaSuccess)
+        return cudart_done(error);
+    return cudart_driver_done(on ? driver->peer_enable(context, flags)
+                                 : driver->peer_disable(context));
+}
+
+ALIAS(cudaDeviceEnablePeerAccess, (int peer, unsigned flags), set_peer(peer, flags, true))
+
+ALIAS(cudaDeviceDisablePeerAccess, (int peer), set_peer(peer, 0, false))

@@ -1,0 +1,40 @@
+/* remote/cudart/error.c - the last error, versions, and the texts of errors. Any thread; the last
+ * error is the thread's. */
+#include "remote/cudart/inside.h"
+
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t error = cudart_thread()->last;
+
+    cudart_thread()->last = cudaSuccess;
+    return error;
+}
+
+ALIAS(cudaPeekAtLastError, (void), cudart_thread()->last)
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    return weft_cuda_error((CUresult)error)->name;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return weft_cuda_error((CUresult)error)->text;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    if (version == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
+
+cudaError_t cudaProfilerStart(void)
+{
+    return cudaSuccess; /* no profiler is attached */
+}
+
+ALIAS(cudaProfilerStop, (void), cudaSuccess)

@@ -1,0 +1,240 @@
+/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. Any thread, which owns its
+ * configurations. */
+#include "remote/cudart/inside.h"
+
+#include <string.h>
+
+enum { SHARED_ANYWAY = 48 << 10 }; /* bytes of shared memory that no attribute has to allow */
+
+/* crt/host_runtime.h declares these for C++ alone. */
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
+                               size_t shared, cudaStream_t stream);
+
+/* ---- <<<>>> ---------------------------------------------------------------------------------- */
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st *stream)
+{
+    struct cudart_thread *thread = cudart_thread();
+
+    if (thread->configured == CUDART_CONFIGURATIONS)
+        return 1;
+    thread->configurations[thread->configured++] = (struct cudart_configuration){
+        .grid = grid, .block = block, .shared = shared, .stream = stream};
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+    struct cudart_thread *thread = cudart_thread();
+
+    if (thread->configured == 0)
+        return cudart_done(cudaErrorMissingConfiguration);
+    const struct cudart_configuration *c = &thread->configurations[--thread->configured];
+    *grid = c->grid;
+    *block = c->block;
+    *shared = c->shared;
+    memcpy(stream, &c->stream, sizeof(cudaStream_t));
+    return cudaSuccess;
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
+{
+    struct cudart_symbol *kernel = cudart_kernel(function);
+
+    if (kernel == NULL)
+        return cudart_done(cudaErrorInvalidDeviceFunction);
+    *handle = (cudaKernel_t)kernel;
+    return cudaSuccess;
+}
+
+ALIAS(cudaGetKernel, (cudaKernel_t * handle, const void *function),
+      __cudaGetKernel(handle, function))
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* What no device takes is refused here, so that cudaGetLastError tells at once. */
+static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 block)
+{
+    static const CUdevice_attribute limits[] = {
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
+    const unsigned sizes[] = {block.x, block.y, block.z, grid.x, grid.y, grid.z};
+    const int device = cudart_thread()->device;
+    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    int most = 0;
+
+    for (int i = 0; i < 6; i++) {
+        const CUresult result = driver->device_attribute(&most, limits[i], device);
+        if (result != CUDA_SUCCESS)
+            return (cudaError_t)result;
+        if (sizes[i] == 0 || sizes[i] > (unsigned)most)
+            return cudaErrorInvalidConfiguration;
+    }
+    const CUresult result =
+        driver->device_attribute(&most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device);
+    if (result != CUDA_SUCCESS)
+        return (cudaError_t)result;
+    return threads > (uint64_t)most ? cudaErrorInvalidConfiguration : cudaSuccess;
+}
+
+static cudaError_t check_shared(const struct weft_cuda_table *driver, CUfunction function,
+                                size_t shared)
+{
+    int most = 0;
+    const CUresult result = driver->function_attribute(
+        &most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+
+    return result == CUDA_SUCCESS && shared > (size_t)most ? cudaErrorInvalidValue
+                                                           : (cudaError_t)result;
+}
+
+static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
+                          size_t shared, cudaStream_t stream, bool cooperative)
+{
+    CUfunction function;
+
+    ENTER(driver);
+    cudaError_t error =
+        kernel != NULL ? check(driver, grid, block) : cudaErrorInvalidDeviceFunction;
+    if (error == cudaSuccess)
+        error = cudart_function(driver, kernel, &function);
+    if (error == cudaSuccess && shared > SHARED_ANYWAY)
+        error = check_shared(driver, function, shared);
+    if (error != cudaSuccess)
+        return cudart_done(error);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {grid.x,  grid.y,           grid.z, block.x,    block.y,
+                                   block.z, (unsigned)shared, stream, &attribute, cooperative};
+    return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
+}
+
+/* A handle of __cudaGetKernel: known to be one. */
+ALIAS(__cudaLaunchKernel,
+      (cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch((struct cudart_symbol *)kernel, grid, block, parameters, shared, stream, false))
+
+ALIAS(cudaLaunchKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, false))
+
+ALIAS(cudaLaunchCooperativeKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      launch(cudart_kernel(function), grid, block, parameters, shared, stream, true))
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+                                void **parameters)
+{
+    static unsigned said;
+    bool cooperative = false;
+
+    if (config == NULL || (config->numAttrs != 0 && config->attrs == NULL))
+        return cudart_done(cudaErrorInvalidValue);
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == cudaLaunchAttributeCooperative)
+            cooperative = attribute->val.cooperative != 0;
+        else if (attribute->id != cudaLaunchAttributeIgnore &&
+                 attribute->id != cudaLaunchAttributePriority &&
+                 attribute->id != cudaLaunchAttributeProgrammaticStreamSerialization)
+            return cudart_driver_done(
+                weft_cuda_refuse("an attribute of a launch", "what-is-refused", &said));
+    }
+    return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
+                  config->dynamicSmemBytes, config->stream, cooperative);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static cudaError_t find_function(const struct weft_cuda_table *driver, const void *function,
+                                 CUfunction *found)
+{
+    struct cudart_symbol *kernel = cudart_kernel(function);
+
+    return kernel != NULL ? cudart_function(driver, kernel, found) : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
+{
+    static const struct cudart_field fields[] = {
+#define F(field, name) CUDART_FIELD(struct cudaFuncAttributes, field, CU_FUNC_ATTRIBUTE_##name)
+        F(sharedSizeBytes, SHARED_SIZE_BYTES),
+        F(constSizeBytes, CONST_SIZE_BYTES),
+        F(localSizeBytes, LOCAL_SIZE_BYTES),
+        F(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
+        F(numRegs, NUM_REGS),
+        F(ptxVersion, PTX_VERSION),
+        F(binaryVersion, BINARY_VERSION),
+        F(cacheModeCA, CACHE_MODE_CA),
+        F(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES),
+        F(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
+#undef F
+    };
+    CUfunction found;
+
+    if (attributes == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    cudaError_t error = find_function(driver, function, &found);
+    if (error == cudaSuccess)
+        memset(attributes, 0, sizeof(*attributes));
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
+        int value = 0;
+        error = (cudaError_t)driver->function_attribute(
+            &value, (CUfunction_attribute)fields[i].attribute, found);
+        cudart_set(attributes, &fields[i], value);
+    }
+    return cudart_done(error);
+}
+
+/* A call for the kernel `function`, found as `found`. */
+#define ON_KERNEL(name, parameters, wrong, call)                                                   \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        CUfunction found;                                                                          \
+        if (wrong)                                                                                 \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = find_function(driver, function, &found);                         \
+        return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
+    }
+
+ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
+          false, driver->function_set(found, (CUfunction_attribute)attribute, value))
+ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
+          driver->function_set_cache(found, (CUfunc_cache)config))
+
+ON_KERNEL(cudaGetFuncBySymbol, (cudaFunction_t * result, const void *function), result == NULL,
+          (*result = found, CUDA_SUCCESS))
+
+cudaError_t cudaFuncGetName(const char **name, const void *function)
+{
+    const struct cudart_symbol *kernel = cudart_kernel(function);
+
+    if (name == NULL || kernel == NULL)
+        return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
+    *name = cudart_kernel_name(kernel);
+    return cudaSuccess;
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------- */
+
+ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          (int *blocks, const void *function, int threads, size_t shared, unsigned flags),
+          blocks == NULL, driver->occupancy_blocks(blocks, found, threads, shared, flags))
+
+ALIAS(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+      (int *blocks, const void *function, int threads, size_t shared),
+      cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0))
+
+ON_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
+          (size_t * bytes, const void *function, int blocks, int threads), bytes == NULL,
+          driver->occupancy_shared(bytes, found, blocks, threads))

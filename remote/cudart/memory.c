@@ -1,0 +1,162 @@
+/* remote/cudart/memory.c - device and pinned memory, fills, what an address is. Any thread. */
+#include "remote/cudart/inside.h"
+
+#include <string.h>
+
+static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_t stream)
+{
+    CUdeviceptr address = 0;
+    CUresult result = CUDA_SUCCESS;
+
+    if (memory == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    if (bytes != 0)
+        result =
+            async ? driver->alloc_async(&address, bytes, stream) : driver->alloc(&address, bytes);
+    if (result == CUDA_SUCCESS)
+        *memory = (void *)address;
+    return cudart_driver_done(result);
+}
+
+ALIAS(cudaMalloc, (void **memory, size_t bytes), allocate(memory, bytes, false, NULL))
+
+ALIAS(cudaMallocAsync, (void **memory, size_t bytes, cudaStream_t stream),
+      allocate(memory, bytes, true, stream))
+
+cudaError_t cudaFree(void *memory)
+{
+    ENTER(driver);
+    return memory != NULL ? cudart_driver_done(driver->free((CUdeviceptr)memory)) : cudaSuccess;
+}
+
+RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
+       free_async((CUdeviceptr)memory, stream))
+
+cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t rows)
+{
+    enum { ALIGN = 512 };
+    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
+
+    if (memory == NULL || pitch == NULL || wide < width || (rows != 0 && wide > SIZE_MAX / rows))
+        return cudart_done(cudaErrorInvalidValue);
+    const cudaError_t error = cudaMalloc(memory, wide * rows);
+    if (error == cudaSuccess)
+        *pitch = wide * (rows != 0);
+    return error;
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)
+{
+    size_t pitch;
+    void *memory;
+
+    if (pitched == NULL || (extent.depth != 0 && extent.height > SIZE_MAX / extent.depth))
+        return cudart_done(cudaErrorInvalidValue);
+    const cudaError_t error =
+        cudaMallocPitch(&memory, &pitch, extent.width, extent.height * extent.depth);
+    if (error == cudaSuccess)
+        *pitched = (struct cudaPitchedPtr){memory, pitch, extent.width, extent.height};
+    return error;
+}
+
+RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
+       mem_info(available, total))
+
+/* A value; the arrays that it describes are refused. */
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind kind)
+{
+    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
+}
+
+/* ---- pinned memory --------------------------------------------------------------------------- */
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+    if (memory == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    if (bytes == 0) {
+        *memory = NULL;
+        return cudaSuccess;
+    }
+    return cudart_driver_done(driver->host_alloc(memory, bytes, flags));
+}
+
+ALIAS(cudaMallocHost, (void **memory, size_t bytes),
+      cudaHostAlloc(memory, bytes, cudaHostAllocDefault))
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    ENTER(driver);
+    return memory != NULL ? cudart_driver_done(driver->host_free(memory)) : cudaSuccess;
+}
+
+FORWARD(cudaHostRegister, (void *memory, size_t bytes, unsigned flags),
+        host_register(memory, bytes, flags))
+FORWARD(cudaHostUnregister, (void *memory), host_unregister(memory))
+RESULT(cudaHostGetFlags, (unsigned *flags, void *memory), flags, host_flags(flags, memory))
+
+/* ---- what an address is ---------------------------------------------------------------------- */
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
+{
+    enum { ASKED = 4 };
+    CUpointer_attribute asked[ASKED] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    unsigned type = 0;
+    int device = 0;
+    void *on_device = NULL, *on_host = NULL;
+    void *answers[ASKED] = {&type, &device, &on_device, &on_host};
+
+    if (attributes == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    const CUresult result = driver->pointer_attributes(ASKED, asked, answers, (CUdeviceptr)memory);
+    if (result != CUDA_SUCCESS)
+        return cudart_driver_done(result);
+    memset(attributes, 0, sizeof(*attributes));
+    attributes->device = device;
+    attributes->devicePointer = on_device;
+    attributes->hostPointer = on_host;
+    attributes->type = type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
+                       : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
+                                                    : cudaMemoryTypeUnregistered;
+    if (attributes->type == cudaMemoryTypeUnregistered) {
+        attributes->device = cudaInvalidDeviceId;
+        attributes->hostPointer = (void *)(uintptr_t)memory;
+    }
+    return cudaSuccess;
+}
+
+/* ---- fills ----------------------------------------------------------------------------------- */
+
+FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
+        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, stream))
+
+/* The host goes on at once, as for any fill of device memory. */
+ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
+      cudaMemsetAsync(memory, value, bytes, NULL))
+
+FORWARD(cudaMemset2DAsync,
+        (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
+        fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, stream))
+
+ALIAS(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t rows),
+      cudaMemset2DAsync(memory, pitch, value, width, rows, NULL))
+
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent,
+                              cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (size_t z = 0; z < extent.depth && error == cudaSuccess; z++)
+        error = cudaMemset2DAsync((char *)memory.ptr + z * memory.pitch * memory.ysize,
+                                  memory.pitch, value, extent.width, extent.height, stream);
+    return error;
+}
+
+ALIAS(cudaMemset3D, (struct cudaPitchedPtr memory, int value, struct cudaExtent extent),
+      cudaMemset3DAsync(memory, value, extent, NULL))

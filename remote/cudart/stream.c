@@ -1,0 +1,103 @@
+/* remote/cudart/stream.c - streams, events, host functions in a stream. Any thread. */
+#include "remote/cudart/inside.h"
+
+#include <stdlib.h>
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+RESULT(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority), stream,
+       stream_create(stream, flags, priority))
+
+ALIAS(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags),
+      cudaStreamCreateWithPriority(stream, flags, 0))
+
+ALIAS(cudaStreamCreate, (cudaStream_t * stream),
+      cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0))
+
+FORWARD(cudaStreamDestroy, (cudaStream_t stream), stream_destroy(stream))
+FORWARD(cudaStreamQuery, (cudaStream_t stream), stream_query(stream))
+FORWARD(cudaStreamSynchronize, (cudaStream_t stream), stream_synchronize(stream))
+FORWARD(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+        stream_wait_event(stream, event, flags))
+RESULT(cudaStreamGetFlags, (cudaStream_t stream, unsigned *flags), flags,
+       stream_flags(stream, flags))
+RESULT(cudaStreamGetPriority, (cudaStream_t stream, int *priority), priority,
+       stream_priority(stream, priority))
+RESULT(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id), id, stream_id(stream, id))
+
+/* No stream ever captures: graphs are refused. */
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    unsigned flags;
+
+    if (status == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    *status = cudaStreamCaptureStatusNone;
+    return cudaStreamGetFlags(stream, &flags);
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    static _Thread_local enum cudaStreamCaptureMode now = cudaStreamCaptureModeGlobal;
+
+    if (mode == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    const enum cudaStreamCaptureMode before = now;
+    now = *mode;
+    *mode = before;
+    return cudaSuccess;
+}
+
+/* ---- the host's turn ------------------------------------------------------------------------- */
+
+RESULT(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t run, void *argument), run,
+       launch_host(stream, run, argument))
+
+struct callback {
+    cudaStreamCallback_t run;
+    cudaStream_t stream;
+    void *argument;
+};
+
+static void run_callback(void *pointer)
+{
+    const struct callback callback = *(struct callback *)pointer;
+
+    free(pointer);
+    callback.run(callback.stream, cudaSuccess, callback.argument);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t run, void *argument,
+                                  unsigned flags)
+{
+    if (run == NULL || flags != 0)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    struct callback *callback = malloc(sizeof(*callback));
+    if (callback == NULL)
+        return cudart_done(cudaErrorMemoryAllocation);
+    *callback = (struct callback){run, stream, argument};
+    const CUresult result = driver->launch_host(stream, run_callback, callback);
+    if (result != CUDA_SUCCESS)
+        free(callback);
+    return cudart_driver_done(result);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+RESULT(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event,
+       event_create(event, flags))
+
+ALIAS(cudaEventCreate, (cudaEvent_t * event), cudaEventCreateWithFlags(event, cudaEventDefault))
+
+FORWARD(cudaEventDestroy, (cudaEvent_t event), event_destroy(event))
+FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, stream))
+
+ALIAS(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
+      flags == cudaEventRecordDefault ? cudaEventRecord(event, stream)
+                                      : cudart_done(cudaErrorNotSupported))
+
+FORWARD(cudaEventQuery, (cudaEvent_t event), event_query(event))
+FORWARD(cudaEventSynchronize, (cudaEvent_t event), event_synchronize(event))
+RESULT(cudaEventElapsedTime, (float *milliseconds, cudaEvent_t from, cudaEvent_t to), milliseconds,
+       event_elapsed(milliseconds, from, to))

@@ -1,0 +1,40 @@
+/*
+ * remote/session/arena.h - a device's memory for one program: a range of addresses that program
+ * and session agree on, backed where something lies. Addresses are unique over all servers of the
+ * program, so that none has to be translated. Session's thread only.
+ */
+#ifndef WEFT_REMOTE_SESSION_ARENA_H
+#define WEFT_REMOTE_SESSION_ARENA_H
+
+#include "remote/table/ranges.h"
+#include "remote/table/table.h"
+
+struct weft_session_arena {
+    const struct weft_cuda_table *table;
+    int device;                /* the driver's number */
+    uint64_t peers;            /* bit a device: kernels of those, too, reach all of it */
+    uint64_t base, span;       /* reserved; base 0: not yet */
+    uint64_t share, used;      /* bytes: the program may have, and has */
+    size_t granule;            /* of backing */
+    struct weft_ranges blocks; /* what is allocated */
+    struct weft_ranges slabs;  /* what is backed */
+};
+
+/* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
+CUresult weft_arena_open(struct weft_session_arena *arena, const struct weft_cuda_table *table,
+                         int device, uint64_t base, uint64_t span, uint64_t share);
+/* Gives back all of it; the device is idle. */
+void weft_arena_close(struct weft_session_arena *arena);
+
+/* Errors: OUT_OF_MEMORY; *over: because of its share. */
+CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint64_t *address,
+                          bool *over);
+/*
+ * Whether kernels of another device reach all of it, now and later. cuCtxEnablePeerAccess does
+ * nothing for memory that was mapped. Errors: the driver's.
+ */
+CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on);
+/* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
+CUresult weft_arena_free(struct weft_session_arena *arena, uint64_t address);
+
+#endif

@@ -1,0 +1,195 @@
+/* remote/session/device.c - a device, its streams and events. Session's thread only. */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a program on another host cannot have. */
+static bool is_refused(CUdevice_attribute attribute)
+{
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static CUresult read_facts(struct weft_session *session, int d, struct weft_facts *facts)
+{
+    const struct weft_cuda_table *table = session->table;
+    const struct session_device *device = &session->device[d];
+    int least = 0, greatest = 0, version = 0, can = 0;
+    size_t total = 0;
+
+    memset(facts, 0, sizeof(*facts));
+    CUresult result = table->device_name(facts->name, sizeof(facts->name), device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_uuid((CUuuid *)(void *)facts->uuid, device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_total(&total, device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_pci(facts->pci, sizeof(facts->pci), device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->context_priorities(&least, &greatest);
+    if (result == CUDA_SUCCESS)
+        result = table->driver_version(&version);
+    for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
+        int value = 0; /* an attribute that this driver does not know */
+        if (!is_refused((CUdevice_attribute)i))
+            (void)table->device_attribute(&value, (CUdevice_attribute)i, device->ordinal);
+        facts->attributes[i] = value;
+    }
+    for (int other = 0; other < session->count; other++)
+        if (other != d &&
+            table->peer_can(&can, device->ordinal, session->device[other].ordinal) ==
+                CUDA_SUCCESS &&
+            can)
+            facts->peers |= 1ull << other;
+    const uint64_t limit = session->limits->memory;
+    facts->memory = limit != 0 && limit < total ? limit : total;
+    facts->least = least;
+    facts->greatest = greatest;
+    facts->driver = version;
+    facts->devices = session->count;
+    return result;
+}
+
+SESSION_DO(facts)
+{
+    struct weft_facts facts;
+
+    const CUresult result = read_facts(session, record->device, &facts);
+    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &facts, sizeof(facts))
+                                  : (int)result;
+}
+
+SESSION_DO(peer_enable)
+{
+    if (call->peer >= (uint64_t)session->count || call->on > 1)
+        return SESSION_WRONG;
+    struct session_device *peer = &session->device[call->peer];
+    const bool on = call->on != 0;
+    const CUresult result = on ? session->table->peer_enable(peer->context, 0)
+                               : session->table->peer_disable(peer->context);
+    return result == CUDA_SUCCESS
+               ? (int)weft_arena_let(&peer->arena, session->device[record->device].ordinal, on)
+               : (int)result;
+}
+
+/* The device is idle: what the program made there goes. */
+static CUresult reset_now(struct weft_session *session, struct session_wait *wait, CUresult result)
+{
+    struct weft_session_arena *arena = &session->device[wait->device].arena;
+
+    session_use(session, wait->device);
+    for (uint32_t i = 0; i < session->handles.count; i++) {
+        struct weft_place *place = &session->handles.places[i];
+        if (place->device == wait->device &&
+            (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT))
+            session_drop(session, place);
+    }
+    while (arena->blocks.count > 0 &&
+           weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
+        continue;
+    return result;
+}
+
+SESSION_DO(reset)
+{
+    return session_wait_device(session, record->device, record->lane, reset_now, 0);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+SESSION_DO(context_synchronize)
+{
+    return session_wait_device(session, record->device, record->lane, NULL, 0);
+}
+
+SESSION_DO(stream_synchronize)
+{
+    return session_wait_stream(session, record->device, record->lane, call->stream, NULL, 0);
+}
+
+SESSION_DO(event_synchronize)
+{
+    return session_wait_event(session, call->event->device, record->lane, call->event->object, NULL,
+                              0);
+}
+
+SESSION_DO(stream_create)
+{
+    CUstream made = NULL;
+
+    const CUresult result = session->table->stream_create(&made, call->flags, call->priority);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made, call->flags);
+    return call->stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+SESSION_DO(event_create)
+{
+    CUevent made = NULL;
+
+    const CUresult result = session->table->event_create(&made, call->flags);
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->event = (CUevent)session_name(session, WEFT_EVENT, record->device, made, call->flags);
+    return call->event != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/*
+ * Who waits for an event waits for its last record. Where somebody does, the next one goes to
+ * another event of the driver's.
+ */
+SESSION_DO(event_record)
+{
+    struct weft_place *place = call->event;
+
+    if (session_event_waited(session, place->object)) {
+        CUevent next = NULL;
+        const CUresult result = session->table->event_create(&next, place->flags);
+        if (result != CUDA_SUCCESS)
+            return result;
+        session_event_destroy(session, place->object);
+        place->object = next;
+    }
+    return session->table->event_record(place->object, call->stream);
+}
+
+SESSION_DO(stream_wait_event)
+{
+    return session->table->stream_wait_event(call->stream, call->event->object, 0);
+}
+
+SESSION_DO(stream_destroy)
+{
+    struct weft_place *place =
+        weft_handles_find(&session->handles, WEFT_STREAM, weft_record_words(record)[0]);
+
+    return place != NULL ? session_drop(session, place)
+                         : CUDA_ERROR_INVALID_HANDLE; /* a default one */
+}
+
+SESSION_DO(event_destroy)
+{
+    return session_drop(session, call->event);
+}
+
+SESSION_DO(bye)
+{
+    session->ends = true;
+    return CUDA_SUCCESS;
+}

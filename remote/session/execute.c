@@ -1,0 +1,157 @@
+/*
+ * remote/session/execute.c - from a record to a call of the driver, or of the session's own, as
+ * calls.def describes it. Session's thread only.
+ */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <string.h>
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+/* A stream of that device, or a default one. */
+static int find_stream(const struct weft_session *session, int device, uint64_t handle,
+                       CUstream *stream)
+{
+    *stream = NULL;
+    if (weft_is_default(handle))
+        return CUDA_SUCCESS;
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, handle);
+    if (place == NULL || place->device != device)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *stream = place->object;
+    return CUDA_SUCCESS;
+}
+
+static int find_event(const struct weft_session *session, int device, uint64_t handle,
+                      struct weft_place **event)
+{
+    (void)device; /* of any */
+    *event = weft_handles_find(&session->handles, WEFT_EVENT, handle);
+    return *event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* With its function for that device. */
+static int find_kernel(const struct weft_session *session, int device, uint64_t handle,
+                       struct session_kernel **kernel)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, handle);
+
+    if (place == NULL)
+        return SESSION_WRONG; /* they do not go */
+    *kernel = place->object;
+    return (*kernel)->functions[device] != NULL
+               ? CUDA_SUCCESS
+               : (int)session->table->kernel_function(&(*kernel)->functions[device],
+                                                      (*kernel)->kernel);
+}
+
+static int find_library(const struct weft_session *session, int device, uint64_t handle,
+                        CUlibrary *library)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, handle);
+
+    (void)device; /* of all */
+    *library = place != NULL ? place->object : NULL;
+    return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
+}
+
+/* ---- functions of the driver ---------------------------------------------------------------- */
+
+#define PASS_IN(name)          , call->name
+#define PASS_OUT(name)         , &call->name
+#define PASS_STREAM(name)      , call->name
+#define PASS_EVENT(name)       , call->name->object
+#define PASS_FUNCTION(name)    , call->name->functions[record->device]
+#define PASS(kind, type, name) PASS_##kind(name)
+
+#define WEFT_CALL(name, class, ...)                                                                \
+    SESSION_DO(name)                                                                               \
+    {                                                                                              \
+        return (int)session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)));                 \
+    }
+#define WEFT_CALL_BY_HAND(name, ...)
+#include "remote/wire/calls.def"
+
+/* ---- from words to arguments, and back ------------------------------------------------------ */
+
+#define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
+#define TAKE_OUT(name)
+#define TAKE_STREAM(name)   TAKE_HANDLE(find_stream, name)
+#define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
+#define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
+#define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)
+#define TAKE_HANDLE(find, name)                                                                    \
+    if (result == CUDA_SUCCESS)                                                                    \
+        result = find(session, record->device, *word++, &call.name);
+#define TAKE(kind, type, name) TAKE_##kind(name)
+
+#define GIVE_IN(type, name)
+#define GIVE_OUT(type, name) memcpy(&answer[given++], &call.name, sizeof(type));
+#define GIVE_STREAM(type, name)
+#define GIVE_EVENT(type, name)
+#define GIVE_FUNCTION(type, name)
+#define GIVE_LIBRARY(type, name)
+#define GIVE(kind, type, name) GIVE_##kind(type, name)
+
+#define WEFT_CALL(name, class, ...)                                                                \
+    static int take_##name(struct weft_session *session, struct weft_record *record,               \
+                           const uint64_t *word)                                                   \
+    {                                                                                              \
+        struct session_call_##name call = {};                                                      \
+        uint64_t answer[WEFT_WORDS_MOST] = {0};                                                    \
+        uint32_t given = 0;                                                                        \
+        int result = CUDA_SUCCESS;                                                                 \
+        (void)word;                                                                                \
+        WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
+        if (result != CUDA_SUCCESS)                                                                \
+            return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                 \
+        result = session_do_##name(session, record, &call);                                        \
+        WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
+        return result == CUDA_SUCCESS && given != 0                                                \
+                   ? session_reply(session, record, answer, given, NULL, 0)                        \
+                   : result;                                                                       \
+    }
+#define WEFT_CALL_BY_HAND WEFT_CALL
+#include "remote/wire/calls.def"
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static const struct {
+    int (*take)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
+    uint32_t words;
+    enum weft_class class;
+    uint8_t arguments[WEFT_WORDS_MOST + 1];
+} calls[WEFT_CALLS] = {
+#define KIND(kind, type, name) WEFT_##kind,
+#define WEFT_CALL(name, class, ...)                                                                \
+    [WEFT_CALL_##name] = {take_##name,                                                             \
+                          WEFT_WORDS(__VA_ARGS__),                                                 \
+                          WEFT_CLASS_##class,                                                      \
+                          {WEFT_EACH(KIND, __VA_ARGS__) WEFT_HANDLE_NONE}},
+#define WEFT_CALL_BY_HAND WEFT_CALL
+#include "remote/wire/calls.def"
+};
+
+const uint8_t *session_arguments(uint32_t call, enum weft_class *class)
+{
+    *class = calls[call].class;
+    return calls[call].arguments;
+}
+
+bool session_is_formed(const struct weft_session *session, const struct weft_record *record)
+{
+    return record->call < WEFT_CALLS && record->device < session->count &&
+           record->words == calls[record->call].words && calls[record->call].take != NULL &&
+           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA);
+}
+
+int session_execute(struct weft_session *session, struct weft_record *record)
+{
+    uint64_t words[WEFT_WORDS_MOST];
+
+    memcpy(words, weft_record_words(record), record->words * sizeof(words[0]));
+    return session_use(session, record->device) == CUDA_SUCCESS
+               ? calls[record->call].take(session, record, words)
+               : (int)CUDA_ERROR_INVALID_CONTEXT;
+}

@@ -1,0 +1,258 @@
+/* remote/session/inside.h - what the parts of a session share. One thread. */
+#ifndef WEFT_REMOTE_SESSION_INSIDE_H
+#define WEFT_REMOTE_SESSION_INSIDE_H
+
+#include "base/share.h"
+#include "remote/session/session.h"
+
+#include <sys/queue.h>
+
+enum {
+    SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
+    SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
+    SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
+    SESSION_MARKS = 128           /* the network has fewer under way */
+};
+
+/* How a record was taken, beside CUDA's errors. */
+enum {
+    SESSION_LATER = -1, /* the answer comes later */
+    SESSION_AGAIN = -2, /* no room: it stays in the ring */
+    SESSION_WRONG = -3, /* no program of weft's sends this: the session ends */
+    SESSION_GATE = -4   /* a closed gate: what comes after it is held */
+};
+
+struct weft_session;
+
+struct session_kernel {
+    CUkernel kernel;
+    CUfunction functions[WEFT_LINK_DEVICES]; /* by device; NULL: not asked for yet */
+    uint32_t count, bytes;                   /* parameters; of all */
+    struct weft_parameter parameters[];
+};
+
+struct session_device {
+    CUdevice ordinal; /* the driver's */
+    CUcontext context;
+    struct weft_session_arena arena;
+    uint64_t arena_key;
+    struct weft_ranges globals;      /* the program's variables there */
+    CUstream in, out;                /* of copies between processes */
+    bool unmarked;                   /* something was delivered since the last mark */
+    CUevent events[SESSION_PENDING]; /* free ones */
+    uint32_t event_count;
+};
+
+/* What to do when a wait's events have passed, or failed with result. */
+struct session_wait;
+typedef CUresult session_then(struct weft_session *session, struct session_wait *wait,
+                              CUresult result);
+
+/* A call, or a callback, that waits for events. */
+struct session_wait {
+    struct session_wait *next;
+    int device;
+    int lane;           /* of who waits; -1: nobody */
+    session_then *then; /* NULL: nothing */
+    uint64_t value;     /* for then */
+    bool borrowed;      /* its event is the program's: it does not go back */
+    bool orphan;        /* which the program has destroyed meanwhile */
+    bool passed;
+    CUresult result;
+    int chunk; /* of its copy: its bytes go with the answer; -1: none */
+    uint32_t count;
+    CUevent events[];
+};
+
+/* A copy's gate in a stream, by the copy's number. */
+struct session_gate {
+    bool closed;
+    struct session_held *held; /* it; NULL: not yet */
+    int source;                /* process; -1: a callback of the program's */
+    uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
+    bool done;     /* it is there, perhaps before the gate */
+    bool go, told; /* GO has come; the program has told what to send */
+    struct weft_send send;
+};
+
+/* What a record's order depends on. */
+struct session_touch {
+    uint64_t stream, events[2], function; /* handles; 0: none, for a stream the default one */
+    bool in_stream, blocking;             /* blocking: with the default stream, or it is that */
+    enum weft_class class;
+};
+
+/* A record that waits, or a closed gate. */
+TAILQ_HEAD(session_helds, session_held);
+struct session_held {
+    TAILQ_ENTRY(session_held) order; /* of all */
+    TAILQ_ENTRY(session_held) turn;  /* in `after` of another, or in the session's `ready` */
+    struct session_helds after;      /* who waits for this to go */
+    struct session_touch touch;
+    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
+};
+
+struct weft_session {
+    struct weft_record_links links;
+    const struct weft_cuda_table *table;
+    const struct weft_session_limits *limits;
+    int count;
+    struct session_device device[WEFT_LINK_DEVICES];
+    int current; /* device whose context the driver has; -1: none */
+    struct weft_handles handles;
+    CUresult sticky; /* of a record without an answer: comes with the next one */
+    bool ends;
+    uint64_t looked; /* at the program, when */
+    uint64_t idle;   /* ns for which it has asked for nothing, as seen then */
+    bool asks;       /* it has since */
+    struct session_wait *waits, **last_wait;
+    uint32_t wait_count;
+    struct session_helds held, ready; /* hold.c: all; those whose turn has come */
+    uint64_t held_bytes;
+    unsigned char (*chunks)[WEFT_COPY_INSIDE];
+    bool chunk_used[SESSION_CHUNKS];   /* by a wait */
+    unsigned char *image;              /* that the program is sending */
+    uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
+    struct session_share *shares;
+    bool prints;        /* a kernel may have */
+    uint64_t output[2]; /* bytes of limits->output that the program has been sent */
+    /* copies between processes */
+    struct session_gate *gates;       /* by number */
+    uint16_t delivering[WEFT_COPIES]; /* gates with marks, a ring */
+    uint32_t first_delivering, last_delivering;
+    struct weft_sources sources;
+    struct {
+        CUevent event[WEFT_LINK_DEVICES];
+    } marks[SESSION_MARKS];
+    uint64_t mark;
+    void *stage_memory; /* our own, where the network has none */
+};
+
+/* ---- session.c */
+/* A session without its network, with its devices; NULL: said. */
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits);
+void session_free(struct weft_session *session);
+/* Executes what has come, as far as answers have room. Errors: PROTOCOL, said. */
+weft_status session_take_records(struct weft_session *session, bool *did);
+CUresult session_use(struct weft_session *session, int device);
+/* An answer; false: there is no room, nothing happened. */
+bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
+                    uint32_t count, const void *extra, uint32_t bytes);
+/*
+ * What kernels have printed goes to the program. Before the answer that lets it go on, since the
+ * program may print what comes behind it. False: there is no room for all of it yet.
+ */
+bool session_print(struct weft_session *session);
+/* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
+int session_reply(struct weft_session *session, const struct weft_record *record,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+/* A handle for what the program made; 0: no memory, and it is gone again. */
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object, uint32_t flags);
+/* What the program made goes, and its handle. Errors: the driver's. */
+CUresult session_drop(struct weft_session *session, struct weft_place *place);
+/* Whose memory, which the program may touch, all of it is; -1: none's. */
+int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
+
+/* Whether the longest answer that is given at once has room. */
+bool session_can_answer(struct weft_session *session);
+/* A record was executed: its answer, or its error. Errors: PROTOCOL, said. */
+weft_status session_done(struct weft_session *session, const struct weft_record *record,
+                         int result);
+
+/* ---- execute.c */
+/* Whether a record has the device, words and bytes of its call. */
+bool session_is_formed(const struct weft_session *session, const struct weft_record *record);
+/* One that is. A CUresult, or one of the values above. */
+int session_execute(struct weft_session *session, struct weft_record *record);
+/* The arguments' kinds and the class of a call of the list. */
+const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
+
+/*
+ * ---- hold.c: records that wait in the session, with all that comes after them in CUDA's order. A
+ * record is held behind a closed gate, and where there is no memory for its data. Others overtake
+ * it.
+ */
+/*
+ * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
+ * executed nor held now.
+ */
+int session_take(struct weft_session *session, struct weft_record *record);
+/* It is done with: those behind it line up anew. */
+void session_release(struct weft_session *session, struct session_held *held);
+/* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
+weft_status session_held_poll(struct weft_session *session, bool *did);
+void session_held_drop(struct weft_session *session);
+
+/* ---- wait.c */
+/* An event of the session's own, recorded in a stream. */
+CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event);
+/* Whether it has passed; then it is gone. Errors: NOT_READY, the driver's. */
+CUresult session_passed(struct weft_session *session, int device, CUevent event);
+/*
+ * A wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full; each
+ * record that may wait is one that hold.c knows to hold.
+ */
+int session_wait_make(struct weft_session *session, int device, int lane, uint32_t events,
+                      session_then *then, uint64_t value, struct session_wait **made);
+CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
+                             CUstream stream);
+/* SESSION_LATER; where something failed the wait is dropped, and its value is the error. */
+int session_wait_begin(struct weft_session *session, struct session_wait *wait, CUresult result);
+void session_wait_drop(struct weft_session *session, struct session_wait *wait);
+/* A wait for an event of the program's own. */
+int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
+                       session_then *then, uint64_t value);
+bool session_event_waited(const struct weft_session *session, CUevent event);
+/* The program destroys its event: at once, or when nothing waits for it any more. */
+CUresult session_event_destroy(struct weft_session *session, CUevent event);
+/* A wait for what a stream has been given so far. */
+int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
+                        session_then *then, uint64_t value);
+/* A wait for all that the device has been given so far. */
+int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
+                        uint64_t value);
+void session_waits_poll(struct weft_session *session, bool *did);
+
+/* ---- share.c */
+/* Memory of this process, for all its devices; perhaps it is pinned already. */
+CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
+/* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
+void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
+void session_shares_close(struct weft_session *session); /* the devices are idle */
+
+/*
+ * ---- memory.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
+ * driver's. Arguments have the names that they have in calls.def. A value of an answer is set on
+ * CUDA_SUCCESS.
+ */
+#define SESSION_IN(type)                type
+#define SESSION_OUT(type)               type
+#define SESSION_STREAM(type)            type
+#define SESSION_EVENT(type)             struct weft_place *
+#define SESSION_FUNCTION(type)          struct session_kernel *
+#define SESSION_LIBRARY(type)           type
+#define SESSION_FIELD(kind, type, name) SESSION_##kind(type) name;
+#define SESSION_DO(name)                                                                           \
+    int session_do_##name(struct weft_session *session __attribute__((unused)),                    \
+                          struct weft_record *record __attribute__((unused)),                      \
+                          struct session_call_##name *call __attribute__((unused)))
+#define WEFT_CALL(name, class, ...)                                                                \
+    struct session_call_##name {                                                                   \
+        WEFT_EACH(SESSION_FIELD, __VA_ARGS__)                                                      \
+    };                                                                                             \
+    SESSION_DO(name);
+#define WEFT_CALL_BY_HAND WEFT_CALL
+#include "remote/wire/calls.def"
+
+weft_status session_copies_open(struct weft_session *session);
+void session_copies_close(struct weft_session *session);
+weft_status session_copies_poll(struct weft_session *session, bool *did);
+weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
+                                uint32_t number);
+/* What the network asks when pieces of copies arrive. */
+void session_device(struct weft_session *session, struct weft_net_device *device);
+
+#endif

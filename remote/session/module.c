@@ -1,0 +1,140 @@
+/* remote/session/module.c - images, kernels, variables, launches. Session's thread only. */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The next piece of an image. */
+SESSION_DO(image)
+{
+    if (call->at == 0) {
+        if (call->bytes == 0 || call->bytes > WEFT_IMAGE_MOST)
+            return SESSION_WRONG;
+        free(session->image);
+        session->image_bytes = 0;
+        session->image_whole = call->bytes;
+        session->image =
+            malloc(call->bytes + WEFT_IMAGE_HEADER); /* a short one, too, has a header */
+        if (session->image == NULL)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        memset(session->image + call->bytes, 0, WEFT_IMAGE_HEADER);
+    }
+    if (session->image == NULL || call->bytes != session->image_whole ||
+        call->at != session->image_bytes || record->extra == 0 ||
+        record->extra > call->bytes - call->at)
+        return SESSION_WRONG;
+    memcpy(session->image + call->at, weft_record_extra(record), record->extra);
+    session->image_bytes += record->extra;
+    return CUDA_SUCCESS;
+}
+
+SESSION_DO(load)
+{
+    CUlibrary library = NULL;
+    CUresult result = CUDA_ERROR_INVALID_IMAGE;
+
+    if (session->image == NULL || call->bytes != session->image_bytes)
+        return SESSION_WRONG;
+    const uint64_t bytes = weft_image_bytes(session->image);
+    if (bytes != 0 && bytes <= session->image_bytes) {
+        session->prints |= weft_image_prints(session->image, bytes);
+        result =
+            session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
+    }
+    free(session->image);
+    session->image = NULL;
+    if (result != CUDA_SUCCESS)
+        return result;
+    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0);
+    return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* The name behind a record, ended. */
+static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
+{
+    if (record->extra == 0 || record->extra >= WEFT_NAME_MOST)
+        return false;
+    memcpy(name, weft_record_extra(record), record->extra);
+    name[record->extra] = 0;
+    return true;
+}
+
+/* How its parameters are laid out, from the driver. */
+static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel)
+{
+    size_t offset, bytes;
+    uint32_t count = 0;
+
+    while (count < WEFT_KERNEL_PARAMETERS &&
+           table->kernel_parameter(kernel, count, &offset, &bytes) == CUDA_SUCCESS)
+        count++;
+    struct session_kernel *k = calloc(1, sizeof(*k) + count * sizeof(k->parameters[0]));
+    if (k == NULL)
+        return NULL;
+    k->kernel = kernel;
+    k->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        table->kernel_parameter(kernel, i, &offset, &bytes);
+        k->parameters[i] = (struct weft_parameter){(uint32_t)offset, (uint32_t)bytes};
+        if (offset + bytes > k->bytes)
+            k->bytes = (uint32_t)(offset + bytes);
+    }
+    return k;
+}
+
+SESSION_DO(kernel)
+{
+    char name[WEFT_NAME_MOST];
+    CUkernel kernel = NULL;
+
+    if (!name_of(record, name))
+        return SESSION_WRONG;
+    const CUresult result = session->table->library_kernel(&kernel, call->library, name);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct session_kernel *k = describe(session->table, kernel);
+    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k, 0) : 0;
+    if (handle == 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const uint64_t answer[] = {handle, k->count};
+    return session_reply(session, record, answer, 2, k->parameters,
+                         k->count * (uint32_t)sizeof(k->parameters[0]));
+}
+
+SESSION_DO(global)
+{
+    char name[WEFT_NAME_MOST];
+
+    if (!name_of(record, name))
+        return SESSION_WRONG;
+    const CUresult result =
+        session->table->library_global(&call->address, &call->bytes, call->library, name);
+    return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
+                                                           call->address, call->bytes)
+               ? CUDA_ERROR_OUT_OF_MEMORY
+               : result;
+}
+
+SESSION_DO(launch)
+{
+    const struct session_kernel *kernel = call->kernel;
+    void *parameters[WEFT_KERNEL_PARAMETERS];
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {.gridDimX = (uint32_t)call->grid_x_y,
+                                   .gridDimY = (uint32_t)(call->grid_x_y >> 32),
+                                   .gridDimZ = (uint32_t)call->grid_z_block_x,
+                                   .blockDimX = (uint32_t)(call->grid_z_block_x >> 32),
+                                   .blockDimY = (uint32_t)call->block_y_z,
+                                   .blockDimZ = (uint32_t)(call->block_y_z >> 32),
+                                   .sharedMemBytes = (uint32_t)call->shared_cooperative,
+                                   .hStream = call->stream,
+                                   .attrs = &attribute,
+                                   .numAttrs = call->shared_cooperative >> 32 != 0};
+
+    if (record->extra != kernel->bytes)
+        return SESSION_WRONG;
+    for (uint32_t i = 0; i < kernel->count; i++)
+        parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
+    return session->table->launch(&config, kernel->functions[record->device], parameters, NULL);
+}

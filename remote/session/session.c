@@ -1,0 +1,387 @@
+/* remote/session/session.c - opening, the loop, answers, and the end of a session. */
+#include "remote/session/session.h"
+
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
+static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
+                      look_every_ns = 100000000;
+
+CUresult session_use(struct weft_session *session, int device)
+{
+    if (session->current == device)
+        return CUDA_SUCCESS;
+    const CUresult result = session->table->context_use(session->device[device].context);
+    session->current = result == CUDA_SUCCESS ? device : -1;
+    return result;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
+{
+    for (int d = 0; d < session->count; d++)
+        if (weft_ranges_has(&session->device[d].arena.blocks, address, bytes) ||
+            weft_ranges_has(&session->device[d].globals, address, bytes))
+            return d;
+    return -1;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
+                    uint32_t count, const void *extra, uint32_t bytes)
+{
+    struct weft_record_link *link = &session->links.link[0];
+    struct weft_record *record =
+        weft_ring_out_begin(&link->out, WEFT_CALL_answer, count + 1, bytes);
+
+    if (record == NULL)
+        return false;
+    if (result == CUDA_SUCCESS && session->sticky != CUDA_SUCCESS) {
+        result = session->sticky;
+        session->sticky = CUDA_SUCCESS;
+    }
+    record->lane = (uint8_t)lane;
+    weft_record_words(record)[0] = (uint64_t)result;
+    if (count != 0)
+        memcpy(weft_record_words(record) + 1, words, count * sizeof(*words));
+    if (bytes != 0)
+        memcpy(weft_record_extra(record), extra, bytes);
+    weft_ring_out_end(&link->out, record);
+    return true;
+}
+
+int session_reply(struct weft_session *session, const struct weft_record *record,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes)
+{
+    return session_answer(session, record->lane, CUDA_SUCCESS, words, count, extra, bytes)
+               ? SESSION_LATER
+               : SESSION_WRONG;
+}
+
+/* The driver prints to a file, which never blocks it; one that was read to its end begins anew. */
+bool session_print(struct weft_session *session)
+{
+    struct weft_ring_out *out = &session->links.link[0].out;
+
+    if (!session->prints || session->limits->output == NULL)
+        return true;
+    fflush(stdout);
+    for (int i = 0; i < 2; i++) {
+        const int file = session->limits->output[i];
+        struct stat now;
+        while (fstat(file, &now) == 0 && (uint64_t)now.st_size > session->output[i]) {
+            const uint64_t left = (uint64_t)now.st_size - session->output[i];
+            const uint32_t bytes = left < WEFT_OUTPUT_PIECE ? (uint32_t)left : WEFT_OUTPUT_PIECE;
+            struct weft_record *record = weft_ring_out_begin(out, WEFT_CALL_output, 1, bytes);
+            if (record == NULL)
+                return false;
+            weft_record_words(record)[0] = (uint64_t)i + 1;
+            if (pread(file, weft_record_extra(record), bytes, (off_t)session->output[i]) != bytes)
+                break;
+            weft_ring_out_end(out, record);
+            session->output[i] += bytes;
+        }
+        if (session->output[i] != 0 && ftruncate(file, 0) == 0)
+            session->output[i] = 0;
+    }
+    return true;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+bool session_can_answer(struct weft_session *session)
+{
+    return weft_ring_out_begin(&session->links.link[0].out, WEFT_CALL_answer, 1, ANSWER_MOST) !=
+           NULL;
+}
+
+/* Lane 0: nobody waits for an answer. */
+weft_status session_done(struct weft_session *session, const struct weft_record *record, int result)
+{
+    if (result == SESSION_WRONG)
+        return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
+                               "the program sent call %u for device %u with %u words and %u bytes, "
+                               "which makes no sense",
+                               record->call, record->device, record->words, record->extra);
+    if (result >= 0 && record->lane != 0)
+        session_answer(session, record->lane, (CUresult)result, NULL, 0, NULL, 0);
+    else if (result > 0 && session->sticky == CUDA_SUCCESS)
+        session->sticky = (CUresult)result;
+    return WEFT_OK;
+}
+
+weft_status session_take_records(struct weft_session *session, bool *did)
+{
+    struct weft_ring_in *ring = &session->links.link[0].in;
+    weft_status status = session_held_poll(session, did);
+    struct weft_record *record;
+
+    for (int i = 0; i < RECORDS_A_ROUND && status == WEFT_OK && session_can_answer(session); i++) {
+        if (weft_ring_in_next(ring, &record) != WEFT_OK)
+            return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
+                                   "the program sent a malformed record");
+        if (record == NULL)
+            break;
+        const int result = session_take(session, record);
+        if (result == SESSION_AGAIN)
+            break;
+        status = session_done(session, record, result);
+        weft_ring_in_done(ring, record);
+        session->asks = true;
+        *did = true;
+    }
+    return status;
+}
+
+/*
+ * Whether the program asks for nothing, and waits for nothing. A session that was stopped has not
+ * looked meanwhile: such time is not the program's.
+ */
+static weft_status look_at_program(struct weft_session *session)
+{
+    const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns,
+                   passed = now - session->looked;
+
+    if (idle_ns == 0 || passed < look_every_ns)
+        return WEFT_OK;
+    session->looked = now;
+    session->idle += passed < 5 * look_every_ns ? passed : look_every_ns;
+    if (session->asks || session->wait_count != 0 || session->sources.first != NULL)
+        session->idle = 0;
+    session->asks = false;
+    if (session->idle <= idle_ns)
+        return WEFT_OK;
+    return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
+                           "the program has asked for nothing for %llu s",
+                           (unsigned long long)(session->idle / 1000000000));
+}
+
+static void rest(struct weft_session *session, uint64_t idle_since)
+{
+    struct weft_bell *bell = weft_net_bell(session->links.net, WEFT_NET_RECEIVE);
+    const bool busy = session->wait_count != 0 || session->sources.first != NULL;
+
+    if (weft_now_ns() - idle_since < spin_ns || bell == NULL) {
+        weft_task_yield(true);
+        return;
+    }
+    const uint32_t ticket = weft_bell_prepare(bell);
+    bool did = false;
+    if (weft_links_progress(&session->links, &did) == WEFT_OK && !did)
+        weft_bell_sleep(bell, ticket, busy ? nap_ns : rest_ns);
+    else
+        weft_bell_cancel(bell);
+}
+
+static weft_status serve(struct weft_session *session)
+{
+    uint64_t idle_since = weft_now_ns();
+    weft_status status = WEFT_OK;
+
+    session->looked = idle_since;
+    while (status == WEFT_OK && !session->ends) {
+        bool did = false;
+        status = weft_links_progress(&session->links, &did);
+        if (status == WEFT_OK)
+            status = session_take_records(session, &did);
+        session_waits_poll(session, &did);
+        if (status == WEFT_OK)
+            status = session_copies_poll(session, &did);
+        if (status == WEFT_OK)
+            status = weft_link_flush(&session->links, 0);
+        if (status == WEFT_OK)
+            status = look_at_program(session);
+        if (did)
+            idle_since = weft_now_ns();
+        else if (status == WEFT_OK && !session->ends)
+            rest(session, idle_since);
+    }
+    return status;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static weft_status driver_error(CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS)
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_error(result)->text);
+}
+
+static weft_status open_device(struct weft_session *session, CUdevice ordinal)
+{
+    const int i = session->count;
+    struct session_device *device = &session->device[i];
+
+    device->ordinal = ordinal;
+    CUresult result = session->table->context_retain(&device->context, ordinal);
+    if (result != CUDA_SUCCESS)
+        return driver_error(result, "context");
+    session->count++;
+    result = session_use(session, i);
+    if (result == CUDA_SUCCESS)
+        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
+    if (result == CUDA_SUCCESS)
+        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
+    return driver_error(result, "streams of a session");
+}
+
+static weft_status open_devices(struct weft_session *session)
+{
+    weft_status status = WEFT_OK;
+
+    for (int i = 0; i < session->limits->device_count && status == WEFT_OK; i++)
+        status = open_device(session, session->limits->devices[i]);
+    return status;
+}
+
+/* Pinned memory for copies inside records. */
+static weft_status open_chunks(struct weft_session *session)
+{
+    return driver_error(session->table->host_alloc((void **)&session->chunks,
+                                                   (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0),
+                        "pinned memory");
+}
+
+static CUresult destroy(struct weft_session *session, int kind, void *object)
+{
+    switch (kind) {
+    case WEFT_STREAM:
+        return session->table->stream_destroy(object);
+    case WEFT_EVENT:
+        return session_event_destroy(session, object);
+    case WEFT_LIBRARY:
+        return session->table->library_unload(object);
+    default:
+        free(object);
+        return CUDA_SUCCESS;
+    }
+}
+
+uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
+                      void *object, uint32_t flags)
+{
+    const uint64_t handle = weft_handles_add(&session->handles, kind, device, object, flags);
+
+    if (handle == 0)
+        destroy(session, kind, object);
+    return handle;
+}
+
+CUresult session_drop(struct weft_session *session, struct weft_place *place)
+{
+    session_use(session, place->device);
+    const CUresult result = destroy(session, place->kind, place->object);
+    weft_handles_remove(&session->handles, place);
+    return result;
+}
+
+static void drop_handles(struct weft_session *session)
+{
+    for (uint32_t i = 0; i < session->handles.count; i++)
+        if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
+            session_drop(session, &session->handles.places[i]);
+    free(session->handles.places);
+}
+
+static void close_devices(struct weft_session *session)
+{
+    for (int d = 0; d < session->count; d++) {
+        struct session_device *device = &session->device[d];
+        if (session_use(session, d) == CUDA_SUCCESS) {
+            weft_arena_close(&device->arena);
+            while (device->event_count > 0)
+                session->table->event_destroy(device->events[--device->event_count]);
+            if (device->in != NULL)
+                session->table->stream_destroy(device->in);
+            if (device->out != NULL)
+                session->table->stream_destroy(device->out);
+        }
+        free(device->globals.list);
+    }
+    if (session->chunks != NULL)
+        session->table->host_free(session->chunks);
+}
+
+/* What still runs would use memory that goes. A device that hangs is left to the process's end. */
+static void finish_devices(struct weft_session *session, weft_status status)
+{
+    for (int d = 0; d < session->count && status == WEFT_OK; d++)
+        if (session_use(session, d) == CUDA_SUCCESS)
+            session->table->context_synchronize();
+}
+
+void session_free(struct weft_session *session)
+{
+    session_held_drop(session);
+    while (session->waits != NULL) {
+        struct session_wait *wait = session->waits;
+        session->waits = wait->next;
+        session_wait_drop(session, wait);
+    }
+    session_copies_close(session);
+    session_shares_close(session);
+    drop_handles(session);
+    close_devices(session);
+    free(session->image);
+    free(session);
+}
+
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits)
+{
+    struct weft_session *session = calloc(1, sizeof(*session));
+
+    if (session == NULL) {
+        weft_err(WEFT_ERR_MEMORY, "no memory for a session");
+        return NULL;
+    }
+    session->table = table;
+    session->limits = limits;
+    session->current = -1;
+    session->last_wait = &session->waits;
+    TAILQ_INIT(&session->held);
+    TAILQ_INIT(&session->ready);
+    session->handles.process = (int)config->process;
+    session->links.config = *config;
+    session->links.context = session;
+    session->links.copy = session_copy_notice;
+    if (open_devices(session) == WEFT_OK && open_chunks(session) == WEFT_OK)
+        return session;
+    session_free(session);
+    return NULL;
+}
+
+weft_status weft_session_serve(const struct weft_config *config,
+                               const struct weft_cuda_table *table,
+                               const struct weft_session_limits *limits)
+{
+    struct weft_session *session = session_make(config, table, limits);
+    struct weft_net_device device = {0};
+
+    if (session == NULL)
+        return WEFT_ERR_DEVICE;
+    session_device(session, &device);
+    weft_status status = weft_links_open(&session->links, config, &device, config->stage_memory);
+    if (status == WEFT_OK) {
+        status = session_copies_open(session);
+        if (status == WEFT_OK)
+            status = serve(session);
+        if (status != WEFT_OK && limits->ends_process)
+            return status; /* the process ends: its driver cleans up, whatever still runs */
+        finish_devices(session, status);
+        weft_links_close(&session->links, status == WEFT_OK);
+    }
+    session_free(session);
+    return status;
+}

@@ -1,0 +1,87 @@
+/*
+ * remote/session/share.c - pinned memory of a program on this host, as the session has mapped it:
+ * its copies are the driver's own, in their stream, and no processor moves a byte. Session's thread
+ * only.
+ */
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct session_share {
+    struct session_share *next;
+    struct weft_share share;
+    unsigned char *memory;
+};
+
+void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes)
+{
+    for (const struct session_share *s = session->shares; s != NULL; s = s->next)
+        if (address - s->share.address < s->share.bytes &&
+            bytes <= s->share.bytes - (address - s->share.address))
+            return s->memory + (address - s->share.address);
+    return NULL;
+}
+
+CUresult session_pin(struct weft_session *session, void *memory, size_t bytes)
+{
+    CUresult result = session_use(session, 0);
+
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    return result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_SUCCESS : result;
+}
+
+static void drop(struct weft_session *session, struct session_share *share)
+{
+    if (session_use(session, 0) == CUDA_SUCCESS)
+        session->table->host_unregister(share->memory);
+    weft_share_unmap(share->memory, &share->share, session->links.one_address_space);
+    free(share);
+}
+
+SESSION_DO(share)
+{
+    struct session_share *s = calloc(1, sizeof(*s));
+    const char *reason = NULL;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+
+    if (s == NULL || record->extra != sizeof(s->share) || !session->links.shares_memory) {
+        free(s);
+        return s == NULL ? CUDA_ERROR_OUT_OF_MEMORY : SESSION_WRONG;
+    }
+    memcpy(&s->share, weft_record_extra(record), sizeof(s->share));
+    s->memory = weft_share_map(&s->share, session->links.one_address_space, &reason);
+    if (s->memory != NULL)
+        result = session_pin(session, s->memory, s->share.bytes);
+    if (result == CUDA_SUCCESS) {
+        s->next = session->shares;
+        session->shares = s;
+        return CUDA_SUCCESS;
+    }
+    if (s->memory != NULL)
+        weft_share_unmap(s->memory, &s->share, session->links.one_address_space);
+    free(s);
+    return (int)result;
+}
+
+/* The program has waited for what uses it. */
+SESSION_DO(unshare)
+{
+    for (struct session_share **at = &session->shares, *s; (s = *at) != NULL; at = &s->next)
+        if (s->share.address == call->address) {
+            *at = s->next;
+            drop(session, s);
+            return CUDA_SUCCESS;
+        }
+    return SESSION_WRONG;
+}
+
+void session_shares_close(struct weft_session *session)
+{
+    while (session->shares != NULL) {
+        struct session_share *s = session->shares;
+        session->shares = s->next;
+        drop(session, s);
+    }
+}

@@ -1,0 +1,52 @@
+/* remote/table/load.c - the table of this machine's driver, or of a file's. Any thread. */
+#include "base/say.h"
+#include "remote/table/table.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *file; /* the first that was asked for */
+static struct weft_cuda_table table;
+static const char *why_not;
+static char why_not_file[160];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* "cuMemAlloc_v2" for cuMemAlloc: cuda.h renames functions to their present version. */
+#define NAME_OF(function) #function
+#define SYMBOL(function)  NAME_OF(function)
+
+static void load(void)
+{
+    const bool machine = strcmp(file, "cuda") == 0;
+    void *library = dlopen(machine ? "libcuda.so.1" : file, RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL) {
+        snprintf(why_not_file, sizeof(why_not_file), "%s",
+                 machine ? "no CUDA driver (libcuda.so.1) on this machine" : dlerror());
+        why_not = why_not_file;
+        return;
+    }
+#define LOAD(field, function)                                                                      \
+    table.field = (__typeof__(table.field))dlsym(library, SYMBOL(function));                       \
+    if (table.field == NULL) {                                                                     \
+        why_not = "the CUDA driver lacks " SYMBOL(function) ": it is too old";                     \
+        return;                                                                                    \
+    }
+    WEFT_TABLE_MAP(LOAD)
+#undef LOAD
+    const CUresult result = table.init(0);
+    if (result != CUDA_SUCCESS)
+        why_not = weft_cuda_error(result)->text;
+}
+
+const struct weft_cuda_table *weft_table_open(const char *name)
+{
+    if (file == NULL)
+        file = name;
+    pthread_once(&once, load);
+    if (why_not != NULL)
+        weft_say(WEFT_SAY_ERROR, "the driver: %s", why_not);
+    return why_not == NULL ? &table : NULL;
+}

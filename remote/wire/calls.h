@@ -1,0 +1,116 @@
+/*
+ * remote/wire/calls.h - numbers of the calls (calls.def), and handles.
+ */
+#ifndef WEFT_REMOTE_WIRE_CALLS_H
+#define WEFT_REMOTE_WIRE_CALLS_H
+
+#include "remote/table/known.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum weft_call {
+    WEFT_CALL_SKIP, /* link/ring.h */
+#define WEFT_CALL(name, ...)         WEFT_CALL_##name,
+#define WEFT_CALL_BY_HAND(name, ...) WEFT_CALL_##name,
+#include "remote/wire/calls.def"
+    WEFT_CALLS,
+    WEFT_CALL_answer = WEFT_CALLS, /* to the program: the error, then the call's words */
+    WEFT_CALL_output               /* to it, too: 1 or 2, and behind it what kernels have printed */
+};
+
+enum weft_class {
+    WEFT_CLASS_CALL,   /* the thread waits for the answer */
+    WEFT_CLASS_ASK,    /* a CALL that finds out whether something is done: it is never held */
+    WEFT_CLASS_ALL,    /* a CALL that comes after all that its device was given */
+    WEFT_CLASS_POST,   /* it does not; an error comes with a later answer */
+    WEFT_CLASS_DATA,   /* either; bytes may follow the words */
+    WEFT_CLASS_FACT,   /* a CALL that comes after nothing that its stream was given */
+    WEFT_CLASS_QUERY,  /* a CALL whose answer is remembered */
+    WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew; one that is held is answered before
+                        */
+    WEFT_CLASS_END,    /* a CALL; one that is held is answered before */
+    WEFT_CLASS_GATE    /* a POST that others wait for: a wrong handle ends the session */
+};
+
+/* What an argument is. Handles carry their kind. */
+enum weft_argument {
+    WEFT_HANDLE_NONE,
+    WEFT_STREAM,
+    WEFT_EVENT,
+    WEFT_FUNCTION,
+    WEFT_LIBRARY,
+    WEFT_IN,
+    WEFT_OUT /* of the answer */
+};
+
+/* For each argument of a line of calls.def: macro(kind, type, name). */
+#define WEFT_EACH_1(macro, a)      macro a
+#define WEFT_EACH_2(macro, a, ...) macro a WEFT_EACH_1(macro, __VA_ARGS__)
+#define WEFT_EACH_3(macro, a, ...) macro a WEFT_EACH_2(macro, __VA_ARGS__)
+#define WEFT_EACH_4(macro, a, ...) macro a WEFT_EACH_3(macro, __VA_ARGS__)
+#define WEFT_EACH_5(macro, a, ...) macro a WEFT_EACH_4(macro, __VA_ARGS__)
+#define WEFT_EACH_6(macro, a, ...) macro a WEFT_EACH_5(macro, __VA_ARGS__)
+#define WEFT_EACH_7(macro, a, ...) macro a WEFT_EACH_6(macro, __VA_ARGS__)
+#define WEFT_EACH_8(macro, a, ...) macro a WEFT_EACH_7(macro, __VA_ARGS__)
+
+#define WEFT_EACH_PICK(a1, a2, a3, a4, a5, a6, a7, a8, each, ...) each
+#define WEFT_EACH(macro, ...)                                                                      \
+    __VA_OPT__(WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_8, WEFT_EACH_7, WEFT_EACH_6, WEFT_EACH_5,     \
+                              WEFT_EACH_4, WEFT_EACH_3, WEFT_EACH_2,                               \
+                              WEFT_EACH_1, )(macro, __VA_ARGS__))
+
+/* Arguments that begin with a comma each, as a list: the first, empty one is dropped. */
+#define WEFT_LIST_(first, ...) __VA_ARGS__
+#define WEFT_LIST(...)         WEFT_LIST_(__VA_ARGS__)
+
+/* How many words the request of such a line has. */
+#define WEFT_COUNT(kind, type, name) +(WEFT_##kind < WEFT_OUT)
+#define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
+
+/* The most of one record. */
+enum {
+    WEFT_COPY_INSIDE = 64 << 10, /* bytes of a copy that travel inside a record */
+    WEFT_PARAMETERS = 32764,     /* bytes of a launch's parameters, CUDA's own limit */
+    WEFT_WORDS_MOST = 8,         /* of a request, and of an answer */
+    WEFT_IMAGE_PIECE = 64 << 10,
+    WEFT_OUTPUT_PIECE = 8 << 10,
+    WEFT_NAME_MOST = 4096 /* of a kernel */
+};
+
+/*
+ * A handle: the session's process, device, kind, generation, place in the session's table. Never 0,
+ * 1 or 2, which are CUDA's names of the default streams.
+ */
+static inline uint64_t weft_handle(int process, int device, enum weft_argument kind,
+                                   uint32_t generation, uint32_t place)
+{
+    return (uint64_t)process << 56 | (uint64_t)device << 52 | (uint64_t)kind << 48 |
+           (uint64_t)(generation & 0xffff) << 32 | place;
+}
+static inline int weft_handle_process(uint64_t handle)
+{
+    return (int)(handle >> 56);
+}
+static inline int weft_handle_device(uint64_t handle)
+{
+    return (int)(handle >> 52 & 15);
+}
+static inline enum weft_argument weft_handle_kind(uint64_t handle)
+{
+    return (enum weft_argument)(handle >> 48 & 15);
+}
+
+/* What a session says of a kernel, behind its handle: how its parameters are laid out. */
+enum { WEFT_KERNEL_PARAMETERS = 1024 };
+struct weft_parameter {
+    uint32_t offset, bytes;
+};
+
+/* A stream as CUDA names the default one. */
+static inline bool weft_is_default(uint64_t stream)
+{
+    return stream <= 1;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * boot/listener.h - where processes come in: accepts connections and lets in those that say the
+ * right hello in time. Strangers, however many and noisy, cost nothing but their own connections.
+ * Used by the hub's task alone; no call blocks.
+ */
+#ifndef WEFT_BOOT_LISTENER_H
+#define WEFT_BOOT_LISTENER_H
+
+#include "boot/frame.h"
+
+#include <poll.h>
+
+enum { WEFT_LISTENER_STRANGERS = 64, WEFT_LISTENER_SOCKETS = 1 + WEFT_LISTENER_STRANGERS };
+
+struct weft_stranger {
+    int fd; /* -1: this place is free */
+    uint64_t deadline;
+    size_t have;
+    unsigned char hello[WEFT_HELLO_BYTES];
+};
+
+struct weft_listener {
+    const struct weft_hello *expected;
+    int fd;               /* -1: the listener is shut */
+    int silence_s;        /* of those that come in */
+    uint64_t accept_from; /* when to accept again */
+    int error;            /* why it let nobody in who came last; 0: no reason */
+    bool barred;          /* the system does not let it, now and later */
+    int refused;
+    struct weft_stranger strangers[WEFT_LISTENER_STRANGERS];
+    /* A process has said the right hello: takes over fd, or says why not. May shut the listener. */
+    enum weft_refusal (*enter)(void *context, int process, int fd);
+    void *context;
+};
+
+/* Takes over fd, which listens. *expected stays the caller's, in place. */
+void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
+                        int silence_s,
+                        enum weft_refusal (*enter)(void *context, int process, int fd),
+                        void *context);
+
+/* Nobody comes in any more; those who have not said their hello are sent away. */
+void weft_listener_shut(struct weft_listener *listener);
+
+/* Fills WEFT_LISTENER_SOCKETS entries for poll; then, after poll, does what is to be done. */
+void weft_listener_watch(const struct weft_listener *listener, struct pollfd *polled);
+void weft_listener_serve(struct weft_listener *listener, const struct pollfd *polled);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * net/mpi/inside.h - the state of the transport, and what its two files offer each other.
+ */
+#ifndef WEFT_NET_MPI_INSIDE_H
+#define WEFT_NET_MPI_INSIDE_H
+
+#include "mpi/library.h"
+#include "net/transport.h"
+
+enum {
+    WEFT_MPI_PACKET = 64 << 10,
+    WEFT_MPI_BUFFERS = 64 /* for packets that go, and as many for those that come */
+};
+
+/* Buffers, in the order in which MPI was given them. */
+struct weft_mpi_fifo {
+    uint8_t ring[WEFT_MPI_BUFFERS];
+    uint32_t first, count;
+};
+
+struct weft_mpi_peer {
+    int rank;            /* in the communicator */
+    unsigned char *open; /* a packet that is being built; NULL: none */
+    uint32_t with_mpi;   /* packets */
+    bool lost;           /* MPI could not send to it */
+    bool bye;            /* nothing more will come from it */
+};
+
+struct weft_transport {
+    struct weft_net_open open;
+    const struct weft_mpi_ops *ops;
+    struct weft_mpi_handle comm;
+    bool single; /* one thread makes all calls */
+    int rank;    /* in the communicator */
+    int connected;
+    struct weft_mpi_peer *peers;
+    int *process_of; /* by rank in the communicator */
+
+    struct { /* who has the send lock */
+        unsigned char (*buffers)[WEFT_MPI_PACKET];
+        struct weft_mpi_handle requests[WEFT_MPI_BUFFERS];
+        int process[WEFT_MPI_BUFFERS];
+        struct weft_mpi_fifo sent;
+        uint8_t free[WEFT_MPI_BUFFERS]; /* a stack: its top may still be in the cache */
+        uint32_t free_count;
+        int error, lost; /* MPI's, and to which process first; 0: none */
+        bool said;       /* that it is */
+        char text[128];
+    } out;
+    struct { /* the receive task */
+        unsigned char (*buffers)[WEFT_MPI_PACKET];
+        struct weft_mpi_handle requests[WEFT_MPI_BUFFERS];
+        struct weft_mpi_fifo posted;
+        weft_status status; /* MPI failed */
+    } in;
+};
+
+static inline void weft_mpi_add(struct weft_mpi_fifo *fifo, uint32_t buffer)
+{
+    fifo->ring[(fifo->first + fifo->count++) % WEFT_MPI_BUFFERS] = (uint8_t)buffer;
+}
+static inline uint32_t weft_mpi_take(struct weft_mpi_fifo *fifo)
+{
+    fifo->count--;
+    return fifo->ring[fifo->first++ % WEFT_MPI_BUFFERS];
+}
+
+/* A buffer waits for a message, behind all others. An error is for the next poll. */
+void weft_mpi_post(struct weft_transport *t, uint32_t buffer);
+
+/* As in transport.h. A packet of 0 bytes is the last one to a process. */
+unsigned char *weft_mpi_begin(struct weft_transport *t, int process, size_t *room);
+weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes);
+int weft_mpi_poll(struct weft_transport *t, enum weft_net_side side,
+                  struct weft_transport_event *events, int most);
+
+#endif

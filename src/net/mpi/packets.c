@@ -1,0 +1,148 @@
+/*
+ * net/mpi/packets.c - a packet is a message: sent from one buffer, and received into one of those
+ * that wait for messages of anybody.
+ */
+#include "net/mpi/inside.h"
+
+#include "base/say.h"
+
+enum {
+    WITH_MPI = 8, /* packets to a process: the others need buffers, too */
+    TAG = 1
+};
+
+/* ---- that go --------------------------------------------------------------------------------- */
+
+unsigned char *weft_mpi_begin(struct weft_transport *t, int process, size_t *room)
+{
+    struct weft_mpi_peer *peer = &t->peers[process];
+
+    *room = WEFT_MPI_PACKET;
+    if (peer->open == NULL && t->out.free_count > 0 && peer->with_mpi < WITH_MPI)
+        peer->open = t->out.buffers[t->out.free[--t->out.free_count]];
+    return peer->open;
+}
+
+static void free_buffer(struct weft_transport *t, uint32_t buffer)
+{
+    t->out.free[t->out.free_count++] = (uint8_t)buffer;
+}
+
+/* One is enough to say: the job ends by it. */
+static void lose(struct weft_transport *t, int process, int error)
+{
+    t->peers[process].lost = true;
+    if (t->out.error != 0)
+        return;
+    t->out.error = error;
+    t->out.lost = process;
+    t->ops->explain(error, t->out.text, sizeof(t->out.text));
+}
+
+weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes)
+{
+    struct weft_mpi_peer *peer = &t->peers[process];
+    const uint32_t buffer = (uint32_t)((peer->open - t->out.buffers[0]) / WEFT_MPI_PACKET);
+    const int error = peer->lost ? 0
+                                 : t->ops->isend(&t->comm, peer->open, bytes, peer->rank, TAG,
+                                                 &t->out.requests[buffer]);
+
+    peer->open = NULL;
+    t->out.process[buffer] = process;
+    if (error != 0)
+        lose(t, process, error);
+    if (peer->lost) {
+        free_buffer(t, buffer);
+    } else {
+        weft_mpi_add(&t->out.sent, buffer);
+        peer->with_mpi++;
+    }
+    return WEFT_OK;
+}
+
+/* Those that MPI has still go behind the others. */
+static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    int count = 0;
+
+    for (uint32_t looks = t->out.sent.count; looks > 0 && count + 1 < most; looks--) {
+        const uint32_t buffer = weft_mpi_take(&t->out.sent);
+        const int process = t->out.process[buffer];
+        bool done;
+        size_t bytes;
+        int from;
+        const int error = t->ops->test(&t->out.requests[buffer], &done, &bytes, &from);
+        if (error != 0) { /* the buffer may still be MPI's */
+            lose(t, process, error);
+        } else if (!done) {
+            weft_mpi_add(&t->out.sent, buffer);
+        } else {
+            events[count++] = (struct weft_transport_event){
+                .kind = WEFT_EVENT_SENT, .process = process, .count = 1};
+            free_buffer(t, buffer);
+            t->peers[process].with_mpi--;
+        }
+    }
+    if (t->out.error != 0 && !t->out.said)
+        events[count++] = (struct weft_transport_event){
+            .kind = WEFT_EVENT_LOST, .process = t->out.lost, .text = t->out.text};
+    t->out.said = t->out.error != 0;
+    return count;
+}
+
+/* ---- that come ------------------------------------------------------------------------------- */
+
+void weft_mpi_post(struct weft_transport *t, uint32_t buffer)
+{
+    const int error = t->ops->irecv(&t->comm, t->in.buffers[buffer], WEFT_MPI_PACKET, -1, TAG,
+                                    &t->in.requests[buffer]);
+
+    if (error == 0)
+        weft_mpi_add(&t->in.posted, buffer);
+    else if (t->in.status == WEFT_OK)
+        t->in.status = weft_mpi_failed(t->ops, error, "MPI_Irecv");
+}
+
+static weft_status failed(const struct weft_transport *t, int error)
+{
+    return t->ops->truncated(error)
+               ? weft_err(WEFT_ERR_PROTOCOL, "mpi: a message that is longer than %d bytes came",
+                          WEFT_MPI_PACKET)
+               : weft_mpi_failed(t->ops, error, "receiving");
+}
+
+/* Buffers get messages in the order in which they were posted, and are looked at in that: so the
+ * packets of a process stay in order. */
+static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    int count = 0, from;
+    bool done;
+    size_t bytes;
+
+    while (count < most && t->in.posted.count > 0 && t->in.status == WEFT_OK) {
+        const uint32_t buffer = t->in.posted.ring[t->in.posted.first % WEFT_MPI_BUFFERS];
+        const int error = t->ops->test(&t->in.requests[buffer], &done, &bytes, &from);
+        if (error != 0)
+            t->in.status = failed(t, error);
+        if (error != 0 || !done)
+            break;
+        weft_mpi_take(&t->in.posted);
+        const int process = t->process_of[from];
+        t->peers[process].bye |= bytes == 0;
+        if (bytes == 0)
+            weft_mpi_post(t, buffer);
+        else
+            events[count++] = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
+                                                            .process = process,
+                                                            .value = buffer,
+                                                            .bytes = t->in.buffers[buffer],
+                                                            .length = bytes};
+    }
+    return t->in.status == WEFT_OK ? count : -(int)t->in.status;
+}
+
+int weft_mpi_poll(struct weft_transport *t, enum weft_net_side side,
+                  struct weft_transport_event *events, int most)
+{
+    return side == WEFT_NET_SEND ? poll_send(t, events, most) : poll_receive(t, events, most);
+}

@@ -1,0 +1,301 @@
+/*
+ * net/ofi/move.c - packets and writes go, and what comes is given as events.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <rdma/fi_errno.h>
+
+/* ---- the send side: who has the send lock ---------------------------------------------------- */
+
+static void lose(struct weft_transport *t, int process, long error)
+{
+    struct weft_ofi_peer *peer = &t->peers[process];
+
+    t->untold += peer->lost == NULL;
+    if (peer->lost == NULL)
+        peer->lost = weft_ofi_error(error);
+}
+
+/* A packet goes; so it does to a process that is lost. False: no room. Lock held. */
+static bool send_packet(struct weft_transport *t, struct weft_ofi_op *op)
+{
+    const struct weft_ofi_peer *peer = &t->peers[op->process];
+    const bool at_once = op->length <= t->can.inject;
+    ssize_t error = 0;
+
+    if (peer->lost == NULL && at_once)
+        error = fi_inject(t->ep, op->bytes, op->length, peer->address);
+    else if (peer->lost == NULL)
+        error =
+            fi_send(t->ep, op->bytes, op->length, op->descriptor, peer->address, &op->for_provider);
+    if (error == -FI_EAGAIN) {
+        t->stuck = true;
+        return false;
+    }
+    if (error != 0)
+        lose(t, op->process, error);
+    if (peer->lost != NULL || at_once)
+        weft_ofi_push(&t->done, op);
+    else
+        t->outstanding++;
+    return true;
+}
+
+/* Packets that found no room, in their order. Lock held. */
+static void send_queued(struct weft_transport *t)
+{
+    for (int p = 0; p < t->open.processes && t->queued > 0; p++) {
+        struct weft_ofi_op **queued = &t->peers[p].queued;
+        while (*queued != NULL) {
+            struct weft_ofi_op *op = *queued, *next = op->next;
+            if (!send_packet(t, op))
+                break;
+            *queued = next;
+            t->queued--;
+        }
+    }
+}
+
+unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *room)
+{
+    struct weft_ofi_peer *peer = &t->peers[process];
+
+    *room = WEFT_OFI_PACKET;
+    if (peer->open == NULL)
+        peer->open = weft_ofi_pop(&t->free[WEFT_OFI_SEND]);
+    return peer->open != NULL ? peer->open->bytes : NULL;
+}
+
+weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes)
+{
+    struct weft_ofi_peer *peer = &t->peers[process];
+    struct weft_ofi_op *op = peer->open, **last = &peer->queued;
+
+    peer->open = NULL;
+    op->process = process;
+    op->length = bytes;
+    op->next = NULL;
+    weft_lock(&t->lock);
+    if (peer->queued != NULL || !send_packet(t, op)) {
+        while (*last != NULL)
+            last = &(*last)->next;
+        *last = op;
+        t->queued++;
+    }
+    weft_unlock(&t->lock);
+    return WEFT_OK;
+}
+
+weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write)
+{
+    const struct weft_ofi_peer *peer = &t->peers[write->process];
+    const uint64_t at = write->place[1] + write->offset;
+    void *descriptor = write->mr != NULL ? fi_mr_desc(write->mr) : NULL;
+
+    if ((write->mr == NULL && t->can.local_mr) || write->bytes > t->info->ep_attr->max_msg_size)
+        return WEFT_NET_STAGE;
+    struct weft_ofi_op *op = peer->lost == NULL ? weft_ofi_pop(&t->free[WEFT_OFI_WRITE]) : NULL;
+    if (op == NULL)
+        return WEFT_NET_FULL; /* also for whom it has lost, until the job ends */
+    op->process = write->process;
+    op->cookie = write->cookie;
+    weft_lock(&t->lock);
+    const ssize_t error = fi_writedata(t->ep, write->source, write->bytes, descriptor,
+                                       weft_ofi_data(t->open.process, write->immediate),
+                                       peer->address, at, write->place[0], &op->for_provider);
+    t->outstanding += error == 0;
+    t->stuck |= error == -FI_EAGAIN;
+    weft_unlock(&t->lock);
+    if (error == 0)
+        return WEFT_OK;
+    weft_ofi_push(&t->free[WEFT_OFI_WRITE], op);
+    if (error != -FI_EAGAIN)
+        lose(t, write->process, error);
+    return WEFT_NET_FULL;
+}
+
+/* What was under way to a process that is lost: a packet's memory is free, a write never ends. */
+static void failed(struct weft_transport *t, struct weft_ofi_op *op, int error)
+{
+    lose(t, op->process, error != 0 ? error : FI_EIO);
+    weft_ofi_push(op->kind == WEFT_OFI_SEND ? &t->done : &t->free[WEFT_OFI_WRITE], op);
+}
+
+/* Lock held. False: an error that belongs to nobody. */
+static bool take_completions(struct weft_transport *t)
+{
+    struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
+    struct fi_cq_err_entry error = {0};
+    ssize_t count = WEFT_OFI_BATCH;
+
+    while (count == WEFT_OFI_BATCH) {
+        count = fi_cq_read(t->cq[WEFT_NET_SEND], entries, WEFT_OFI_BATCH);
+        for (ssize_t i = 0; i < count; i++, t->outstanding--)
+            weft_ofi_push(&t->done, entries[i].op_context);
+    }
+    if (count != -FI_EAVAIL)
+        return count >= 0 || count == -FI_EAGAIN;
+    if (fi_cq_readerr(t->cq[WEFT_NET_SEND], &error, 0) != 1)
+        return true; /* taken meanwhile */
+    if (error.op_context == NULL)
+        return false;
+    t->outstanding--;
+    failed(t, error.op_context, error.err);
+    return true;
+}
+
+static int give_done(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    struct weft_ofi_op *op;
+    int count = 0;
+
+    for (; count < most && (op = weft_ofi_pop(&t->done)) != NULL; count++) {
+        weft_ofi_push(&t->free[op->kind], op);
+        events[count] = (struct weft_transport_event){
+            .kind = op->kind == WEFT_OFI_WRITE ? WEFT_EVENT_READ : WEFT_EVENT_SENT,
+            .process = op->process,
+            .count = 1,
+            .value = op->cookie};
+    }
+    for (int p = 0; p < t->open.processes && count < most && t->untold > 0; p++) {
+        struct weft_ofi_peer *peer = &t->peers[p];
+        if (peer->lost == NULL || peer->told)
+            continue;
+        peer->told = true;
+        t->untold--;
+        events[count++] = (struct weft_transport_event){
+            .kind = WEFT_EVENT_LOST, .process = p, .text = peer->lost};
+    }
+    return count;
+}
+
+static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    bool good = true;
+
+    weft_lock(&t->lock);
+    if (t->outstanding > 0 || t->stuck) {
+        t->stuck = false;
+        good = take_completions(t);
+        send_queued(t);
+    }
+    weft_unlock(&t->lock);
+    const int count = give_done(t, events, most);
+    if (!good)
+        return -(int)weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
+                              t->info->fabric_attr->prov_name);
+    if (count == 0)
+        weft_ofi_watch(t, WEFT_NET_SEND);
+    return count;
+}
+
+/* ---- the receive side: the receive task ------------------------------------------------------ */
+
+void weft_ofi_release(struct weft_transport *t, int process, uint64_t packet)
+{
+    (void)process;
+    weft_ofi_push(&t->released, (struct weft_ofi_op *)(uintptr_t)packet);
+}
+
+weft_status weft_ofi_post(struct weft_transport *t)
+{
+    weft_status status = WEFT_OK;
+    struct weft_ofi_op *op;
+    ssize_t error = 0;
+
+    if (t->posted == 0 && t->released == NULL)
+        status = weft_ofi_pool_open(t, WEFT_OFI_RECEIVE, WEFT_OFI_RECEIVES, &t->released);
+    while (status == WEFT_OK && error == 0 && (op = weft_ofi_pop(&t->released)) != NULL) {
+        error = fi_recv(t->ep, op->bytes, WEFT_OFI_PACKET, op->descriptor, FI_ADDR_UNSPEC,
+                        &op->for_provider);
+        if (error != 0)
+            weft_ofi_push(&t->released, op);
+        t->posted += error == 0;
+    }
+    return error == 0 || (error == -FI_EAGAIN && t->posted > 0)
+               ? status
+               : weft_ofi_failed(t, "it takes no receive buffer", error);
+}
+
+/* A failed completion. What a stranger can cause ends nothing: he is only not heard. Lock held. */
+static weft_status take_error(struct weft_transport *t)
+{
+    struct fi_cq_err_entry error = {0};
+
+    if (fi_cq_readerr(t->cq[WEFT_NET_RECEIVE], &error, 0) != 1)
+        return WEFT_OK;
+    weft_say(WEFT_SAY_INFO, "ofi: a receive failed: %s (%zu bytes too many)",
+             weft_ofi_error(error.err), error.olen);
+    struct weft_ofi_op *op = error.op_context;
+    if (op != NULL && op->kind == WEFT_OFI_RECEIVE) {
+        weft_ofi_push(&t->released, op);
+        t->posted--;
+    }
+    return error.err == FI_ETRUNC || error.err == FI_ECANCELED || error.err == FI_ECONNRESET ||
+                   error.err == FI_ECONNABORTED || error.err == FI_ENOTCONN ||
+                   error.err == FI_ESHUTDOWN
+               ? WEFT_OK
+               : weft_ofi_failed(t, "it cannot receive", error.err);
+}
+
+/* False: a write came whose data no process of the job gave it. */
+static bool take_entry(struct weft_transport *t, const struct fi_cq_data_entry *entry,
+                       struct weft_transport_event *events, int *count)
+{
+    const bool packet = (entry->flags & FI_RECV) != 0;
+    const bool written = !packet && (entry->flags & FI_REMOTE_CQ_DATA) != 0;
+    struct weft_ofi_op *op =
+        packet || (written && t->can.data_takes_buffer) ? entry->op_context : NULL;
+
+    t->posted -= op != NULL;
+    if (written && op != NULL)
+        weft_ofi_push(&t->released, op);
+    if (written)
+        events[(*count)++] =
+            (struct weft_transport_event){.kind = WEFT_EVENT_WRITTEN,
+                                          .process = weft_ofi_data_process(entry->data),
+                                          .value = weft_ofi_data_immediate(entry->data)};
+    if (packet)
+        events[(*count)++] = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
+                                                           .process = -1,
+                                                           .value = (uintptr_t)op,
+                                                           .bytes = op->bytes,
+                                                           .length = entry->len};
+    return !written || weft_ofi_data_process(entry->data) < t->open.processes;
+}
+
+static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
+    int count = 0;
+
+    weft_lock(&t->lock);
+    weft_status status = weft_ofi_post(t);
+    const ssize_t taken = fi_cq_read(t->cq[WEFT_NET_RECEIVE], entries,
+                                     most < WEFT_OFI_BATCH ? (size_t)most : WEFT_OFI_BATCH);
+    if (taken == -FI_EAVAIL && status == WEFT_OK)
+        status = take_error(t);
+    const bool ring = t->watch == NULL && (t->outstanding > 0 || t->stuck);
+    weft_unlock(&t->lock);
+    if (taken < 0 && taken != -FI_EAGAIN && taken != -FI_EAVAIL)
+        status = weft_ofi_failed(t, "it cannot receive", taken);
+    for (ssize_t i = 0; i < taken && status == WEFT_OK; i++)
+        if (!take_entry(t, &entries[i], events, &count))
+            status = weft_err(WEFT_ERR_PROTOCOL, "ofi: a write came with the malformed data 0x%llx",
+                              (unsigned long long)entries[i].data);
+    if (status != WEFT_OK)
+        return -(int)status;
+    if (taken == -FI_EAGAIN && ring) /* it polls for the send side, too */
+        weft_bell_ring(&t->bells[WEFT_NET_SEND]);
+    if (taken == -FI_EAGAIN)
+        weft_ofi_watch(t, WEFT_NET_RECEIVE);
+    return count;
+}
+
+int weft_ofi_poll(struct weft_transport *t, enum weft_net_side side,
+                  struct weft_transport_event *events, int most)
+{
+    return side == WEFT_NET_SEND ? poll_send(t, events, most) : poll_receive(t, events, most);
+}

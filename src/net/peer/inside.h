@@ -1,0 +1,276 @@
+/*
+ * net/peer/inside.h - the state of the peer layer, and what its files offer each other.
+ *
+ * Who touches what. The send lock covers what is marked "send": the progress task takes it to put
+ * and to report, the receive task to acknowledge, and to send at all where one thread makes all
+ * calls of the transport. "Receive" is the receive task's own. What goes from one to the other is a
+ * word with a label.
+ */
+#ifndef WEFT_NET_PEER_INSIDE_H
+#define WEFT_NET_PEER_INSIDE_H
+
+#include "net/peer/packet.h"
+#include "net/transport.h"
+#include "order/atomic.h"
+
+#include <string.h>
+
+enum {
+    WEFT_PEER_WINDOW = 64,     /* packets to a process that are not acknowledged; a power of two */
+    WEFT_PEER_EVENTS = 64,     /* taken at once */
+    WEFT_PEER_DELIVERED = 256, /* packets that are not concluded; a power of two, at least
+                                  WEFT_PEER_EVENTS + WEFT_PEER_WINDOW */
+    WEFT_PEER_BATCHES = 8,     /* of them that wait for the device: a mark for each takes time */
+    WEFT_PEER_ACK_EVERY = 32,  /* packets, */
+    WEFT_PEER_ACK_NS = 500000, /* or so long after the first, or when the task goes to sleep */
+    WEFT_PEER_WAITING = 16     /* puts accepted for the receive task to send */
+};
+
+/* How long a put's source is needed: copied; until it is delivered; until the transport has read
+ * it, which it has. */
+enum weft_peer_source {
+    WEFT_SOURCE_COPIED,
+    WEFT_SOURCE_STAGED,
+    WEFT_SOURCE_WRITTEN,
+    WEFT_SOURCE_READ
+};
+
+/* A put, from its acceptance until it is delivered. */
+struct weft_peer_put {
+    struct weft_net_put put;
+    uint32_t last; /* the packet, or write, that has the last of it */
+    enum weft_peer_source source;
+};
+
+/* Puts to a process: a ring that grows. Delivered < sent < packed < accepted. */
+struct weft_peer_puts {
+    struct weft_peer_put *ring;
+    uint32_t capacity; /* a power of two */
+    uint32_t delivered, sent, packed, accepted;
+};
+
+/* A packet, or what a write says, that came before its turn. */
+struct weft_peer_early {
+    bool used, written;
+    const unsigned char *bytes; /* of a packet */
+    size_t length;
+    uint64_t handle; /* of a write: its notice */
+};
+
+struct weft_peer {
+    uint64_t token; /* its own */
+
+    /* send */
+    struct weft_peer_puts puts;
+    size_t done;           /* bytes of the next put that are packed */
+    struct {               /* a packet that is being built */
+        unsigned char *at; /* NULL: none */
+        size_t room, used;
+        uint32_t entries;
+    } open;
+    uint32_t number;      /* of the next packet */
+    uint32_t acked;       /* so many of them have been delivered */
+    uint32_t on_way;      /* packets whose SENT, writes whose READ has not come */
+    bool asks;            /* the next packet asks for an acknowledgement */
+    uint32_t asked_at;    /* the number after the packet that asked last */
+    bool busy;            /* it is in the list */
+    uint64_t lost_at;     /* when the connection broke; 0: it has not */
+    char lost_why[80];    /* the transport's words for it */
+    uint32_t stuck_at;    /* `acked` at the last look */
+    uint64_t stuck_since; /* since when it has not changed; 0: nothing is under way */
+
+    /* receive */
+    uint32_t expected;             /* the next packet's number */
+    struct weft_peer_early *early; /* NULL, or WEFT_PEER_WINDOW of them, by number */
+    bool asked;                    /* it waits for an acknowledgement */
+    uint64_t owed_since;           /* 0: nothing */
+    uint32_t behind_at;            /* `delivered` when the peer had last sent more than that */
+    uint64_t behind_since;         /* since when it has not changed; 0: nothing is missing */
+
+    /* from receive to send: labels ring_credit and ring_space */
+    uint32_t delivered;    /* so many of its packets */
+    uint32_t acknowledged; /* so many of this process's, says the peer */
+    /* from send to receive, for checks alone */
+    uint32_t made;     /* = number */
+    uint32_t last_ack; /* the last `delivered` that a head has taken to it */
+};
+
+/* Memory that others may put into. A key is its place in the list and its generation. */
+struct weft_peer_region {
+    unsigned char *base;
+    size_t bytes;
+    uint32_t generation; /* 31 bits: keys of memory that is gone are recognised */
+    bool used, own;      /* own: the host stores there itself */
+    void *mr;            /* the transport's registration of it; NULL: none */
+    uint64_t place[2];   /* what the others need to write there */
+};
+
+/* Packets and writes, so many in all, whose data is on its way to a device. */
+struct weft_peer_batch {
+    uint64_t mark;
+    uint32_t count;
+};
+
+struct weft_net {
+    struct weft_net_open open;
+    const struct weft_transport_ops *ops;
+    struct weft_transport *transport;
+    struct weft_transport_caps caps;
+    uint64_t token;
+    bool later; /* a device fetches what arrives */
+    struct weft_peer *peers;
+    struct {
+        struct weft_lock lock;
+        struct weft_peer_region *list;
+        uint32_t count;
+        uint32_t found; /* the place in it that was found by a write's place last */
+    } regions;
+
+    struct weft_lock send;
+    int *busy; /* processes with puts that are not delivered */
+    uint32_t busy_count;
+    uint32_t on_way; /* of all processes */
+    uint64_t puts, packets;
+    uint32_t lost;        /* processes to which the connection broke */
+    uint32_t idle_rounds; /* of the send side */
+
+    /* receive */
+    struct {
+        uint64_t handle;
+        int process;
+        bool written;             /* there is nothing to release */
+    } taken[WEFT_PEER_DELIVERED]; /* delivered, not concluded: a ring */
+    uint32_t taken_count, concluded;
+    struct {
+        struct weft_peer_batch of[WEFT_PEER_BATCHES]; /* a FIFO */
+        uint32_t first, waiting;
+    } batches;
+    bool unmarked;  /* something was delivered since the last mark */
+    uint32_t owing; /* processes to which an acknowledgement is owed */
+    bool warned;    /* of a stranger */
+    struct weft_entry entries[WEFT_PACKET_ENTRIES];
+};
+
+/* ---- send.c: who has the send lock ----------------------------------------------------------- */
+
+/* Only where the receive task sends, too, is there anything to lock. */
+static inline bool weft_peer_shares(const struct weft_net *net)
+{
+    return !net->caps.acknowledges || net->caps.one_thread;
+}
+static inline void weft_peer_lock(struct weft_net *net)
+{
+    if (weft_peer_shares(net))
+        weft_lock(&net->send);
+}
+static inline void weft_peer_unlock(struct weft_net *net)
+{
+    if (weft_peer_shares(net))
+        weft_unlock(&net->send);
+}
+
+/* Whether a process has all the packets and writes that may be under way. */
+static inline bool weft_peer_is_full(const struct weft_net *net, const struct weft_peer *peer)
+{
+    return !net->caps.acknowledges && peer->number - peer->acked >= WEFT_PEER_WINDOW;
+}
+
+/* Asks for an acknowledgement, once for what is under way now. */
+static inline void weft_peer_ask(struct weft_peer *peer)
+{
+    peer->asks |= peer->asked_at != peer->number;
+}
+
+/* What the transport says of sending, and what can be sent now. */
+weft_status weft_peer_drive(struct weft_net *net, bool *did);
+/* A packet goes at once, with all that every head says; empty if none is being built. *went: there
+ * was room. */
+weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went);
+weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
+
+/* ---- append.c: who has the send lock --------------------------------------------------------- */
+
+/* Memory of a packet is others' where it is built where they read it. */
+static inline void weft_peer_store(const struct weft_net *net, unsigned char *to, const void *from,
+                                   size_t bytes)
+{
+    if (net->caps.shared)
+        weft_write_shared(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+/*
+ * The next part of a put, of which `done` bytes of `all` are packed, as an entry of the open
+ * packet. How many bytes of it; *full: none fits.
+ */
+size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
+                        const struct weft_net_put *put, size_t done, size_t all, bool staged,
+                        bool *full);
+
+/* ---- write.c: who has the send lock ---------------------------------------------------------- */
+
+enum weft_peer_way { WEFT_WAY_PACKED, WEFT_WAY_WRITTEN, WEFT_WAY_WAITS };
+
+/* Writes the next put, if that is better than to pack it, and possible. */
+weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_put *next,
+                            enum weft_peer_way *way);
+/* Whether a put from device memory can be written at all; any other cannot be taken. */
+bool weft_peer_reads(struct weft_net *net, const struct weft_net_put *put);
+/* Whether the immediates of writes bring the notice, too. */
+bool weft_peer_brings_notice(const struct weft_net *net);
+/* The number of a write, whose immediate this is, where `expected` is next; its notice. */
+uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
+                             uint32_t *notice);
+
+/* ---- deliver.c: the receive task, but for weft_peer_find ---------------------------------------
+ */
+
+/* The key's region, if so many bytes from offset on lie in it; else NULL. Regions' lock held. */
+struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint64_t offset,
+                                        size_t bytes);
+/*
+ * Data, then its notice; either may be missing (bytes 0, notice 0). The data has to stay until it
+ * is concluded. Errors: PROTOCOL: key, bounds or notice are wrong, nothing was written; DEVICE.
+ */
+weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, uint64_t offset,
+                              const void *data, size_t bytes, uint32_t notice);
+/* A packet, whose entries are in net->entries. If it fails it is not taken: its sender must not
+ * believe that it was delivered. */
+weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_packet *packet,
+                                     uint64_t handle);
+/* A write, whose data is there. */
+weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice);
+
+/* Whether another batch may wait. If not, nothing is to be delivered. */
+static inline bool weft_peer_has_batch(const struct weft_net *net)
+{
+    return net->batches.waiting < WEFT_PEER_BATCHES;
+}
+/* Ends a batch, which is concluded at once if nothing is on its way to a device. */
+weft_status weft_peer_batch_end(struct weft_net *net);
+/* Concludes the batches whose data is there. *did is set while any wait: nothing rings then. */
+weft_status weft_peer_settle(struct weft_net *net, bool *did);
+
+/* ---- receive.c: the receive task ------------------------------------------------------------- */
+
+weft_status weft_peer_progress_receive(struct weft_net *net, bool *did);
+/* An acknowledgement is owed to the process. */
+void weft_peer_owe(struct weft_net *net, struct weft_peer *peer);
+weft_status weft_peer_malformed(const struct weft_net *net, int process, const char *wrong);
+
+/* ---- lost.c ---------------------------------------------------------------------------------- */
+
+/* Wakes who sleeps on a side's bell, if there is one; whether its thread is about to sleep. */
+void weft_peer_ring(const struct weft_net *net, enum weft_net_side side);
+bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
+
+/* Send lock held. The connection to a process broke; PEER_LOST: one broke too long ago. */
+void weft_peer_lose(struct weft_net *net, int process, const char *why);
+weft_status weft_peer_lost_long(const struct weft_net *net);
+/* Send lock held: says now and then how many packets were sent, if none is acknowledged. */
+weft_status weft_peer_ask_again(struct weft_net *net);
+/* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
+weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * net/peer/send.c - puts become entries of packets, and packets go.
+ *
+ * A put is appended to the packet that is being built for its process. That packet goes at once
+ * while fewer than caps.depth are on their way there; else it stays open, and what is put meanwhile
+ * travels in it. So a put alone waits for nobody, and many become few packets. One that is full
+ * goes in any case, if the transport has room for the next.
+ */
+#include "net/peer/inside.h"
+
+#include "base/say.h"
+#include "order/atomic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weft_peer_put *put_at(const struct weft_peer_puts *puts, uint32_t i)
+{
+    return &puts->ring[i & (puts->capacity - 1)];
+}
+
+/* ---- what has become of puts ----------------------------------------------------------------- */
+
+/* Whether the receiver reads the source where it lies: not worth it for the shortest. */
+static bool is_staged(const struct weft_net *net, const struct weft_net_put *put)
+{
+    enum { LEAST = 1024 };
+    const uintptr_t begin = (uintptr_t)net->caps.net.stage, at = (uintptr_t)put->source;
+
+    return begin != 0 && put->bytes >= LEAST && put->rows <= 1 && at >= begin &&
+           at - begin < net->open.stage_bytes;
+}
+
+static void report_sent(struct weft_net *net, struct weft_peer_puts *puts)
+{
+    for (; puts->sent != puts->packed; puts->sent++)
+        if (put_at(puts, puts->sent)->source == WEFT_SOURCE_COPIED)
+            net->open.events.sent(net->open.events.context, put_at(puts, puts->sent)->put.cookie);
+}
+
+static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct weft_peer_puts *puts = &peer->puts;
+
+    while (puts->delivered != puts->sent &&
+           (int32_t)(peer->acked - put_at(puts, puts->delivered)->last) > 0 &&
+           put_at(puts, puts->delivered)->source != WEFT_SOURCE_WRITTEN) {
+        const struct weft_peer_put *put = put_at(puts, puts->delivered++);
+        *did = true;
+        if (put->source == WEFT_SOURCE_STAGED)
+            events->sent(events->context, put->put.cookie);
+        events->delivered(events->context, put->put.cookie);
+    }
+}
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+static bool begin(struct weft_net *net, int process)
+{
+    struct weft_peer *peer = &net->peers[process];
+
+    peer->open.at = net->ops->begin(net->transport, process, &peer->open.room);
+    peer->open.room &= ~(size_t)7;
+    peer->open.used = WEFT_PACKET_HEAD;
+    peer->open.entries = 0;
+    return peer->open.at != NULL;
+}
+
+/* The packet that is being built goes; one without entries only says what its head does. */
+static weft_status commit(struct weft_net *net, int process)
+{
+    struct weft_peer *peer = &net->peers[process];
+    struct weft_packet head = {.token = peer->token,
+                               .process = (uint16_t)net->open.process,
+                               .kind = peer->open.entries > 0 ? WEFT_PACKET_PUTS : WEFT_PACKET_ACK,
+                               .flags = peer->asks ? WEFT_PACKET_ASKS : 0,
+                               .bytes = (uint32_t)peer->open.used,
+                               .number = peer->number,
+                               .entries = (uint16_t)peer->open.entries};
+
+    if (!net->caps.acknowledges) {
+        head.delivered = weft_load_acquire_u32(&peer->delivered, ORDER_ring_space);
+        weft_tell_u32(&peer->last_ack, head.delivered);
+    }
+    peer->number += peer->open.entries > 0;
+    if (peer->asks)
+        peer->asked_at = peer->number;
+    peer->asks = false;
+    weft_tell_u32(&peer->made, peer->number); /* before anybody acknowledges it */
+    peer->on_way++;
+    net->on_way++;
+    net->packets += peer->open.entries > 0;
+    weft_peer_store(net, peer->open.at, &head, sizeof(head));
+    peer->open.at = NULL;
+    return net->ops->commit(net->transport, process, peer->open.used);
+}
+
+/* ---- from puts to packets ---------------------------------------------------------------------
+ */
+
+static void packed(struct weft_net *net, struct weft_peer *peer)
+{
+    peer->done = 0;
+    peer->puts.packed++;
+    weft_store_relaxed_u64(&net->puts, net->puts + 1); /* tests look at it */
+}
+
+/* As much of the next put as fits; of one that was written, the notice. *full: the packet has to
+ * go first. */
+static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
+{
+    struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
+    const size_t all = next->put.bytes * (next->put.rows > 1 ? next->put.rows : 1);
+
+    if (next->source == WEFT_SOURCE_WRITTEN || next->source == WEFT_SOURCE_READ) {
+        const struct weft_net_put notice = {.notice = next->put.notice};
+        weft_peer_append(net, peer, &notice, 0, 0, false, full);
+        peer->done = all;
+    } else {
+        peer->done += weft_peer_append(net, peer, &next->put, peer->done, all,
+                                       next->source == WEFT_SOURCE_STAGED, full);
+    }
+    if (*full || peer->done != all)
+        return;
+    next->last = peer->number;
+    packed(net, peer);
+}
+
+/* Writes the next put, if that is better. *waits: it cannot go now. */
+static weft_status write_next(struct weft_net *net, int process, bool *waits)
+{
+    struct weft_peer *peer = &net->peers[process];
+    struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
+    enum weft_peer_way way = WEFT_WAY_PACKED;
+    weft_status status = WEFT_OK;
+
+    if (next->source == WEFT_SOURCE_COPIED)
+        status = weft_peer_write(net, process, next, &way);
+    *waits = way == WEFT_WAY_WAITS;
+    if (way == WEFT_WAY_WRITTEN && (next->put.notice == 0 || weft_peer_brings_notice(net)))
+        packed(net, peer);
+    return status;
+}
+
+/* Puts become packets, as long as there is room; a packet goes if its process is free. */
+static weft_status pump(struct weft_net *net, int process, bool *did)
+{
+    struct weft_peer *peer = &net->peers[process];
+    weft_status status = WEFT_OK;
+
+    while (peer->puts.packed != peer->puts.accepted && status == WEFT_OK) {
+        bool full = false;
+        if (weft_peer_is_full(net, peer)) {
+            weft_peer_ask(peer);
+            break;
+        }
+        const uint32_t before = peer->number;
+        if (net->caps.writes)
+            status = write_next(net, process, &full);
+        if (peer->number != before) {
+            *did = true;
+            continue;
+        }
+        if (full || status != WEFT_OK)
+            break;
+        if (peer->open.at == NULL && !begin(net, process))
+            break;
+        pack(net, peer, &full);
+        *did |= !full;
+        if (full)
+            status = commit(net, process);
+    }
+    if (status == WEFT_OK && peer->open.at != NULL && peer->open.entries > 0 &&
+        peer->on_way < net->caps.depth) {
+        *did = true;
+        status = commit(net, process);
+    }
+    return status;
+}
+
+/* ---- puts ------------------------------------------------------------------------------------ */
+
+/* Room for one more. */
+static bool grow(struct weft_peer_puts *puts)
+{
+    const uint32_t capacity = puts->capacity == 0 ? 16 : puts->capacity * 2;
+    struct weft_peer_put *ring;
+
+    if (puts->accepted - puts->delivered < puts->capacity)
+        return true;
+    ring = malloc(capacity * sizeof(*ring));
+    if (ring == NULL)
+        return false;
+    for (uint32_t i = puts->delivered; i != puts->accepted; i++)
+        ring[i & (capacity - 1)] = *put_at(puts, i);
+    free(puts->ring);
+    puts->ring = ring;
+    puts->capacity = capacity;
+    return true;
+}
+
+static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
+{
+    struct weft_peer *peer = &net->peers[put->process];
+    struct weft_peer_puts *puts = &peer->puts;
+    bool did = false;
+
+    if (puts->accepted - puts->packed >= (net->caps.one_thread ? WEFT_PEER_WAITING : 1))
+        return WEFT_NET_FULL;
+    if (put->device && !weft_peer_reads(net, put))
+        return WEFT_NET_STAGE;
+    if (!grow(puts))
+        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u puts under way", net->ops->name,
+                        puts->capacity);
+    struct weft_peer_put *next = put_at(puts, puts->accepted++);
+    next->put = *put;
+    next->source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED;
+    if (!peer->busy)
+        net->busy[net->busy_count++] = put->process;
+    peer->busy = true;
+    if (net->caps.one_thread)
+        return WEFT_OK;
+    const weft_status status = pump(net, put->process, &did);
+    report_sent(net, puts);
+    return status;
+}
+
+weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put)
+{
+    weft_peer_lock(net);
+    const weft_status status = accept(net, put);
+    weft_peer_unlock(net);
+    if (net->caps.one_thread && status == WEFT_OK)
+        weft_peer_ring(net, WEFT_NET_RECEIVE);
+    return status;
+}
+
+weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went)
+{
+    *went = net->peers[process].open.at != NULL || begin(net, process);
+    return *went ? commit(net, process) : WEFT_OK;
+}
+
+weft_status weft_net_flush(struct weft_net *net, int process)
+{
+    struct weft_peer *peer = &net->peers[process];
+
+    if (net->caps.acknowledges)
+        return WEFT_OK;
+    weft_peer_lock(net);
+    peer->asks = peer->puts.delivered != peer->puts.accepted;
+    weft_peer_unlock(net);
+    return WEFT_OK;
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* By the cookie of a write. */
+static void read_source(struct weft_net *net, uint64_t cookie)
+{
+    struct weft_peer *peer = &net->peers[cookie >> 32];
+    struct weft_peer_put *put = put_at(&peer->puts, (uint32_t)cookie);
+
+    put->source = WEFT_SOURCE_READ;
+    peer->on_way--;
+    net->on_way--;
+    net->open.events.sent(net->open.events.context, put->put.cookie);
+}
+
+static void take_event(struct weft_net *net, const struct weft_transport_event *event)
+{
+    struct weft_peer *peer = &net->peers[event->process];
+
+    if (event->kind == WEFT_EVENT_LOST)
+        weft_peer_lose(net, event->process, event->text);
+    if (event->kind == WEFT_EVENT_READ)
+        read_source(net, event->value);
+    if (event->kind != WEFT_EVENT_SENT)
+        return;
+    peer->on_way -= event->count;
+    net->on_way -= event->count;
+    if (net->caps.acknowledges)
+        peer->acked += event->count;
+}
+
+static weft_status take_events(struct weft_net *net, bool *did)
+{
+    struct weft_transport_event events[WEFT_PEER_EVENTS];
+
+    if (net->on_way == 0)
+        return WEFT_OK;
+    const int count = net->ops->poll(net->transport, WEFT_NET_SEND, events, WEFT_PEER_EVENTS);
+    for (int i = 0; i < count; i++)
+        take_event(net, &events[i]);
+    *did |= count > 0;
+    return count < 0 ? (weft_status)-count : WEFT_OK;
+}
+
+weft_status weft_peer_drive(struct weft_net *net, bool *did)
+{
+    weft_status status = take_events(net, did);
+
+    for (uint32_t i = 0; i < net->busy_count && status == WEFT_OK; i++) {
+        struct weft_peer *peer = &net->peers[net->busy[i]];
+        if (!net->caps.acknowledges)
+            peer->acked = weft_load_acquire_u32(&peer->acknowledged, ORDER_ring_space);
+        if (peer->puts.packed != peer->puts.accepted || peer->open.at != NULL)
+            status = pump(net, net->busy[i], did);
+        if (status == WEFT_OK && peer->asks && peer->acked != peer->number)
+            status = weft_peer_send_head(net, net->busy[i], &(bool){false});
+    }
+    return status;
+}
+
+/* What the owners of puts are to hear. */
+static void report(struct weft_net *net, bool *did)
+{
+    for (uint32_t i = 0; i < net->busy_count;) {
+        struct weft_peer *peer = &net->peers[net->busy[i]];
+        report_sent(net, &peer->puts);
+        report_delivered(net, peer, did);
+        peer->busy = peer->puts.delivered != peer->puts.accepted;
+        if (peer->busy)
+            i++;
+        else
+            net->busy[i] = net->busy[--net->busy_count];
+    }
+}
+
+weft_status weft_peer_progress_send(struct weft_net *net, bool *did)
+{
+    weft_status status = WEFT_OK;
+
+    weft_peer_lock(net);
+    if (!net->caps.one_thread)
+        status = weft_peer_drive(net, did);
+    report(net, did);
+    if (status == WEFT_OK && !net->caps.acknowledges)
+        status = weft_peer_ask_again(net);
+    weft_peer_unlock(net);
+    return status;
+}

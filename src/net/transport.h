@@ -1,0 +1,162 @@
+/*
+ * net/transport.h - what moves packets between processes: fourteen functions at most.
+ *
+ * A transport keeps no protocol. The peer layer above it (net/peer) numbers packets, orders them,
+ * limits what is under way, acknowledges, cuts and merges puts, and finds peers that are lost. A
+ * transport only says what it does by itself (weft_transport_caps), and calls nobody.
+ *
+ * Nothing blocks. Threads: begin, commit, write and poll(SEND) are called by who has the peer
+ * layer's send lock; poll(RECEIVE), staged and release by the receive task. With caps.one_thread
+ * the receive task makes all these calls. reg and dereg: any thread, at any time. The rest while
+ * neither side runs. A transport locks what poll(RECEIVE) or reg shares with the rest.
+ */
+#ifndef WEFT_NET_TRANSPORT_H
+#define WEFT_NET_TRANSPORT_H
+
+#include "base/task.h"
+#include "net/net.h"
+
+struct weft_transport;
+
+struct weft_transport_caps {
+    struct weft_net_caps net; /* without rows_bytes and tells_when_asked, which are the peer's */
+    size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
+    uint32_t depth;           /* packets on their way to a process up to which the next goes at
+                                 once; beyond, puts gather in one. At least 1 */
+    bool ordered;             /* packets and writes to a process arrive in the order of the calls */
+    bool acknowledges;        /* SENT of a packet says that its receiver has released it */
+    bool shared;              /* a packet is built where its receiver reads it */
+    bool one_thread;
+    bool writes;       /* to memory that `reg` was given there */
+    bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
+    bool writes_ordered; /* at least of two writes to one place the later one stays */
+    size_t write_from;   /* the shortest put that is worth a write */
+    uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more */
+};
+
+/* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
+struct weft_transport_write {
+    int process;
+    uint64_t place[2]; /* of the target's region, as its reg gave it */
+    uint64_t offset;   /* in that region */
+    const void *source;
+    size_t bytes;
+    void *mr; /* of the registration in which the source lies; NULL: it lies in none */
+    uint64_t immediate;
+    uint64_t cookie; /* given back by WEFT_EVENT_READ */
+};
+
+enum weft_transport_event_kind {
+    WEFT_EVENT_SENT,    /* send side: `count` more packets to a process, in the order of commit */
+    WEFT_EVENT_READ,    /* send side: a write's source may be reused: its cookie is `value` */
+    WEFT_EVENT_LOST,    /* either side: the connection to a process broke: `text` says why */
+    WEFT_EVENT_PACKET,  /* receive side: `length` bytes, until `release` of `value` */
+    WEFT_EVENT_WRITTEN, /* receive side: a write is there; its immediate is `value` */
+};
+
+struct weft_transport_event {
+    enum weft_transport_event_kind kind;
+    int process; /* -1, of a packet: the transport cannot tell */
+    uint32_t count;
+    uint64_t value;
+    const unsigned char *bytes; /* a multiple of 8 */
+    size_t length;
+    const char *text; /* valid until the next poll */
+};
+
+struct weft_transport_ops {
+    const char *name;
+
+    /*
+     * Whether this machine has what the transport needs; NULL: any has. text becomes lines about
+     * its devices, or about what is missing; it may be empty. Logs nothing.
+     */
+    bool (*here)(char *text, size_t bytes);
+
+    /* As in net.h. `open` stays until `close`. */
+    weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open);
+    void (*close)(struct weft_transport *t);
+    void (*caps)(const struct weft_transport *t, struct weft_transport_caps *caps);
+    weft_status (*address)(struct weft_transport *t, void *address);
+    weft_status (*connect)(struct weft_transport *t, int process, const void *address);
+    struct weft_bell *(*bell)(struct weft_transport *t, enum weft_net_side side); /* or NULL */
+
+    /*
+     * Memory that others may write, and sources of writes. place: what they need for it; zero: it
+     * cannot be written. *mr: NULL if there is nothing to undo. Only with caps.writes.
+     */
+    weft_status (*reg)(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
+                       void **mr);
+    void (*dereg)(struct weft_transport *t, void *mr);
+
+    /*
+     * Where the next packet to a process is built: *room bytes at a multiple of 8. It is the same
+     * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again.
+     */
+    unsigned char *(*begin)(struct weft_transport *t, int process, size_t *room);
+    /* The packet goes: it cannot find no room. A process that is lost: OK, and LOST comes. */
+    weft_status (*commit)(struct weft_transport *t, int process, size_t bytes);
+
+    /*
+     * OK: READ will come. FULL, or STAGE: not from this memory: nothing happened. Only with
+     * caps.writes, and never with caps.one_thread.
+     */
+    weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
+
+    /*
+     * The next events, at most `most`: how many there are; negative: -status. Packets arrive once
+     * and whole, from each process in its turn.
+     */
+    int (*poll)(struct weft_transport *t, enum weft_net_side side,
+                struct weft_transport_event *events, int most);
+    /*
+     * A packet's memory is the transport's again; those of a process in the order in which they
+     * were sent. `process`: who sent it; of one that poll gave with -1, that or still -1.
+     */
+    void (*release)(struct weft_transport *t, int process, uint64_t packet);
+
+    /* Bytes of another process's staging memory (caps.net.stage); NULL: it has no such bytes. */
+    const unsigned char *(*staged)(struct weft_transport *t, int process, uint64_t place,
+                                   size_t bytes);
+};
+
+/* Before the transport's address in that of the peer layer: the token (peer/packet.h). */
+enum { WEFT_PEER_ADDRESS = 8 };
+
+/* With caps.place_is_key a region's key is its place, and this bit, which no other key has. */
+#define WEFT_PEER_PLACED (1ull << 63)
+
+/* The tables; registry.c lists those that were built. */
+extern const struct weft_transport_ops weft_transport_null, weft_transport_shm, weft_transport_ofi,
+    weft_transport_verbs, weft_transport_mpi;
+
+/* That with this name, NULL if there is none; the i-th, NULL beyond the last. */
+const struct weft_transport_ops *weft_transport_find(const char *name);
+const struct weft_transport_ops *weft_transport_at(int i);
+/* As `here` of the table. */
+bool weft_transport_is_here(const struct weft_transport_ops *transport, char *text, size_t bytes);
+
+/* ---- what a transport needs of the device: device.c ------------------------------------------ */
+
+/* Whether data is there later than it is delivered, and nobody but the device writes windows. */
+static inline bool weft_net_is_later(const struct weft_net_open *open)
+{
+    return open->device != NULL && open->device->deliver != NULL;
+}
+/*
+ * Memory from which much will be delivered: the device can fetch it without the processor's help.
+ * Within open and close. False: it cannot be done, which is said, and all is only slower.
+ */
+bool weft_net_pin(const struct weft_net_open *open, const char *name, void *memory, size_t bytes);
+void weft_net_unpin(const struct weft_net_open *open, void *memory); /* NULL: nothing */
+/* device.h: dmabuf, for a transport whose own device writes windows; -1: there is none. As reg. */
+bool weft_net_has_dmabuf(const struct weft_net_open *open);
+int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset);
+
+/* ---- for who knows the transport ------------------------------------------------------------- */
+
+/* A network's transport; its registration in which memory lies, NULL if in none. */
+struct weft_transport *weft_net_transport(struct weft_net *net);
+void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes);
+
+#endif

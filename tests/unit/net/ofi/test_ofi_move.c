@@ -1,0 +1,469 @@
+/*
+ * packets, writes and events of ofi over a provider that does what none here does when it is asked:
+ * it has no room, refuses, breaks connections, and takes a receive buffer for the data of a write.
+ * How a transport is closed of which a process was lost.
+ */
+#include "net/ofi/inside.h"
+
+#include <rdma/fi_errno.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 512, PROCESSES = 3, EVENTS = 64 };
+
+/* ---- the provider ---------------------------------------------------------------------------- */
+
+static ssize_t answer; /* to what is sent or written */
+static struct {
+    fi_addr_t to;
+    int first; /* byte */
+    void *context;
+    uint64_t address, data;
+} gone[MOST];
+static int gone_count, posted, closed;
+static struct fi_cq_data_entry waiting[MOST];
+static int waiting_count;
+static struct fi_cq_err_entry broken;
+static bool breaks;
+
+static ssize_t go(const void *bytes, fi_addr_t to, void *context)
+{
+    if (answer != 0)
+        return answer;
+    assert_true(gone_count < MOST);
+    gone[gone_count].to = to;
+    gone[gone_count].first = *(const unsigned char *)bytes;
+    gone[gone_count++].context = context;
+    return 0;
+}
+
+static ssize_t ep_inject(struct fid_ep *e, const void *bytes, size_t count, fi_addr_t to)
+{
+    (void)e, (void)count;
+    return go(bytes, to, NULL);
+}
+
+static ssize_t ep_send(struct fid_ep *e, const void *bytes, size_t count, void *descriptor,
+                       fi_addr_t to, void *context)
+{
+    (void)e, (void)count, (void)descriptor;
+    return go(bytes, to, context);
+}
+
+static ssize_t ep_writedata(struct fid_ep *e, const void *bytes, size_t count, void *descriptor,
+                            uint64_t data, fi_addr_t to, uint64_t address, uint64_t key,
+                            void *context)
+{
+    (void)e, (void)count, (void)descriptor, (void)key;
+    gone[gone_count].address = address;
+    gone[gone_count].data = data;
+    return go(bytes, to, context);
+}
+
+static ssize_t ep_recv(struct fid_ep *e, void *bytes, size_t count, void *descriptor,
+                       fi_addr_t from, void *context)
+{
+    (void)e, (void)bytes, (void)count, (void)descriptor, (void)from, (void)context;
+    posted++;
+    return 0;
+}
+
+static ssize_t cq_read(struct fid_cq *q, void *entries, size_t count)
+{
+    const size_t n = count < (size_t)waiting_count ? count : (size_t)waiting_count;
+
+    (void)q;
+    if (breaks)
+        return -FI_EAVAIL;
+    memcpy(entries, waiting, n * sizeof(waiting[0]));
+    waiting_count -= (int)n;
+    memmove(waiting, waiting + n, (size_t)waiting_count * sizeof(waiting[0]));
+    return n == 0 ? -FI_EAGAIN : (ssize_t)n;
+}
+
+static ssize_t cq_readerr(struct fid_cq *q, struct fi_cq_err_entry *entry, uint64_t flags)
+{
+    (void)q, (void)flags;
+    *entry = broken;
+    breaks = false;
+    return 1;
+}
+
+static int close_one(struct fid *fid)
+{
+    (void)fid;
+    closed++;
+    return 0;
+}
+
+static struct fi_ops closing = {.size = sizeof(closing), .close = close_one};
+static struct fi_ops_cq cq_ops = {.size = sizeof(cq_ops), .read = cq_read, .readerr = cq_readerr};
+static struct fi_ops_msg msg_ops = {
+    .size = sizeof(msg_ops), .recv = ep_recv, .inject = ep_inject, .send = ep_send};
+static struct fi_ops_rma rma_ops = {.size = sizeof(rma_ops), .writedata = ep_writedata};
+static struct fid_cq cq = {.fid.ops = &closing, .ops = &cq_ops};
+static struct fid_ep ep = {.fid.ops = &closing, .msg = &msg_ops, .rma = &rma_ops};
+
+/* ---- a transport on it ----------------------------------------------------------------------- */
+
+static struct fi_fabric_attr fabric_attr = {.prov_name = (char *)"test"};
+static struct fi_ep_attr ep_attr = {.max_msg_size = 1 << 20};
+static struct fi_domain_attr domain_attr;
+static struct fi_info info = {
+    .fabric_attr = &fabric_attr, .ep_attr = &ep_attr, .domain_attr = &domain_attr};
+static struct weft_config config;
+static struct weft_transport_event events[EVENTS];
+
+static void no_info(struct fi_info *none)
+{
+    (void)none;
+}
+
+static struct weft_transport *make(void)
+{
+    static const struct weft_ofi_library library = {.freeinfo = no_info};
+    struct weft_transport *t = calloc(1, sizeof(*t));
+
+    assert_non_null(t);
+    answer = 0;
+    breaks = false;
+    gone_count = posted = waiting_count = closed = 0;
+    t->open = (struct weft_net_open){.config = &config, .processes = PROCESSES};
+    t->fi = &library;
+    t->info = &info;
+    t->can = (struct weft_ofi_abilities){.data_bits = 64, .inject = 64};
+    t->cq[0] = t->cq[1] = &cq;
+    t->ep = &ep;
+    t->enabled = true;
+    t->peers = calloc(PROCESSES, sizeof(*t->peers));
+    for (int p = 0; p < PROCESSES; p++)
+        t->peers[p].address = (fi_addr_t)p;
+    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_SEND, 8, &t->free[WEFT_OFI_SEND]), WEFT_OK);
+    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_WRITE, 2, &t->free[WEFT_OFI_WRITE]), WEFT_OK);
+    assert_int_equal(weft_ofi_post(t), WEFT_OK);
+    return t;
+}
+
+static void destroy(struct weft_transport *t)
+{
+    weft_ofi_pools_close(t);
+    free(t->peers);
+    free(t);
+}
+
+static void packet(struct weft_transport *t, int process, int first, size_t bytes)
+{
+    size_t room = 0;
+    unsigned char *at = weft_ofi_begin(t, process, &room);
+
+    assert_non_null(at);
+    assert_ptr_equal(at, weft_ofi_begin(t, process, &room));
+    assert_true(bytes <= room);
+    at[0] = (unsigned char)first;
+    assert_int_equal(weft_ofi_commit(t, process, bytes), WEFT_OK);
+}
+
+static int take(struct weft_transport *t, enum weft_net_side side)
+{
+    return weft_ofi_poll(t, side, events, EVENTS);
+}
+
+/* What went since the last time has been sent, or written. */
+static void complete(void)
+{
+    for (int i = 0; i < gone_count; i++)
+        if (gone[i].context != NULL)
+            waiting[waiting_count++] = (struct fi_cq_data_entry){.op_context = gone[i].context};
+    gone_count = 0;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void test_sent(void **state)
+{
+    struct weft_transport *t = make();
+
+    (void)state;
+    packet(t, 1, 10, 64); /* taken at once */
+    packet(t, 2, 20, 72);
+    assert_int_equal(gone_count, 2);
+    assert_int_equal(take(t, WEFT_NET_SEND), 1);
+    assert_int_equal(events[0].kind, WEFT_EVENT_SENT);
+    assert_int_equal(events[0].process, 1);
+    assert_int_equal(take(t, WEFT_NET_SEND), 0);
+    complete();
+    assert_int_equal(take(t, WEFT_NET_SEND), 1);
+    assert_int_equal(events[0].process, 2);
+    assert_int_equal(events[0].count, 1);
+    destroy(t);
+}
+
+/* Packets that find no room go later, in their order, and none of that process before them. */
+static void test_no_room(void **state)
+{
+    struct weft_transport *t = make();
+    size_t room;
+
+    (void)state;
+    answer = -FI_EAGAIN;
+    packet(t, 1, 0, 72);
+    packet(t, 2, 10, 40);
+    answer = 0;
+    for (int i = 1; i < 7; i++)
+        packet(t, 1, i, i % 2 == 0 ? 40 : 72);
+    assert_int_equal(gone_count, 0);
+    assert_null(weft_ofi_begin(t, 1, &room)); /* no memory is left */
+    assert_int_equal(take(t, WEFT_NET_SEND), 4);
+    assert_int_equal(gone_count, 8);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(gone[i].first, i);
+    assert_int_equal(gone[7].first, 10);
+    complete();
+    assert_int_equal(take(t, WEFT_NET_SEND), 4);
+    assert_int_equal(t->outstanding + t->queued, 0);
+    destroy(t);
+}
+
+static void test_writes(void **state)
+{
+    static const unsigned char source[16];
+    struct weft_transport_write write = {.process = 1,
+                                         .place = {5, 0},
+                                         .offset = 24,
+                                         .source = source,
+                                         .bytes = sizeof(source),
+                                         .immediate = 0x1234,
+                                         .cookie = 99};
+    struct weft_transport *t = make();
+
+    (void)state;
+    t->open.process = 2;
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_OK);
+    assert_int_equal(gone[0].address, 24);
+    assert_int_equal(weft_ofi_data_process(gone[0].data), 2);
+    assert_int_equal(weft_ofi_data_immediate(gone[0].data), 0x1234);
+    complete();
+    assert_int_equal(take(t, WEFT_NET_SEND), 1);
+    assert_int_equal(events[0].kind, WEFT_EVENT_READ);
+    assert_int_equal(events[0].value, 99);
+    write.place[1] = 1 << 20; /* where it begins, for a provider that wants addresses */
+    answer = -FI_EAGAIN;
+    for (int i = 0; i < MOST; i++) /* nothing is lost by it */
+        assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_FULL);
+    answer = 0;
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_OK);
+    assert_int_equal(gone[0].address, (1 << 20) + 24);
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_OK);
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_FULL); /* so many at once */
+    write.bytes = ep_attr.max_msg_size + 1;
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_STAGE);
+    write.bytes = sizeof(source);
+    t->can.local_mr = true;
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_STAGE); /* it lies in no registration */
+    destroy(t);
+}
+
+/* Once, with libfabric's reason; what goes there then is dropped, and its memory free. */
+static void loses(struct weft_transport *t, int count)
+{
+    const struct weft_transport_write write = {.process = 1, .source = &write, .bytes = 8};
+    int lost = 0, sent = 0;
+
+    assert_int_equal(take(t, WEFT_NET_SEND), count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(events[i].process, 1);
+        lost += events[i].kind == WEFT_EVENT_LOST;
+        sent += events[i].kind == WEFT_EVENT_SENT;
+        if (events[i].kind == WEFT_EVENT_LOST)
+            assert_string_equal(events[i].text, weft_ofi_error(FI_ECONNRESET));
+    }
+    assert_int_equal(lost, 1);
+    assert_int_equal(sent, count - 1);
+    gone_count = 0;
+    for (int i = 0; i < 20; i++) {
+        packet(t, 1, i, 72);
+        assert_int_equal(take(t, WEFT_NET_SEND), 1);
+        assert_int_equal(events[0].kind, WEFT_EVENT_SENT);
+    }
+    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_FULL);
+    assert_int_equal(gone_count, 0);
+    packet(t, 2, 0, 72); /* others are reached */
+    assert_int_equal(gone_count, 1);
+    destroy(t);
+}
+
+static void test_lost(void **state)
+{
+    const struct weft_transport_write write = {.process = 1, .source = &write, .bytes = 8};
+
+    (void)state;
+    for (int written = 0; written < 2; written++)
+        for (int later = 0; later < 2; later++) { /* as it goes, or on its way */
+            struct weft_transport *t = make();
+            answer = later != 0 ? 0 : -FI_ECONNRESET;
+            if (written != 0)
+                (void)weft_ofi_write(t, &write);
+            else
+                packet(t, 1, 0, 72);
+            answer = 0;
+            breaks = later != 0;
+            broken = (struct fi_cq_err_entry){.op_context = gone[0].context, .err = FI_ECONNRESET};
+            loses(t, written != 0 ? 1 : 2);
+        }
+    struct weft_transport *t = make();
+    packet(t, 1, 0, 72);
+    breaks = true; /* whose? */
+    broken = (struct fi_cq_err_entry){.err = FI_EIO};
+    assert_int_equal(take(t, WEFT_NET_SEND), -(int)WEFT_ERR_NETWORK);
+    destroy(t);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------- */
+
+static void comes(struct weft_ofi_op *op, uint64_t flags, uint64_t data, size_t bytes)
+{
+    waiting[waiting_count++] =
+        (struct fi_cq_data_entry){.op_context = op, .flags = flags, .data = data, .len = bytes};
+}
+
+static struct weft_ofi_op *buffer(struct weft_transport *t, int i)
+{
+    assert_int_equal(t->pools->ops[i].kind, WEFT_OFI_RECEIVE);
+    return &t->pools->ops[i];
+}
+
+static void test_received(void **state)
+{
+    struct weft_transport *t = make();
+
+    (void)state;
+    assert_int_equal(posted, WEFT_OFI_RECEIVES);
+    comes(buffer(t, 0), FI_RECV, 0, 40);
+    comes(NULL, FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA, weft_ofi_data(2, 7), 0);
+    comes(buffer(t, 1), FI_RECV | FI_REMOTE_CQ_DATA, weft_ofi_data(9, 7), 48); /* a stranger's */
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 3);
+    assert_int_equal(events[0].kind, WEFT_EVENT_PACKET);
+    assert_int_equal(events[0].process, -1);
+    assert_int_equal(events[0].length, 40);
+    assert_ptr_equal(events[0].bytes, buffer(t, 0)->bytes);
+    assert_int_equal(events[1].kind, WEFT_EVENT_WRITTEN);
+    assert_int_equal(events[1].process, 2);
+    assert_int_equal(events[1].value, 7);
+    assert_int_equal(events[2].kind, WEFT_EVENT_PACKET);
+    weft_ofi_release(t, -1, events[2].value);
+    weft_ofi_release(t, -1, events[0].value);
+    assert_int_equal(posted, WEFT_OFI_RECEIVES);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+    assert_int_equal(posted, WEFT_OFI_RECEIVES + 2);
+    t->can.data_takes_buffer = true;
+    comes(buffer(t, 5), FI_RMA | FI_REMOTE_CQ_DATA, weft_ofi_data(1, 8), 0);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 1);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+    assert_int_equal(posted, WEFT_OFI_RECEIVES + 3);
+    t->can.data_takes_buffer = false;
+    comes(NULL, FI_RMA | FI_REMOTE_CQ_DATA, weft_ofi_data(PROCESSES, 8), 0);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), -(int)WEFT_ERR_PROTOCOL);
+    destroy(t);
+}
+
+/* Packets that nobody has released yet do not end the receiving. */
+static void test_held(void **state)
+{
+    struct weft_transport *t = make();
+    int count = 0;
+
+    (void)state;
+    for (int i = 0; i < WEFT_OFI_RECEIVES; i++)
+        comes(buffer(t, i), FI_RECV, 0, 40);
+    while (waiting_count > 0)
+        count += take(t, WEFT_NET_RECEIVE);
+    assert_int_equal(count, WEFT_OFI_RECEIVES);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+    assert_int_equal(posted, 2 * WEFT_OFI_RECEIVES);
+    destroy(t);
+}
+
+/* What a stranger can cause ends nothing, and costs no buffer. */
+static void test_failed_receives(void **state)
+{
+    struct weft_transport *t = make();
+
+    (void)state;
+    breaks = true;
+    broken = (struct fi_cq_err_entry){.op_context = buffer(t, 0), .err = FI_ETRUNC, .olen = 9};
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+    assert_int_equal(posted, WEFT_OFI_RECEIVES + 1);
+    breaks = true;
+    broken = (struct fi_cq_err_entry){.err = FI_EIO};
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), -(int)WEFT_ERR_NETWORK);
+    destroy(t);
+}
+
+/* ---- closing --------------------------------------------------------------------------------- */
+
+static bool stopped;
+static int lingering;
+
+static bool all_stopped(void *context)
+{
+    (void)context;
+    return stopped;
+}
+
+static void keeps_memory(void *context)
+{
+    (void)context;
+    lingering++;
+}
+
+/* Of a job that has failed the endpoint stays, and what it reads still has to stay, too. */
+static void test_close(void **state)
+{
+    static const struct {
+        bool stopped;
+        enum fi_progress data;
+        uint32_t outstanding;
+        int keeps_memory;
+    } ends[] = {{false, FI_PROGRESS_MANUAL, 0, 0},
+                {false, FI_PROGRESS_MANUAL, 1, 1},
+                {false, FI_PROGRESS_AUTO, 0, 1},
+                {true, FI_PROGRESS_AUTO, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct weft_transport *t = make();
+        stopped = ends[i].stopped;
+        lingering = 0;
+        domain_attr.data_progress = ends[i].data;
+        t->outstanding = ends[i].outstanding;
+        t->open.events.all_stopped = all_stopped;
+        t->open.events.keeps_memory = keeps_memory;
+        weft_ofi_close(t);
+        assert_int_equal(closed, stopped ? 3 : 0); /* the endpoint and two queues */
+        assert_int_equal(lingering, ends[i].keeps_memory);
+        if (!stopped)
+            destroy(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_received),
+        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_failed_receives),
+        cmocka_unit_test(test_close),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
