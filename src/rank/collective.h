@@ -6,7 +6,7 @@
 #define WEFT_RANK_COLLECTIVE_H
 
 #include "rank/exchange.h"
-#include "rank/parts.h"
+#include "rank/put.h"
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes

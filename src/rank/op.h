@@ -12,7 +12,8 @@
 #ifndef WEFT_RANK_OP_H
 #define WEFT_RANK_OP_H
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 
 enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK, WEFT_OP_QUEUE };
 

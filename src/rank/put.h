@@ -11,6 +11,7 @@
 #include "rank/op.h"
 
 #ifdef __CUDACC__
+#include "rank/path/channel_cuda.h"
 
 /*
  * One row to a target whose route is known, on this device or mapped: the same as weft_put_checked,

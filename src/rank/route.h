@@ -6,7 +6,8 @@
 #ifndef WEFT_RANK_ROUTE_H
 #define WEFT_RANK_ROUTE_H
 
-#include "rank/state.h"
+#include "rank/fail.h"
+#include "rank/wait/wait.h"
 
 /* Of a window's ranks. call: the call that was made, here and below. */
 WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *call)

@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_SELF_H
 #define WEFT_RANK_SELF_H
 
-#include "rank/parts.h"
+#include "rank/barrier.h"
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {

@@ -6,7 +6,7 @@
 #ifndef WEFT_RANK_PATH_ASK_H
 #define WEFT_RANK_PATH_ASK_H
 
-#include "rank/state.h"
+#include "rank/path/proxy.h"
 
 /* Whether all asks of a process up to that number have been answered; an acquire. The leader. */
 WEFT_INLINE bool weft_ask_answered(const weft_self *self, int process, uint64_t number)

@@ -17,7 +17,7 @@
 #ifndef WEFT_RANK_PATH_CHANNEL_H
 #define WEFT_RANK_PATH_CHANNEL_H
 
-#include "rank/state.h"
+#include "rank/route.h"
 
 /* ---- getting one ---------------------------------------------------------------------------- */
 

@@ -5,7 +5,8 @@
 #ifndef WEFT_RANK_PATH_COMMAND_H
 #define WEFT_RANK_PATH_COMMAND_H
 
-#include "rank/state.h"
+#include "rank/fail.h"
+#include "rank/wait/wait.h"
 
 #ifdef __CUDACC__
 WEFT_INLINE void weft_ring_lock(weft_self *self)

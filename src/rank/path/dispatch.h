@@ -5,7 +5,10 @@
 #ifndef WEFT_RANK_PATH_DISPATCH_H
 #define WEFT_RANK_PATH_DISPATCH_H
 
-#include "rank/state.h"
+#include "rank/path/ask.h"
+#include "rank/path/here.h"
+#include "rank/path/peer.h"
+#include "rank/path/queue.h"
 
 /* ---- order between the ways ----------------------------------------------------------------- */
 

@@ -5,7 +5,9 @@
 #ifndef WEFT_RANK_PATH_PROXY_H
 #define WEFT_RANK_PATH_PROXY_H
 
-#include "rank/state.h"
+#include "rank/copy.h"
+#include "rank/path/channel.h"
+#include "rank/path/command.h"
 
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number); /* ask.h */
 WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /* queue.h */

@@ -4,7 +4,11 @@
 #ifndef WEFT_RANK_WAIT_CALL_H
 #define WEFT_RANK_WAIT_CALL_H
 
-#include "rank/parts.h"
+#include "rank/route.h"
+#include "rank/together.h"
+#ifdef __CUDACC__
+#include "rank/wait/wait_cuda.h"
+#endif
 
 /* The leader waits for all. */
 WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, const bool nic)

@@ -15,7 +15,7 @@
 #ifndef WEFT_RANK_WAIT_MAILBOX_H
 #define WEFT_RANK_WAIT_MAILBOX_H
 
-#include "rank/state.h"
+#include "rank/wait/deliver.h"
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
 enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32 };

@@ -12,7 +12,10 @@
 #ifndef WEFT_RANK_WAIT_WAIT_H
 #define WEFT_RANK_WAIT_WAIT_H
 
-#include "rank/state.h"
+#include "rank/counter.h"
+#include "rank/path/bell.h"
+#include "rank/trace/trace.h"
+#include "rank/wait/mailbox.h"
 #ifndef __CUDACC__
 #include "device/cpu/where.h"
 #endif
