@@ -21,16 +21,9 @@ WEFT_INLINE bool weft_ask_answered(const weft_self *self, int process, uint64_t 
 /* Waits for that. The leader. */
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number)
 {
-    uint32_t rounds = 0;
-
-    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
-    while (!weft_ask_answered(self, process, number) &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_ANSWER, (uint64_t)process,
-                           weft_load_relaxed_u32(weft_link_answered(self, process)),
-                           (uint32_t)self->asked[process]))
-        continue;
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
+    if (!weft_ask_answered(self, process, number)) /* else it may be too old to be compared so */
+        weft_await(self, weft_link_answered(self, process), ORDER_answer_seen, (uint32_t)number,
+                   WEFT_WAIT_ANSWER, process);
     if (number == self->asked[process] && self->answered[process] != number) {
         self->answered[process] = number;
         self->unsettled--;

@@ -60,17 +60,11 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 {
     const uint32_t sent = (uint32_t)self->sent_to[process];
-    uint32_t *done = &self->link->done_remote[process];
 
     if (self->settled[process] == sent)
         return;
-    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
-    uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
-    while ((int32_t)(seen - sent) < 0 &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
-        seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
+    const uint32_t seen = weft_await(self, &self->link->done_remote[process],
+                                     ORDER_done_remote_seen, sent, WEFT_WAIT_REMOTE, process);
     if ((int32_t)(seen - sent) < 0)
         return;
     const uint32_t now = (uint32_t)self->sent_to[process];

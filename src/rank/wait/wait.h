@@ -289,6 +289,29 @@ static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 #endif
 
 /*
+ * Blocks until a word that others store is at `need` or beyond; both wrap. An acquire, by the
+ * label. Returns what is there; less: the job has failed. kind, process: what the watchdog and a
+ * trace say of it.
+ */
+WEFT_INLINE uint32_t weft_await(weft_self *self, const uint32_t *word, enum weft_order label,
+                                uint32_t need, enum weft_wait_kind kind, int process)
+{
+    uint32_t rounds = 0, there = weft_load_acquire_u32(word, label);
+
+    weft_trace_wait(self,
+                    kind == WEFT_WAIT_LOCAL   ? WEFT_TRACE_LEFT
+                    : kind == WEFT_WAIT_EAGER ? WEFT_TRACE_TAKEN
+                                              : WEFT_TRACE_DELIVERED,
+                    process, 0);
+    while ((int32_t)(there - need) < 0 &&
+           weft_wait_round(self, &rounds, kind, (uint64_t)process, there, need))
+        there = weft_load_acquire_u32(word, label);
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    return there;
+}
+
+/*
  * Blocks until `need` notifications of a tag are there. Acquires all that they released. nic: on a
  * GPU, NICs may count, too. The leader.
  */
