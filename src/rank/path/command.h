@@ -279,23 +279,15 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d)
 {
-    weft_log_arg args[4];
-    args[0] = weft_number(a);
-    args[1] = weft_number(b);
-    args[2] = weft_number(c);
-    args[3] = weft_number(d);
+    const weft_log_arg args[] = {weft_number(a), weft_number(b), weft_number(c), weft_number(d)};
     weft_fail(self, status, text, 4, args);
 }
 
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d)
 {
-    weft_log_arg args[5];
-    args[0] = weft_name(call);
-    args[1] = weft_number(a);
-    args[2] = weft_number(b);
-    args[3] = weft_number(c);
-    args[4] = weft_number(d);
+    const weft_log_arg args[] = {weft_name(call), weft_number(a), weft_number(b), weft_number(c),
+                                 weft_number(d)};
     weft_fail(self, status, text, 5, args);
 }
 
