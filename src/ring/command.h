@@ -295,4 +295,25 @@ static inline void weft_command_pop(struct weft_command_consumer *ring, uint32_t
 }
 
 #endif
+
+/* A payload that goes into the lines as it is made, before its header is written. */
+struct weft_payload {
+    const struct weft_command_producer *ring;
+    uint64_t word; /* the bytes since the last word that was stored */
+    uint32_t bytes;
+};
+
+/* More of it; at last zeros (NULL) up to the end of a line. One thread. */
+WEFT_COLD void weft_payload_add(struct weft_payload *payload, const void *from, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        const uint64_t byte = from != NULL ? ((const unsigned char *)from)[i] : 0;
+        payload->word |= byte << 8 * (payload->bytes % 7);
+        if (++payload->bytes % 7 == 0) {
+            weft_payload_store(payload->ring, payload->bytes / 7 - 1, payload->word);
+            payload->word = 0;
+        }
+    }
+}
+
 #endif

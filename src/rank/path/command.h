@@ -120,8 +120,6 @@ WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_c
 
 /* ---- errors and text ----------------------------------------------------------------------- */
 
-#define WEFT_NO_TEXT UINT32_MAX /* bytes of a value that is none */
-
 /* Whether the format prints its argument of this index by %s. */
 WEFT_COLD bool weft_prints_text(const char *format, int index)
 {
@@ -152,98 +150,73 @@ WEFT_INLINE uint32_t weft_text_bytes(const char *text, uint32_t room)
     return length;
 }
 
-/* A payload that goes into the lines of a ring as it is made: `word` has the bytes since the last
- * that were stored. */
-struct weft_text {
-    const struct weft_command_producer *ring;
-    uint64_t word;
-    uint32_t bytes;
-};
-
-WEFT_COLD void weft_text_add(struct weft_text *text, const void *from, uint32_t bytes)
+/* A value as the host expects it: of a text it says how much has room, which it takes. */
+WEFT_COLD weft_log_arg weft_text_value(const char *format, const weft_log_arg *args, int i,
+                                       uint32_t *room)
 {
-    for (uint32_t i = 0; i < bytes; i++) {
-        text->word |= (uint64_t)((const unsigned char *)from)[i] << 8 * (text->bytes % 7);
-        if (++text->bytes % 7 == 0) {
-            weft_payload_store(text->ring, text->bytes / 7 - 1, text->word);
-            text->word = 0;
-        }
-    }
-}
+    weft_log_arg value = args[i];
 
-/* The rest of the last line. */
-WEFT_INLINE void weft_text_end(struct weft_text *text)
-{
-    const uint32_t words = (weft_command_lines(text->bytes) - 1) * WEFT_LINE_WORDS;
-
-    for (uint32_t i = text->bytes / 7; i < words; i++, text->word = 0)
-        weft_payload_store(text->ring, i, text->word);
+    if (value.kind != WEFT_LOG_STRING)
+        return value;
+    if (value.bits == 0 || !weft_prints_text(format, i))
+        return weft_value(value.bits, WEFT_LOG_PTR);
+    value.bits = weft_text_bytes((const char *)(uintptr_t)value.bits, *room);
+    *room -= (uint32_t)value.bits;
+    return value;
 }
 
 /*
- * An error or a log, as the host expects it: format, values, text; `bytes` has how much of each
- * value that is text. Logs have a ring of their own, whose words the host looks at when `said`
- * tells it to. The ring has room.
+ * An error or a log: format, values, text. Logs have a ring of their own, whose words the host
+ * looks at when `said` tells it to. One thread. False: the job has failed.
  */
-WEFT_INLINE void weft_text_push(struct weft_command_producer *ring,
-                                const struct weft_command *command, const char *format,
-                                const weft_log_arg *args, const uint32_t *bytes)
-{
-    struct weft_text text = {ring, 0, 0};
-
-#ifdef __CUDACC__
-    weft_fence_release(ORDER_command_commit);
-#endif
-    weft_text_add(&text, format, (uint32_t)command->offset);
-    for (uint32_t i = 0; i < command->height; i++) {
-        weft_log_arg arg = args[i];
-        if (arg.kind == WEFT_LOG_STRING && bytes[i] != WEFT_NO_TEXT)
-            arg.bits = bytes[i];
-        else if (arg.kind == WEFT_LOG_STRING)
-            arg.kind = WEFT_LOG_PTR;
-        weft_text_add(&text, &arg, sizeof(arg));
-    }
-    for (uint32_t i = 0; i < command->height; i++)
-        if (bytes[i] != WEFT_NO_TEXT)
-            weft_text_add(&text, (const void *)(uintptr_t)args[i].bits, bytes[i]);
-    weft_text_end(&text);
-    weft_command_write_header(ring, command, text.bytes);
-}
-
-/* False: the job has failed. One thread. */
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
                               const char *format, int count, const weft_log_arg *args)
 {
-    struct weft_command_producer *const ring =
-        kind == WEFT_COMMAND_LOG ? &self->logs : &self->commands;
-    struct weft_command command = {0};
-    uint32_t bytes[WEFT_LOG_ARGS], room = WEFT_LOG_TEXT;
+    const bool log = kind == WEFT_COMMAND_LOG;
+    struct weft_command_producer *const ring = log ? &self->logs : &self->commands;
+    const uint32_t length = weft_text_bytes(format, WEFT_LOG_TEXT);
+    const uint32_t values = (uint32_t)count * sizeof(*args);
+    uint32_t left = WEFT_LOG_TEXT - length;
 
+    for (int i = 0; i < count; i++)
+        weft_text_value(format, args, i, &left);
+
+    struct weft_command command = {0};
+    const uint32_t bytes = WEFT_LOG_TEXT - left + values, lines = weft_command_lines(bytes);
     command.kind = (uint8_t)kind;
     command.flags = WEFT_COMMAND_INLINE;
     command.tag = tag;
     command.height = (uint32_t)count;
-    command.offset = weft_text_bytes(format, room);
+    command.offset = length;
+    command.width = bytes;
     command.pitch = self->work;
-    room -= (uint32_t)command.offset;
-    for (int i = 0; i < count; i++) {
-        bytes[i] = WEFT_NO_TEXT;
-        if (args[i].kind != WEFT_LOG_STRING || args[i].bits == 0 || !weft_prints_text(format, i))
-            continue;
-        bytes[i] = weft_text_bytes((const char *)(uintptr_t)args[i].bits, room);
-        room -= bytes[i];
-    }
-    command.width = WEFT_LOG_TEXT - room + (uint32_t)count * sizeof(*args);
 
-    const uint32_t lines = weft_command_lines((uint32_t)command.width);
     weft_ring_lock(self);
     const bool space = weft_command_space(ring, lines) || weft_post_space(self, ring, lines);
-    if (space)
-        weft_text_push(ring, &command, format, args, bytes);
-    if (space && kind == WEFT_COMMAND_LOG)
-        weft_store_relaxed_u32(&self->state->signals->said[self->slot].lines, self->logs.head);
+    if (space) {
+        struct weft_payload text = {.ring = ring};
+        uint32_t again = bytes - length - values, last = again; /* no more, if texts change */
+#ifdef __CUDACC__
+        weft_fence_release(ORDER_command_commit);
+#endif
+        weft_payload_add(&text, format, length);
+        for (int i = 0; i < count; i++) {
+            const weft_log_arg value = weft_text_value(format, args, i, &again);
+            weft_payload_add(&text, &value, sizeof(value));
+        }
+        for (int i = 0; i < count; i++) {
+            const weft_log_arg value = weft_text_value(format, args, i, &last);
+            if (value.kind == WEFT_LOG_STRING)
+                weft_payload_add(&text, (const void *)(uintptr_t)args[i].bits,
+                                 (uint32_t)value.bits);
+        }
+        weft_payload_add(&text, NULL, (lines - 1) * WEFT_LINE_BYTES - text.bytes);
+        weft_command_write_header(ring, &command, bytes);
+        if (log)
+            weft_store_relaxed_u32(&self->state->signals->said[self->slot].lines, ring->head);
+    }
     weft_ring_unlock(self);
-    if (space && kind == WEFT_COMMAND_LOG)
+    if (space && log)
         weft_posted(self);
     else if (space)
         weft_posted_in_batch(self);
