@@ -18,19 +18,6 @@ WEFT_INLINE bool weft_loads_row(const void *to, const void *from, size_t bytes)
     return (((uintptr_t)to | (uintptr_t)from | bytes) & 3) == 0 && bytes - 1 < WEFT_LOADS_MOST;
 }
 
-WEFT_INLINE uint4 weft_load_item(const uint4 *from)
-{
-    return weft_load_relaxed_four(from);
-}
-WEFT_INLINE uint64_t weft_load_item(const uint64_t *from)
-{
-    return weft_load_relaxed_u64(from);
-}
-WEFT_INLINE uint32_t weft_load_item(const uint32_t *from)
-{
-    return weft_load_relaxed_u32(from);
-}
-
 /* Four at once; beyond the end the first one again, as in weft_copy_last. */
 template <class T>
 static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
@@ -40,7 +27,7 @@ static __device__ __forceinline__ void weft_load_items(void *to, const void *fro
         WEFT_UNROLL
         for (int k = 0; k < 4; k++) {
             const size_t at = i + k * blockDim.x;
-            item[k] = weft_load_item((const T *)from + (at < count ? at : i));
+            item[k] = weft_load_relaxed((const T *)from + (at < count ? at : i));
         }
         WEFT_UNROLL
         for (int k = 0; k < 4; k++)
@@ -59,7 +46,7 @@ WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
 
     if (bytes == 8 && (all & 7) == 0) {
         if (threadIdx.x == 0)
-            *(uint64_t *)to = weft_load_item((const uint64_t *)from);
+            *(uint64_t *)to = weft_load_relaxed((const uint64_t *)from);
     } else if ((all & 15) == 0) {
         weft_load_items<uint4>(to, from, bytes / 16);
     } else if ((all & 7) == 0) {

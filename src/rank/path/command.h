@@ -8,27 +8,23 @@
 #include "rank/fail.h"
 #include "rank/wait/wait.h"
 
-#ifdef __CUDACC__
 WEFT_INLINE void weft_ring_lock(weft_self *self)
 {
+    (void)self;
+#ifdef __CUDACC__
     while (atomicCAS(&((struct weft_cuda_rank *)self)->posting, 0, 1) != 0)
         continue;
+#endif
 }
+
 WEFT_INLINE void weft_ring_unlock(weft_self *self)
 {
+    (void)self;
+#ifdef __CUDACC__
     __threadfence_block();
     atomicExch(&((struct weft_cuda_rank *)self)->posting, 0);
-}
-#else
-static inline void weft_ring_lock(weft_self *self)
-{
-    (void)self;
-}
-static inline void weft_ring_unlock(weft_self *self)
-{
-    (void)self;
-}
 #endif
+}
 
 /* Waits for room in one of the rank's two rings, which are locked. False: the job has failed. */
 WEFT_COLD bool weft_post_space(weft_self *self, struct weft_command_producer *ring, uint32_t lines)

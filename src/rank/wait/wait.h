@@ -20,35 +20,25 @@
 #include "device/cpu/where.h"
 #endif
 
+/* The thread that acts for the rank: of the CPU device the one that a call has (together.h). */
+WEFT_INLINE bool weft_leads(const weft_self *self)
+{
 #ifdef __CUDACC__
-
-/* The thread that acts for the rank. */
-WEFT_INLINE bool weft_leads(const weft_self *self)
-{
     return weft_thread(self) == 0;
-}
-
-/* A barrier of the rank's threads, and nothing else (weft_join). */
-WEFT_INLINE void weft_block_sync(const weft_self *self)
-{
-    weft_sync(self);
-}
-
 #else
-
-/* The one thread that a rank of the CPU device has in a call (rank/together.h). */
-WEFT_INLINE bool weft_leads(const weft_self *self)
-{
     (void)self;
     return true;
+#endif
 }
 
+/* A barrier of a GPU's threads of the rank, and nothing else (weft_join). */
 WEFT_INLINE void weft_block_sync(const weft_self *self)
 {
     (void)self;
-}
-
+#ifdef __CUDACC__
+    weft_sync(self);
 #endif
+}
 
 /* Stores another number to a word of the watchdog's. A GPU does not read it: it is host memory. */
 WEFT_INLINE void weft_tell_next(weft_self *self, uint32_t *word)
