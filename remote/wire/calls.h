@@ -30,6 +30,7 @@ enum weft_class {
     WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew; one that is held is answered before
                         */
     WEFT_CLASS_END,    /* a CALL; one that is held is answered before */
+    WEFT_CLASS_BEFORE, /* a CALL that needs no context of its device */
     WEFT_CLASS_GATE    /* a POST that others wait for: a wrong handle ends the session */
 };
 
