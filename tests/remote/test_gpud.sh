@@ -86,7 +86,7 @@ expect 'no secret, a name like an address' 1 'for a loopback address alone' "$bi
 # limited OPTION NUMBER COMMAND... - under a limit of ulimit
 limited() { bash -c 'ulimit "$1" "$2" && shift 2 && exec "$@"' sh "$@"; }
 export -f limited
-expect 'few files' 1 'it needs 96 files, and may have 64 open (ulimit -n)' \
+expect 'few files' 1 'it needs 97 files, and may have 64 open (ulimit -n)' \
     bash -c 'limited "$@"' sh -n 64 "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret"
 was=$(ulimit -Sn)
 ulimit -Sn 40
@@ -129,7 +129,7 @@ kill "$two"
 until_says 'sessions ended' cat "$here/two.err"
 
 # a warm session is the program's, and another one comes in its place
-server warm --warm 1
+server warm
 expect warm 0 'Test PASSED' "$cuda" run -s "$address" -- "$program"
 until_says 1 pgrep -cP "$server"
 ready=$(pgrep -P "$server")
@@ -147,7 +147,7 @@ if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
     folder=$(mktemp -d)
     cp "$tests/fake_driver.so" "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
     chmod -R a+rX "$folder"
-    folder=$folder server user --user nobody
+    folder=$folder server user --user nobody --warm 0
     "$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
     pids+=($!)
     until_says ready cat "$here/endless.out"
