@@ -32,7 +32,7 @@ struct session_kernel {
 };
 
 struct session_device {
-    CUdevice ordinal; /* the driver's */
+    CUdevice ordinal;  /* the driver's */
     CUcontext context; /* made at its first use; NULL: not yet */
     struct weft_session_arena arena;
     uint64_t arena_key;

@@ -33,7 +33,8 @@ static bool contexts_are_lazy(int servers, int devices_each)
                 cudaMallocHost(&memory, 4096) == cudaSuccess &&
                 cudaFreeHost(memory) == cudaSuccess && sessions_contexts() == servers &&
                 cudaMalloc(&memory, 4096) == cudaSuccess && cudaFree(memory) == cudaSuccess;
-    const bool made = devices_each > 1 && weft_launcher_gpus() == NULL; /* it is no server's first */
+    const bool made =
+        devices_each > 1 && weft_launcher_gpus() == NULL; /* it is no server's first */
     return good && sessions_contexts() == servers + made && cudaSetDevice(0) == cudaSuccess;
 }
 
