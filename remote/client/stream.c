@@ -25,13 +25,10 @@ static bool take_route(struct client_route *route, uint64_t handle, enum weft_ar
 
 CUresult client_route_stream(struct client_route *route, CUstream stream)
 {
-    static unsigned said;
     const uint64_t handle = (uint64_t)(uintptr_t)stream;
 
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stream == CU_STREAM_PER_THREAD)
-        return weft_cuda_refuse("cudaStreamPerThread", "per-thread-default-stream", &said);
     return weft_is_default(handle) || take_route(route, handle, WEFT_STREAM)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_HANDLE;

@@ -24,6 +24,7 @@ grep -qE "^weft-gpud: listening on $a, 1 device \(.*/fake_driver.so\), 16 client
 expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
 expect shared 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$program"
 expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_static"
+expect 'own streams' 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_own"
 expect sync 0 '2 devices: Test PASSED' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$program"
 expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
 expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
