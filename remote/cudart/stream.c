@@ -26,6 +26,16 @@ RESULT(cudaStreamGetPriority, (cudaStream_t stream, int *priority), priority,
 RESULT(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id), id,
        stream_id(ON(stream), id))
 
+RESULT(cudaStreamGetAttribute,
+       (cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue *value), value,
+       stream_attribute(ON(stream), (CUstreamAttrID)attribute, (CUstreamAttrValue *)value))
+RESULT(cudaStreamSetAttribute,
+       (cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue *value), value,
+       stream_set_attribute(ON(stream), (CUstreamAttrID)attribute,
+                            (const CUstreamAttrValue *)value))
+FORWARD(cudaStreamCopyAttributes, (cudaStream_t to, cudaStream_t from),
+        stream_copy_attributes(ON(to), ON(from)))
+
 /* No stream ever captures: graphs are refused. */
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {

@@ -174,6 +174,25 @@ SESSION_DO(stream_wait_event)
     return session->table->stream_wait_event(call->stream, call->event->object, 0);
 }
 
+SESSION_DO(stream_attribute)
+{
+    CUstreamAttrValue value = {.pad = {0}};
+
+    const CUresult result = session->table->stream_attribute(call->stream, call->attribute, &value);
+    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &value, sizeof(value))
+                                  : (int)result;
+}
+
+SESSION_DO(stream_set_attribute)
+{
+    CUstreamAttrValue value;
+
+    if (record->extra != sizeof(value))
+        return SESSION_WRONG;
+    memcpy(&value, weft_record_extra(record), sizeof(value));
+    return (int)session->table->stream_set_attribute(call->stream, call->attribute, &value);
+}
+
 SESSION_DO(stream_destroy)
 {
     struct weft_place *place =

@@ -87,6 +87,21 @@ static bool all_are(const int *values, int wanted)
     return true;
 }
 
+static void stream_attributes(cudaStream_t first, cudaStream_t second)
+{
+    cudaStreamAttrValue value = {.syncPolicy = cudaSyncPolicyYield}, got = {.pad = {0}};
+
+    OK(cudaStreamSetAttribute(first, cudaStreamAttributeSynchronizationPolicy, &value));
+    OK(cudaStreamGetAttribute(first, cudaStreamAttributeSynchronizationPolicy, &got));
+    CHECK(got.syncPolicy == cudaSyncPolicyYield);
+    OK(cudaStreamCopyAttributes(second, first));
+    got.syncPolicy = cudaSyncPolicyAuto;
+    OK(cudaStreamGetAttribute(second, cudaStreamAttributeSynchronizationPolicy, &got));
+    CHECK(got.syncPolicy == cudaSyncPolicyYield);
+    IS(cudaErrorInvalidValue, cudaStreamSetAttribute(first, cudaStreamAttributePriority, NULL));
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
 void suite_streams(void)
 {
     enum { STREAMS = 4, STEPS = 8 };
@@ -120,6 +135,8 @@ void suite_streams(void)
     CHECK(id != other);
     OK(cudaStreamIsCapturing(streams[0], &capturing));
     CHECK(capturing == cudaStreamCaptureStatusNone);
+
+    stream_attributes(streams[0], streams[2]);
 
     /* the default stream comes after what blocking streams were given before it */
     launch_slow(device[0], 1, streams[0]);
