@@ -83,36 +83,25 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     return cudaSuccess;
 }
 
-/* The thread's device, for a while. */
-static int use_device(int device)
-{
-    struct cudart_thread *thread = cudart_thread();
-    const int before = thread->device;
-
-    thread->device = device;
-    return before;
-}
-
 /* Perhaps of another device than the stream's. */
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream)
 {
+    const int before = cudart_thread()->device;
+
     if (pool == NULL)
         return cudart_done(cudaErrorInvalidValue);
-    if (pool->device == cudart_thread()->device)
+    if (pool->device == before)
         return cudaMallocAsync(memory, bytes, stream);
-    const int before = use_device(pool->device);
+    cudart_thread()->device = pool->device;
     const cudaError_t error = cudaMalloc(memory, bytes);
-    use_device(before);
+    cudart_thread()->device = before;
     return error;
 }
 
 /* Nothing is kept. */
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
-{
-    (void)keep;
-    return cudart_done(pool != NULL ? cudaSuccess : cudaErrorInvalidValue);
-}
+ALIAS(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep __attribute__((unused))),
+      cudart_done(pool != NULL ? cudaSuccess : cudaErrorInvalidValue))
 
 /* What is used, and how much was at most, no pool knows. */
 #define ATTRIBUTE(name, to, from)                                                                  \
@@ -134,17 +123,19 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
                                  size_t count)
 {
     cudaError_t error = pool == NULL || list == NULL ? cudaErrorInvalidValue : cudaSuccess;
+    struct cudart_thread *thread = cudart_thread();
+    const int before = thread->device;
+    const cudaError_t last = thread->last;
 
     for (size_t i = 0; i < count && error == cudaSuccess; i++) {
         const int device = list[i].location.id;
         if (device == pool->device || list[i].flags == cudaMemAccessFlagsProtNone)
             continue;
-        const int before = use_device(is_device(device) ? device : pool->device);
-        const cudaError_t last = cudart_thread()->last;
+        thread->device = is_device(device) ? device : pool->device;
         error = cudaDeviceEnablePeerAccess(pool->device, 0);
-        use_device(before);
+        thread->device = before;
         if (error == cudaErrorPeerAccessAlreadyEnabled) {
-            cudart_thread()->last = last;
+            thread->last = last;
             error = cudaSuccess;
         }
     }
