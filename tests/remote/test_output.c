@@ -46,8 +46,10 @@ static uint64_t ask(enum weft_call call, const uint64_t *words, uint32_t count, 
 
     MUST(record != NULL);
     record->lane = waits;
-    memcpy(weft_record_words(record), words, count * sizeof(*words));
-    memcpy(weft_record_extra(record), extra, bytes);
+    if (count != 0)
+        memcpy(weft_record_words(record), words, count * sizeof(*words));
+    if (bytes != 0)
+        memcpy(weft_record_extra(record), extra, bytes);
     weft_ring_out_end(&to_session, record);
     MUST(weft_ring_in_came(&session->links.link[0].in,
                            (uint32_t)(to_session.head - to_session.put)));
