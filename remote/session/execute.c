@@ -143,7 +143,8 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 {
     return record->call < WEFT_CALLS && record->device < session->count &&
            record->words == calls[record->call].words && calls[record->call].take != NULL &&
-           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA);
+           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA ||
+            calls[record->call].class == WEFT_CLASS_LIBRARY);
 }
 
 int session_execute(struct weft_session *session, struct weft_record *record)
