@@ -40,6 +40,11 @@ speaks() {
     [ "$(grep -c "a kernel's own error" "$here/speak.err")" -eq 8 ] || fail "$name: $(cat "$here/speak.err")"
 }
 lines=40027 speaks 'output of kernels' "$cuda" run -s "$a,$b" -- "$tests/remote_speak"
+if [ -x "$tests/remote_blas" ]; then
+    expect blas 0 'blas: 2 devices, 0 wrong' "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
+    expect 'blas, sync' 0 'blas: 2 devices, 0 wrong' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
+    expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
+fi
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
