@@ -49,19 +49,19 @@ static int nothing_done(void)
     return 0;
 }
 
+/* A sanitizer's runtime calls these, too. */
+void *__real_dlopen(const char *file, int how);
 void *__wrap_dlopen(const char *file, int how);
 void *__wrap_dlopen(const char *file, int how)
 {
-    (void)how;
-    return file != NULL ? known : NULL;
+    return file != NULL && strncmp(file, "libcu", 5) == 0 ? known : __real_dlopen(file, how);
 }
 
+void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name)
 {
-    (void)library;
-    (void)name;
-    return (void *)nothing_done;
+    return library == known ? (void *)nothing_done : __real_dlsym(library, name);
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
