@@ -19,6 +19,37 @@ function(weft_remote_target target)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
 endfunction()
 
+# weft_remote_library(<name> <version> <status> <header> <headers with its functions>): lib<name>.so.<version> of
+# weft, if the vendor's header is there. What no row serves is refused with that status: weak functions by the
+# headers' names.
+function(weft_remote_library name version status header)
+  if(NOT EXISTS ${WEFT_REMOTE_INCLUDE}/${header})
+    return()
+  endif()
+  set(names)
+  foreach(file IN LISTS ARGN)
+    file(READ ${WEFT_REMOTE_INCLUDE}/${file} text)
+    string(REGEX MATCHALL "${name}[A-Za-z0-9_]+[ \n]*\\(" found "${text}")
+    list(APPEND names ${found})
+  endforeach()
+  list(TRANSFORM names REPLACE "[ \n]*\\($" "")
+  list(REMOVE_DUPLICATES names)
+  list(SORT names)
+  list(TRANSFORM names REPLACE "(.+)" "X(\\1)\n")
+  list(JOIN names "" names)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/remote/${name}_refused.def CONTENT "${names}")
+  set(map ${PROJECT_BINARY_DIR}/remote/${name}.map)
+  file(CONFIGURE OUTPUT ${map} CONTENT "lib${name}.so.${version} { global: ${name}*; local: *; };\n")
+  add_library(weft_${name} SHARED ${PROJECT_SOURCE_DIR}/remote/library/${name}.c ${PROJECT_SOURCE_DIR}/remote/library/refused.c)
+  weft_remote_target(weft_${name})
+  target_compile_definitions(weft_${name} PRIVATE REFUSED="${PROJECT_BINARY_DIR}/remote/${name}_refused.def" REFUSAL=${status})
+  target_link_libraries(weft_${name} PRIVATE cudart)
+  target_link_options(weft_${name} PRIVATE LINKER:--version-script=${map})
+  set_target_properties(weft_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version} LINK_DEPENDS ${map} SKIP_BUILD_RPATH ON
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/weft-cuda)
+  install(TARGETS weft_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft-cuda NAMELINK_SKIP)
+endfunction()
+
 # weft_remote(): the libraries. weft_remote: all but the runtime; weft_cudart: the runtime, for tests;
 # cudart: the same as libcudart.so.13; weft_redirect: what is preloaded.
 function(weft_remote)
@@ -27,7 +58,7 @@ function(weft_remote)
   list(FILTER runtime INCLUDE REGEX "/remote/cudart/")
   set(redirect ${sources})
   list(FILTER redirect INCLUDE REGEX "/remote/redirect/")
-  list(FILTER sources EXCLUDE REGEX "/remote/(cudart|redirect)/")
+  list(FILTER sources EXCLUDE REGEX "/remote/(cudart|library|redirect)/")
   set(map ${PROJECT_SOURCE_DIR}/remote/cudart/exports.map)
 
   add_library(weft_remote STATIC ${sources})
@@ -52,6 +83,10 @@ function(weft_remote)
   target_link_libraries(weft_redirect PRIVATE ${CMAKE_DL_LIBS})
   set_target_properties(weft_redirect PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/weft-cuda)
   install(TARGETS cudart weft_redirect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft-cuda NAMELINK_SKIP)
+
+  # Libraries of CUDA whose headers are there.
+  weft_remote_library(cublas 13 15 cublas_v2.h cublas_api.h)
+  weft_remote_library(cusolver 12 9 cusolverDn.h cusolverDn.h cusolverSp.h cusolverRf.h)
 
   # weft-gpud, and weft-cuda, which reads programs as what is preloaded does.
   foreach(tool gpud cuda)

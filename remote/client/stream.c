@@ -25,13 +25,10 @@ static bool take_route(struct client_route *route, uint64_t handle, enum weft_ar
 
 CUresult client_route_stream(struct client_route *route, CUstream stream)
 {
-    static unsigned said;
     const uint64_t handle = (uint64_t)(uintptr_t)stream;
 
     if (route->device == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stream == CU_STREAM_PER_THREAD)
-        return weft_cuda_refuse("cudaStreamPerThread", "per-thread-default-stream", &said);
     return weft_is_default(handle) || take_route(route, handle, WEFT_STREAM)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_HANDLE;
@@ -118,6 +115,30 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 #include "remote/wire/calls.def"
 
 /* ---- by hand --------------------------------------------------------------------------------- */
+
+CUresult client_stream_attribute(CUstream stream, CUstreamAttrID attribute,
+                                 CUstreamAttrValue *value)
+{
+    struct client_call answer = {.extra = value, .room = sizeof(*value)};
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, stream);
+
+    if (result == CUDA_SUCCESS)
+        result = CLIENT_CALL(route.device, stream_attribute, &answer, WORD(stream), attribute);
+    return result == CUDA_SUCCESS && answer.got != sizeof(*value) ? CUDA_ERROR_UNKNOWN : result;
+}
+
+CUresult client_stream_set_attribute(CUstream stream, CUstreamAttrID attribute,
+                                     const CUstreamAttrValue *value)
+{
+    struct client_route route = {client_now(), false};
+    const CUresult result = client_route_stream(&route, stream);
+
+    return result == CUDA_SUCCESS
+               ? client_post(route.device, WEFT_CALL_stream_set_attribute,
+                             CLIENT_WORDS(WORD(stream), attribute), value, sizeof(*value))
+               : result;
+}
 
 /* An event of another server is a gate: that server opens it when the event has passed. */
 CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags)

@@ -21,6 +21,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 {
     if (!is_kind(kind))
         return cudart_done(cudaErrorInvalidMemcpyDirection);
+    if (cudart_thread()->own_stream)
+        return waited(cudaMemcpyAsync(to, from, bytes, kind, NULL));
     ENTER(driver);
     return bytes == 0 ? cudaSuccess
                       : cudart_driver_done(driver->copy((CUdeviceptr)to, (CUdeviceptr)from, bytes));
@@ -33,8 +35,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
         return cudart_done(cudaErrorInvalidMemcpyDirection);
     ENTER(driver);
     return bytes == 0 ? cudaSuccess
-                      : cudart_driver_done(
-                            driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream));
+                      : cudart_driver_done(driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from,
+                                                              bytes, ON(stream)));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -56,7 +58,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                                                                   .from_pitch = from_pitch,
                                                                   .width = width,
                                                                   .rows = rows});
-    return cudart_driver_done(driver->copy_rows(&copy, stream));
+    return cudart_driver_done(driver->copy_rows(&copy, ON(stream)));
 }
 
 ALIAS(cudaMemcpy2D,
@@ -102,7 +104,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
     if (error != cudaSuccess || bytes == 0)
         return cudart_done(error);
     return cudart_driver_done(driver->copy_peer((CUdeviceptr)to, to_context, (CUdeviceptr)from,
-                                                from_context, bytes, stream));
+                                                from_context, bytes, ON(stream)));
 }
 
 /* The default stream of a device is idle. */

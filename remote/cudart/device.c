@@ -191,7 +191,8 @@ FORWARD(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
 RESULT(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config), config,
        context_cache((CUfunc_cache *)config))
 FORWARD(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
-        context_priorities(least, greatest))
+        context_priorities(least != NULL ? least : &(int){0},
+                           greatest != NULL ? greatest : &(int){0}))
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@ struct cudart_thread {
     int device;
     int bound; /* device + 1 whose context the driver has as current; 0: none */
     cudaError_t last;
+    bool own_stream; /* the default stream is the thread's own: in a twin's call */
     int configured;
     struct cudart_configuration {
         dim3 grid, block;
@@ -37,7 +38,13 @@ cudaError_t cudart_enter(const struct weft_cuda_table **driver);
 /* The device's primary context, retained once for the process. */
 cudaError_t cudart_context(int device, CUcontext *context);
 void cudart_forget_context(int device);
+/* How often the device was reset: what was made there before is gone. */
+unsigned cudart_age(int device);
 int cudart_devices(void);
+
+/* twins.c: the driver's stream that is meant; of the thread's device, whose context is current. */
+CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream);
+#define ON(stream) cudart_stream(driver, stream)
 
 /* Remembers an error as the thread's last; its value is the error. */
 cudaError_t cudart_done(cudaError_t error);

@@ -109,8 +109,8 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     if (error != cudaSuccess)
         return cudart_done(error);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
-    const CUlaunchConfig config = {grid.x,  grid.y,           grid.z, block.x,    block.y,
-                                   block.z, (unsigned)shared, stream, &attribute, cooperative};
+    const CUlaunchConfig config = {grid.x,  grid.y,           grid.z,     block.x,    block.y,
+                                   block.z, (unsigned)shared, ON(stream), &attribute, cooperative};
     return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
 }
 

@@ -12,8 +12,8 @@ static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
     if (bytes != 0)
-        result =
-            async ? driver->alloc_async(&address, bytes, stream) : driver->alloc(&address, bytes);
+        result = async ? driver->alloc_async(&address, bytes, ON(stream))
+                       : driver->alloc(&address, bytes);
     if (result == CUDA_SUCCESS)
         *memory = (void *)address;
     return cudart_driver_done(result);
@@ -31,7 +31,7 @@ cudaError_t cudaFree(void *memory)
 }
 
 RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
-       free_async((CUdeviceptr)memory, stream))
+       free_async((CUdeviceptr)memory, ON(stream)))
 
 cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t rows)
 {
@@ -134,7 +134,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
-        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, stream))
+        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, ON(stream)))
 
 /* The host goes on at once, as for any fill of device memory. */
 ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
@@ -142,7 +142,7 @@ ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
 
 FORWARD(cudaMemset2DAsync,
         (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
-        fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, stream))
+        fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, ON(stream)))
 
 ALIAS(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t rows),
       cudaMemset2DAsync(memory, pitch, value, width, rows, NULL))

@@ -18,6 +18,7 @@ static uint32_t born;  /* weft_forks, when the driver was opened */
 static struct {
     pthread_mutex_t lock;
     CUcontext of[CUDART_DEVICES];
+    unsigned age[CUDART_DEVICES];
 } contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct cudart_thread thread;
@@ -119,7 +120,16 @@ void cudart_forget_context(int device)
 {
     pthread_mutex_lock(&contexts.lock);
     contexts.of[device] = NULL;
+    contexts.age[device]++;
     pthread_mutex_unlock(&contexts.lock);
+}
+
+unsigned cudart_age(int device)
+{
+    pthread_mutex_lock(&contexts.lock);
+    const unsigned age = contexts.age[device];
+    pthread_mutex_unlock(&contexts.lock);
+    return age;
 }
 
 cudaError_t cudart_enter(const struct weft_cuda_table **driver)

@@ -15,15 +15,26 @@ ALIAS(cudaStreamCreate, (cudaStream_t * stream),
       cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0))
 
 FORWARD(cudaStreamDestroy, (cudaStream_t stream), stream_destroy(stream))
-FORWARD(cudaStreamQuery, (cudaStream_t stream), stream_query(stream))
-FORWARD(cudaStreamSynchronize, (cudaStream_t stream), stream_synchronize(stream))
+FORWARD(cudaStreamQuery, (cudaStream_t stream), stream_query(ON(stream)))
+FORWARD(cudaStreamSynchronize, (cudaStream_t stream), stream_synchronize(ON(stream)))
 FORWARD(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
-        stream_wait_event(stream, event, flags))
+        stream_wait_event(ON(stream), event, flags))
 RESULT(cudaStreamGetFlags, (cudaStream_t stream, unsigned *flags), flags,
-       stream_flags(stream, flags))
+       stream_flags(ON(stream), flags))
 RESULT(cudaStreamGetPriority, (cudaStream_t stream, int *priority), priority,
-       stream_priority(stream, priority))
-RESULT(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id), id, stream_id(stream, id))
+       stream_priority(ON(stream), priority))
+RESULT(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id), id,
+       stream_id(ON(stream), id))
+
+RESULT(cudaStreamGetAttribute,
+       (cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue *value), value,
+       stream_attribute(ON(stream), (CUstreamAttrID)attribute, (CUstreamAttrValue *)value))
+RESULT(cudaStreamSetAttribute,
+       (cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue *value), value,
+       stream_set_attribute(ON(stream), (CUstreamAttrID)attribute,
+                            (const CUstreamAttrValue *)value))
+FORWARD(cudaStreamCopyAttributes, (cudaStream_t to, cudaStream_t from),
+        stream_copy_attributes(ON(to), ON(from)))
 
 /* No stream ever captures: graphs are refused. */
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
@@ -51,7 +62,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 /* ---- the host's turn ------------------------------------------------------------------------- */
 
 RESULT(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t run, void *argument), run,
-       launch_host(stream, run, argument))
+       launch_host(ON(stream), run, argument))
 
 struct callback {
     cudaStreamCallback_t run;
@@ -77,7 +88,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t run,
     if (callback == NULL)
         return cudart_done(cudaErrorMemoryAllocation);
     *callback = (struct callback){run, stream, argument};
-    const CUresult result = driver->launch_host(stream, run_callback, callback);
+    const CUresult result = driver->launch_host(ON(stream), run_callback, callback);
     if (result != CUDA_SUCCESS)
         free(callback);
     return cudart_driver_done(result);
@@ -91,7 +102,7 @@ RESULT(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event,
 ALIAS(cudaEventCreate, (cudaEvent_t * event), cudaEventCreateWithFlags(event, cudaEventDefault))
 
 FORWARD(cudaEventDestroy, (cudaEvent_t event), event_destroy(event))
-FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, stream))
+FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, ON(stream)))
 
 ALIAS(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
       flags == cudaEventRecordDefault ? cudaEventRecord(event, stream)

@@ -60,7 +60,7 @@ static uint64_t room(const struct weft_elf *elf, const Elf64_Shdr *table, const 
 }
 
 /* Symbols of a table, defined ones or wanted ones, until `found` has seen all. */
-static int each(const struct weft_elf *elf, int index, bool defined,
+static int each(const struct weft_elf *elf, int index, bool defined, bool (*is)(const char *),
                 void (*found)(void *, const char *, uint64_t, uint64_t), void *context)
 {
     Elf64_Shdr table, strings;
@@ -73,7 +73,7 @@ static int each(const struct weft_elf *elf, int index, bool defined,
         Elf64_Sym symbol;
         memcpy(&symbol, elf->bytes + table.sh_offset + i * sizeof(symbol), sizeof(symbol));
         const char *name = text(elf, &strings, symbol.st_name);
-        if ((symbol.st_shndx != SHN_UNDEF) != defined || !is_runtime(name) ||
+        if ((symbol.st_shndx != SHN_UNDEF) != defined || (is != NULL ? !is(name) : name[0] == 0) ||
             (defined && ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) ||
             (!defined && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL))
             continue;
@@ -90,7 +90,7 @@ static bool holds_runtime(const struct weft_elf *elf)
 {
     enum { SEVERAL = 16 };
 
-    return each(elf, elf->symbols, true, NULL, NULL) >= SEVERAL;
+    return each(elf, elf->symbols, true, is_runtime, NULL, NULL) >= SEVERAL;
 }
 
 static void classify(struct weft_elf *elf)
@@ -113,7 +113,7 @@ static void classify(struct weft_elf *elf)
             elf->dynamic = (int)i;
         code |= strcmp(text(elf, &names, s.sh_name), ".nv_fatbin") == 0;
     }
-    if (each(elf, elf->dynamic, false, NULL, NULL) > 0)
+    if (each(elf, elf->dynamic, false, is_runtime, NULL, NULL) > 0)
         elf->kind = WEFT_ELF_SHARED;
     else if (holds_runtime(elf))
         elf->kind = WEFT_ELF_STATIC;
@@ -138,7 +138,15 @@ void weft_elf_each(const struct weft_elf *elf,
                    void *context)
 {
     if (elf->kind == WEFT_ELF_STATIC)
-        each(elf, elf->symbols, true, found, context);
+        each(elf, elf->symbols, true, is_runtime, found, context);
     else if (elf->kind == WEFT_ELF_SHARED)
-        each(elf, elf->dynamic, false, found, context);
+        each(elf, elf->dynamic, false, is_runtime, found, context);
+}
+
+void weft_elf_wants(const struct weft_elf *elf,
+                    void (*found)(void *context, const char *name, uint64_t value, uint64_t size),
+                    void *context)
+{
+    if (elf->kind != WEFT_ELF_NONE)
+        each(elf, elf->dynamic, false, NULL, found, context);
 }

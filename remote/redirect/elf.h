@@ -36,5 +36,9 @@ void weft_elf_read(struct weft_elf *elf, const void *bytes, size_t size);
 void weft_elf_each(const struct weft_elf *elf,
                    void (*found)(void *context, const char *name, uint64_t value, uint64_t room),
                    void *context);
+/* The same for whatever it wants of shared objects. */
+void weft_elf_wants(const struct weft_elf *elf,
+                    void (*found)(void *context, const char *name, uint64_t value, uint64_t room),
+                    void *context);
 
 #endif

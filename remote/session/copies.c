@@ -272,8 +272,9 @@ static bool settle(void *context)
     struct weft_session *session = context;
 
     for (int d = 0; d < session->count; d++)
-        if (session_use(session, d) != CUDA_SUCCESS ||
-            session->table->stream_synchronize(session->device[d].in) != CUDA_SUCCESS)
+        if (session->device[d].in != NULL &&
+            (session_use(session, d) != CUDA_SUCCESS ||
+             session->table->stream_synchronize(session->device[d].in) != CUDA_SUCCESS))
             return false;
     return true;
 }

@@ -17,7 +17,6 @@ static bool is_refused(CUdevice_attribute attribute)
     case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
         return true;
     default:
@@ -29,7 +28,7 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
 {
     const struct weft_cuda_table *table = session->table;
     const struct session_device *device = &session->device[d];
-    int least = 0, greatest = 0, version = 0, can = 0;
+    int version = 0, can = 0;
     size_t total = 0;
 
     memset(facts, 0, sizeof(*facts));
@@ -40,8 +39,6 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
         result = table->device_total(&total, device->ordinal);
     if (result == CUDA_SUCCESS)
         result = table->device_pci(facts->pci, sizeof(facts->pci), device->ordinal);
-    if (result == CUDA_SUCCESS)
-        result = table->context_priorities(&least, &greatest);
     if (result == CUDA_SUCCESS)
         result = table->driver_version(&version);
     for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
@@ -58,8 +55,6 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
             facts->peers |= 1ull << other;
     const uint64_t limit = session->limits->memory;
     facts->memory = limit != 0 && limit < total ? limit : total;
-    facts->least = least;
-    facts->greatest = greatest;
     facts->driver = version;
     facts->devices = session->count;
     return result;
@@ -80,8 +75,12 @@ SESSION_DO(peer_enable)
         return SESSION_WRONG;
     struct session_device *peer = &session->device[call->peer];
     const bool on = call->on != 0;
-    const CUresult result = on ? session->table->peer_enable(peer->context, 0)
-                               : session->table->peer_disable(peer->context);
+    CUresult result = session_use(session, (int)call->peer); /* it has a context */
+    if (result == CUDA_SUCCESS)
+        result = session_use(session, record->device);
+    if (result == CUDA_SUCCESS)
+        result = on ? session->table->peer_enable(peer->context, 0)
+                    : session->table->peer_disable(peer->context);
     return result == CUDA_SUCCESS
                ? (int)weft_arena_let(&peer->arena, session->device[record->device].ordinal, on)
                : (int)result;
@@ -172,6 +171,25 @@ SESSION_DO(event_record)
 SESSION_DO(stream_wait_event)
 {
     return session->table->stream_wait_event(call->stream, call->event->object, 0);
+}
+
+SESSION_DO(stream_attribute)
+{
+    CUstreamAttrValue value = {.pad = {0}};
+
+    const CUresult result = session->table->stream_attribute(call->stream, call->attribute, &value);
+    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &value, sizeof(value))
+                                  : (int)result;
+}
+
+SESSION_DO(stream_set_attribute)
+{
+    CUstreamAttrValue value;
+
+    if (record->extra != sizeof(value))
+        return SESSION_WRONG;
+    memcpy(&value, weft_record_extra(record), sizeof(value));
+    return (int)session->table->stream_set_attribute(call->stream, call->attribute, &value);
 }
 
 SESSION_DO(stream_destroy)

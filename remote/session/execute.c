@@ -143,15 +143,20 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 {
     return record->call < WEFT_CALLS && record->device < session->count &&
            record->words == calls[record->call].words && calls[record->call].take != NULL &&
-           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA);
+           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA ||
+            calls[record->call].class == WEFT_CLASS_LIBRARY);
 }
 
 int session_execute(struct weft_session *session, struct weft_record *record)
 {
     uint64_t words[WEFT_WORDS_MOST];
+    CUresult result = CUDA_SUCCESS;
 
+    if (record->call == WEFT_CALL_context_synchronize &&
+        session->device[record->device].context == NULL)
+        return CUDA_SUCCESS; /* it was given nothing */
     memcpy(words, weft_record_words(record), record->words * sizeof(words[0]));
-    return session_use(session, record->device) == CUDA_SUCCESS
-               ? calls[record->call].take(session, record, words)
-               : (int)CUDA_ERROR_INVALID_CONTEXT;
+    if (calls[record->call].class != WEFT_CLASS_BEFORE)
+        result = session_use(session, record->device);
+    return result == CUDA_SUCCESS ? calls[record->call].take(session, record, words) : (int)result;
 }

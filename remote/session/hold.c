@@ -58,6 +58,8 @@ static bool comes_after(const struct session_touch *touch, int device,
         return false;
     if (touch->class == WEFT_CLASS_ALL || before->class == WEFT_CLASS_ALL)
         return true;
+    if (touch->class == WEFT_CLASS_LIBRARY && before->class == WEFT_CLASS_LIBRARY)
+        return true; /* what one leaves in a handle, the next one finds */
     if (touch->function != 0 && touch->function == before->function &&
         (touch->class == WEFT_CLASS_CHANGE || before->class == WEFT_CLASS_CHANGE))
         return true;

@@ -32,8 +32,8 @@ struct session_kernel {
 };
 
 struct session_device {
-    CUdevice ordinal; /* the driver's */
-    CUcontext context;
+    CUdevice ordinal;  /* the driver's */
+    CUcontext context; /* made at its first use; NULL: not yet */
     struct weft_session_arena arena;
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
@@ -136,6 +136,7 @@ struct weft_session *session_make(const struct weft_config *config,
 void session_free(struct weft_session *session);
 /* Executes what has come, as far as answers have room. Errors: PROTOCOL, said. */
 weft_status session_take_records(struct weft_session *session, bool *did);
+/* Makes its context current. Errors: the driver's. */
 CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,

@@ -14,11 +14,31 @@ enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
 static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
                       look_every_ns = 100000000;
 
+/* Its context is current. */
+static CUresult open_device(struct weft_session *session, struct session_device *device)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (device->in == NULL)
+        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
+    if (result == CUDA_SUCCESS && device->out == NULL)
+        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
+    return result;
+}
+
 CUresult session_use(struct weft_session *session, int device)
 {
+    struct session_device *next = &session->device[device];
+    CUresult result = CUDA_SUCCESS;
+
     if (session->current == device)
         return CUDA_SUCCESS;
-    const CUresult result = session->table->context_use(session->device[device].context);
+    if (next->context == NULL)
+        result = session->table->context_retain(&next->context, next->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = session->table->context_use(next->context);
+    if (result == CUDA_SUCCESS)
+        result = open_device(session, next);
     session->current = result == CUDA_SUCCESS ? device : -1;
     return result;
 }
@@ -217,31 +237,13 @@ static weft_status driver_error(CUresult result, const char *what)
     return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_error(result)->text);
 }
 
-static weft_status open_device(struct weft_session *session, CUdevice ordinal)
-{
-    const int i = session->count;
-    struct session_device *device = &session->device[i];
-
-    device->ordinal = ordinal;
-    CUresult result = session->table->context_retain(&device->context, ordinal);
-    if (result != CUDA_SUCCESS)
-        return driver_error(result, "context");
-    session->count++;
-    result = session_use(session, i);
-    if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
-    if (result == CUDA_SUCCESS)
-        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
-    return driver_error(result, "streams of a session");
-}
-
+/* The first device's context is made now: the network's memory is pinned in it. */
 static weft_status open_devices(struct weft_session *session)
 {
-    weft_status status = WEFT_OK;
-
-    for (int i = 0; i < session->limits->device_count && status == WEFT_OK; i++)
-        status = open_device(session, session->limits->devices[i]);
-    return status;
+    session->count = session->limits->device_count;
+    for (int i = 0; i < session->count; i++)
+        session->device[i].ordinal = session->limits->devices[i];
+    return driver_error(session_use(session, 0), "context");
 }
 
 /* Pinned memory for copies inside records. */
@@ -297,8 +299,8 @@ static void close_devices(struct weft_session *session)
 {
     for (int d = 0; d < session->count; d++) {
         struct session_device *device = &session->device[d];
-        if (session_use(session, d) == CUDA_SUCCESS) {
-            weft_arena_close(&device->arena);
+        weft_arena_close(&device->arena);
+        if (device->context != NULL && session_use(session, d) == CUDA_SUCCESS) {
             while (device->event_count > 0)
                 session->table->event_destroy(device->events[--device->event_count]);
             if (device->in != NULL)
@@ -316,7 +318,7 @@ static void close_devices(struct weft_session *session)
 static void finish_devices(struct weft_session *session, weft_status status)
 {
     for (int d = 0; d < session->count && status == WEFT_OK; d++)
-        if (session_use(session, d) == CUDA_SUCCESS)
+        if (session->device[d].context != NULL && session_use(session, d) == CUDA_SUCCESS)
             session->table->context_synchronize();
 }
 

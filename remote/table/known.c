@@ -157,19 +157,6 @@ CUresult weft_known_context_use(struct weft_known_list *list, CUcontext context)
     return CUDA_SUCCESS;
 }
 
-CUresult weft_known_context_priorities(struct weft_known_list *list, int *least, int *greatest)
-{
-    const struct weft_known *known = *list->now();
-
-    if (known == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    if (least != NULL)
-        *least = known->facts.least;
-    if (greatest != NULL)
-        *greatest = known->facts.greatest;
-    return CUDA_SUCCESS;
-}
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,

@@ -18,12 +18,11 @@ struct weft_facts {
     unsigned char uuid[16];
     uint64_t memory; /* that this program may have */
     char pci[32];
-    int32_t least, greatest; /* priorities of streams */
     int32_t driver, devices; /* its version; how many devices the session has */
     int32_t attributes[WEFT_ATTRIBUTES];
     uint64_t peers; /* bit a device: the driver's own copies reach it */
 };
-_Static_assert(sizeof(struct weft_facts) == 128 + 16 + 8 + 32 + 16 + 4 * WEFT_ATTRIBUTES + 8,
+_Static_assert(sizeof(struct weft_facts) == 128 + 16 + 8 + 32 + 8 + 4 * WEFT_ATTRIBUTES + 8,
                "facts travel as their bytes: no padding");
 
 /* A device: what a driver's own struct for it begins with. */
@@ -57,8 +56,7 @@ struct weft_known_list {
     X(context_retain, (CUcontext * context, CUdevice device), context, device)                     \
     X(context_state, (CUdevice device, unsigned *flags, int *active), device, flags, active)       \
     X(context_flags, (CUdevice device, unsigned flags), device, flags)                             \
-    X(context_use, (CUcontext context), context)                                                   \
-    X(context_priorities, (int *least, int *greatest), least, greatest)
+    X(context_use, (CUcontext context), context)
 
 /* weft_known_FIELD(list, parameters of the driver's function): its value and errors. */
 #define WEFT_KNOWN_UNWRAP(...) __VA_ARGS__

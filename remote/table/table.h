@@ -78,6 +78,9 @@
     X(stream_flags, cuStreamGetFlags)                                                              \
     X(stream_priority, cuStreamGetPriority)                                                        \
     X(stream_id, cuStreamGetId)                                                                    \
+    X(stream_attribute, cuStreamGetAttribute)                                                      \
+    X(stream_set_attribute, cuStreamSetAttribute)                                                  \
+    X(stream_copy_attributes, cuStreamCopyAttributes)                                              \
     X(event_create, cuEventCreate)                                                                 \
     X(event_destroy, cuEventDestroy)                                                               \
     X(event_record, cuEventRecord)                                                                 \

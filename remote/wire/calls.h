@@ -20,17 +20,19 @@ enum weft_call {
 };
 
 enum weft_class {
-    WEFT_CLASS_CALL,   /* the thread waits for the answer */
-    WEFT_CLASS_ASK,    /* a CALL that finds out whether something is done: it is never held */
-    WEFT_CLASS_ALL,    /* a CALL that comes after all that its device was given */
-    WEFT_CLASS_POST,   /* it does not; an error comes with a later answer */
-    WEFT_CLASS_DATA,   /* either; bytes may follow the words */
-    WEFT_CLASS_FACT,   /* a CALL that comes after nothing that its stream was given */
-    WEFT_CLASS_QUERY,  /* a CALL whose answer is remembered */
-    WEFT_CLASS_CHANGE, /* a CALL after which it is asked anew; one that is held is answered before
-                        */
-    WEFT_CLASS_END,    /* a CALL; one that is held is answered before */
-    WEFT_CLASS_GATE    /* a POST that others wait for: a wrong handle ends the session */
+    WEFT_CLASS_CALL,    /* the thread waits for the answer */
+    WEFT_CLASS_ASK,     /* a CALL that finds out whether something is done: it is never held */
+    WEFT_CLASS_ALL,     /* a CALL that comes after all that its device was given */
+    WEFT_CLASS_POST,    /* it does not; an error comes with a later answer */
+    WEFT_CLASS_DATA,    /* either; bytes may follow the words */
+    WEFT_CLASS_LIBRARY, /* DATA that comes after all of this class that its device was given */
+    WEFT_CLASS_FACT,    /* a CALL that comes after nothing that its stream was given */
+    WEFT_CLASS_QUERY,   /* a CALL whose answer is remembered */
+    WEFT_CLASS_CHANGE,  /* a CALL after which it is asked anew; one that is held is answered before
+                         */
+    WEFT_CLASS_END,     /* a CALL; one that is held is answered before */
+    WEFT_CLASS_BEFORE,  /* a CALL that needs no context of its device */
+    WEFT_CLASS_GATE     /* a POST that others wait for: a wrong handle ends the session */
 };
 
 /* What an argument is. Handles carry their kind. */
@@ -40,25 +42,22 @@ enum weft_argument {
     WEFT_EVENT,
     WEFT_FUNCTION,
     WEFT_LIBRARY,
+    WEFT_OBJECT, /* what a library of CUDA made */
     WEFT_IN,
     WEFT_OUT /* of the answer */
 };
 
 /* For each argument of a line of calls.def: macro(kind, type, name). */
-#define WEFT_EACH_1(macro, a)      macro a
-#define WEFT_EACH_2(macro, a, ...) macro a WEFT_EACH_1(macro, __VA_ARGS__)
-#define WEFT_EACH_3(macro, a, ...) macro a WEFT_EACH_2(macro, __VA_ARGS__)
-#define WEFT_EACH_4(macro, a, ...) macro a WEFT_EACH_3(macro, __VA_ARGS__)
-#define WEFT_EACH_5(macro, a, ...) macro a WEFT_EACH_4(macro, __VA_ARGS__)
-#define WEFT_EACH_6(macro, a, ...) macro a WEFT_EACH_5(macro, __VA_ARGS__)
-#define WEFT_EACH_7(macro, a, ...) macro a WEFT_EACH_6(macro, __VA_ARGS__)
-#define WEFT_EACH_8(macro, a, ...) macro a WEFT_EACH_7(macro, __VA_ARGS__)
-
-#define WEFT_EACH_PICK(a1, a2, a3, a4, a5, a6, a7, a8, each, ...) each
-#define WEFT_EACH(macro, ...)                                                                      \
-    __VA_OPT__(WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_8, WEFT_EACH_7, WEFT_EACH_6, WEFT_EACH_5,     \
-                              WEFT_EACH_4, WEFT_EACH_3, WEFT_EACH_2,                               \
-                              WEFT_EACH_1, )(macro, __VA_ARGS__))
+#define WEFT_EACH(macro, ...) __VA_OPT__(WEFT_SCAN(WEFT_EACH_(macro, __VA_ARGS__)))
+#define WEFT_EACH_(macro, first, ...)                                                              \
+    macro first __VA_OPT__(WEFT_AGAIN WEFT_NOTHING(macro, __VA_ARGS__))
+#define WEFT_AGAIN() WEFT_EACH_
+#define WEFT_NOTHING ()
+/* So many scans, so many arguments: up to 36. */
+#define WEFT_SCAN(...)   WEFT_SCAN_3(WEFT_SCAN_3(WEFT_SCAN_3(WEFT_SCAN_3(__VA_ARGS__))))
+#define WEFT_SCAN_3(...) WEFT_SCAN_2(WEFT_SCAN_2(WEFT_SCAN_2(__VA_ARGS__)))
+#define WEFT_SCAN_2(...) WEFT_SCAN_1(WEFT_SCAN_1(WEFT_SCAN_1(__VA_ARGS__)))
+#define WEFT_SCAN_1(...) __VA_ARGS__
 
 /* Arguments that begin with a comma each, as a list: the first, empty one is dropped. */
 #define WEFT_LIST_(first, ...) __VA_ARGS__

@@ -14,6 +14,14 @@ static void found(void *context, const char *name, uint64_t value, uint64_t room
     MUST(strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0);
 }
 
+static void wanted(void *context, const char *name, uint64_t value, uint64_t room)
+{
+    (void)context;
+    (void)value;
+    (void)room;
+    MUST((const uint8_t *)name >= begin && (const uint8_t *)name < end && name[0] != 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weft_elf elf;
@@ -23,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     end = data + size;
     weft_elf_read(&elf, data, size);
     weft_elf_each(&elf, found, &count);
+    weft_elf_wants(&elf, wanted, NULL);
     MUST(count == 0 || elf.kind == WEFT_ELF_STATIC || elf.kind == WEFT_ELF_SHARED);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "abi/notice.h"
 #include "base/say.h"
 #include "fake/fake.h"
+#include "remote/rows/row.h"
 #include "remote/session/inside.h"
 
 enum { KNOWN = 32, RECORDS = 64, KERNEL_BYTES = 16 };
@@ -40,6 +41,27 @@ weft_status __wrap_weft_net_reg(struct weft_net *net, void *base, size_t bytes, 
     (void)own;
     *key = 1;
     return WEFT_OK;
+}
+
+/* Libraries have every function; each of them does nothing. */
+static int nothing_done(void)
+{
+    return 0;
+}
+
+/* A sanitizer's runtime calls these, too. */
+void *__real_dlopen(const char *file, int how);
+void *__wrap_dlopen(const char *file, int how);
+void *__wrap_dlopen(const char *file, int how)
+{
+    return file != NULL && strncmp(file, "libcu", 5) == 0 ? known : __real_dlopen(file, how);
+}
+
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name)
+{
+    return library == known ? (void *)nothing_done : __real_dlsym(library, name);
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -156,6 +178,11 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
         weft_record_words(record)[i] = word(bytes);
     for (uint32_t i = 0; i < extra; i++)
         weft_record_extra(record)[i] = (unsigned char)fuzz_byte(bytes);
+    if (call == WEFT_CALL_library && words != 0) { /* handles and addresses of the session's */
+        weft_record_words(record)[0] = fuzz_word(bytes) % (WEFT_ROWS + 1);
+        for (uint32_t i = 0; i < extra / 8; i++)
+            memcpy(weft_record_extra(record) + 8 * (size_t)i, &(uint64_t){word(bytes)}, 8);
+    }
     if (wrong % 8 == 5) /* a header whose numbers do not fit together */
         ((unsigned char *)record)[fuzz_byte(bytes) % sizeof(*record)] =
             (unsigned char)fuzz_byte(bytes);
@@ -169,6 +196,11 @@ static bool is_malformed(struct weft_record *record)
 
     if (record->words != words_of(record->call) || record->call >= WEFT_CALLS)
         return true;
+#if __has_include(<cublas_v2.h>)
+    if (record->call == WEFT_CALL_library) /* words, and bytes at multiples of 16 */
+        return record->extra % 8 != 0 && words[0] <= WEFT_ROW_cublasSetSmCountTarget &&
+               weft_is_default(words[1]);
+#endif
     if (record->call == WEFT_CALL_copy_in)
         return words[2] < 256 && words[3] < 256 && record->extra != words[2] * words[3] &&
                weft_is_default(words[4]);

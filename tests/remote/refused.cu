@@ -25,7 +25,7 @@ int main()
 {
     void *memory = nullptr, *mapped = nullptr;
     const cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
-    cudaMemPool_t pool;
+    cudaMemPoolPtrExportData exported;
     cudaIpcMemHandle_t handle;
     cudaArray_t array;
     cudaStream_t stream;
@@ -42,10 +42,9 @@ int main()
     REFUSED(cudaHostGetDevicePointer(&mapped, memory, 0));
     REFUSED(cudaIpcGetMemHandle(&handle, memory));
     REFUSED(cudaGraphicsMapResources(0, nullptr, stream));
-    REFUSED(cudaDeviceGetDefaultMemPool(&pool, 0));
+    REFUSED(cudaMemPoolExportPointer(&exported, memory));
     REFUSED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     REFUSED(cudaMallocArray(&array, &floats, 64, 64));
-    REFUSED(cudaMemsetAsync(memory, 0, 4096, cudaStreamPerThread));
     std::printf("%d not refused\n", wrong);
     return wrong == 0 && cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -26,7 +26,20 @@ static struct server {
     int devices[DEVICES];
     weft_status status;
 } server[SERVERS];
-static int count;
+static int count, contexts;
+static struct weft_cuda_table counting; /* the fake driver's, which counts contexts */
+static CUresult (*make_context)(CUcontext *context, CUdevice device);
+
+static CUresult make_counted(CUcontext *context, CUdevice device)
+{
+    __atomic_fetch_add(&contexts, 1, __ATOMIC_RELAXED);
+    return make_context(context, device);
+}
+
+int sessions_contexts(void)
+{
+    return __atomic_load_n(&contexts, __ATOMIC_RELAXED);
+}
 
 static void serve(void *argument)
 {
@@ -63,6 +76,9 @@ const struct weft_cuda_table *sessions_begin(int servers, int devices, const cha
     snprintf(all, sizeof(all), "devices=%d%s%s", servers * devices, options[0] != 0 ? "," : "",
              options);
     must(weft_fake_open(&fake, all));
+    counting = *fake;
+    make_context = counting.context_retain;
+    counting.context_retain = make_counted;
     weft_fake_kernels(&weft_fake_registry);
     must(weft_config_load(&config, NULL, NULL));
     weft_say_level((enum weft_level)config.log);
@@ -75,7 +91,7 @@ const struct weft_cuda_table *sessions_begin(int servers, int devices, const cha
     config.processes = servers + 1;
     count = servers;
     for (int i = 0; i < servers; i++) {
-        server[i].table = fake;
+        server[i].table = &counting;
         server[i].config = config;
         server[i].config.process = i + 1;
         for (int d = 0; d < devices; d++)

@@ -9,6 +9,8 @@
 
 /* Starts so many servers of so many devices each, and joins them. Ends the test if it cannot. */
 const struct weft_cuda_table *sessions_begin(int servers, int devices, const char *options);
+/* How many contexts they have made. */
+int sessions_contexts(void);
 /* Leaves, and waits for them. Whether all ended well. */
 int sessions_end(void);
 

@@ -292,6 +292,7 @@ bool suite_run(void)
         suite_events();
         suite_symbols();
         suite_callbacks();
+        suite_own_streams(weft_model == NULL);
         if (weft_model == NULL) /* whose tasks share one thread */
             suite_threads();
         suite_other();

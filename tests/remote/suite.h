@@ -35,6 +35,7 @@ void suite_errors(void);
 void suite_symbols(void);
 void suite_callbacks(void);
 void suite_threads(void);
+void suite_own_streams(bool threads);
 void suite_devices(void);
 void suite_other(void);
 

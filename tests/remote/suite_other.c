@@ -127,6 +127,46 @@ static void peers(int other, int current)
     OK(cudaFree(later));
 }
 
+/* Memory of a pool of the other device, which the current one is let reach. */
+static void pools(int other, int current)
+{
+    const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+                                                .location = {cudaMemLocationTypeDevice, other}};
+    const struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, current},
+                                             cudaMemAccessFlagsProtReadWrite};
+    uint64_t threshold = 1 << 20, got = 0;
+    cudaMemPool_t pool, theirs, first;
+    int *memory = NULL, can = 0;
+    struct cudaPointerAttributes attributes;
+
+    OK(cudaDeviceGetDefaultMemPool(&first, other));
+    OK(cudaMemPoolCreate(&pool, &properties));
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+    OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &got));
+    CHECK(got == threshold);
+    IS(cudaErrorNotSupported, cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &got));
+    IS(cudaErrorInvalidValue, cudaDeviceSetMemPool(current, pool));
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    OK(cudaDeviceSetMemPool(other, pool));
+    OK(cudaDeviceGetMemPool(&theirs, other));
+    CHECK(theirs == pool && pool != first);
+    OK(cudaMallocFromPoolAsync((void **)&memory, N * sizeof(int), pool, NULL));
+    OK(cudaPointerGetAttributes(&attributes, memory));
+    CHECK(attributes.device == other);
+    OK(cudaDeviceCanAccessPeer(&can, current, other));
+    if (can) {
+        OK(cudaMemPoolSetAccess(pool, &access, 1));
+        OK(cudaMemPoolSetAccess(pool, &access, 1));
+        CHECK(cudaGetLastError() == cudaSuccess);
+        kernel_there(memory);
+        OK(cudaDeviceDisablePeerAccess(other));
+    }
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaDeviceGetMemPool(&theirs, other));
+    CHECK(theirs == first);
+    OK(cudaFree(memory));
+}
+
 static void copies(cudaStream_t mine, cudaStream_t its)
 {
     static const size_t sizes[] = {4, 65536, MOST};
@@ -168,6 +208,7 @@ void suite_other(void)
             undocumented(other, current);
         wrong_stream((int *)(void *)own, its);
         peers(other, current);
+        pools(other, current);
         OK(cudaStreamDestroy(mine));
         OK(cudaStreamDestroy(its));
         OK(cudaFree(device));

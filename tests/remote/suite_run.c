@@ -87,6 +87,21 @@ static bool all_are(const int *values, int wanted)
     return true;
 }
 
+static void stream_attributes(cudaStream_t first, cudaStream_t second)
+{
+    cudaStreamAttrValue value = {.syncPolicy = cudaSyncPolicyYield}, got = {.pad = {0}};
+
+    OK(cudaStreamSetAttribute(first, cudaStreamAttributeSynchronizationPolicy, &value));
+    OK(cudaStreamGetAttribute(first, cudaStreamAttributeSynchronizationPolicy, &got));
+    CHECK(got.syncPolicy == cudaSyncPolicyYield);
+    OK(cudaStreamCopyAttributes(second, first));
+    got.syncPolicy = cudaSyncPolicyAuto;
+    OK(cudaStreamGetAttribute(second, cudaStreamAttributeSynchronizationPolicy, &got));
+    CHECK(got.syncPolicy == cudaSyncPolicyYield);
+    IS(cudaErrorInvalidValue, cudaStreamSetAttribute(first, cudaStreamAttributePriority, NULL));
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
 void suite_streams(void)
 {
     enum { STREAMS = 4, STEPS = 8 };
@@ -121,6 +136,8 @@ void suite_streams(void)
     OK(cudaStreamIsCapturing(streams[0], &capturing));
     CHECK(capturing == cudaStreamCaptureStatusNone);
 
+    stream_attributes(streams[0], streams[2]);
+
     /* the default stream comes after what blocking streams were given before it */
     launch_slow(device[0], 1, streams[0]);
     launch_scale(device[0], 0, 5, NULL);
@@ -131,6 +148,77 @@ void suite_streams(void)
         OK(cudaFree(device[s]));
     }
     OK(cudaFreeHost(host));
+}
+
+/* ---- the thread's own default stream ------------------------------------------------------------
+ */
+
+cudaError_t cudaMemsetAsync_ptsz(void *memory, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaLaunchKernel_ptsz(const void *function, dim3 grid, dim3 block, void **parameters,
+                                  size_t shared, cudaStream_t stream);
+cudaError_t cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long *id);
+
+struct own {
+    unsigned long long id;
+    int device, number;
+    bool right;
+};
+
+/* Its fill, kernel and copy are in order; what others do meanwhile is not waited for. */
+static void *use_own_stream(void *argument)
+{
+    struct own *own = argument;
+    int *device = NULL, *host = calloc(N, sizeof(*host)), factor = 1, shift = own->number;
+    void *parameters[] = {&device, &factor, &shift};
+    unsigned long long named = 0, legacy = 0;
+    unsigned flags = 99;
+
+    OK(cudaSetDevice(own->device));
+    OK(cudaMalloc((void **)&device, N * sizeof(int)));
+    for (int i = 0; i < 3; i++) {
+        OK(cudaMemsetAsync_ptsz(device, 0, N * sizeof(int), NULL));
+        launch_slow(device, own->number, cudaStreamPerThread);
+        OK(cudaLaunchKernel_ptsz(&suite_scale, (dim3){N / BLOCK, 1, 1}, (dim3){BLOCK, 1, 1},
+                                 parameters, 0, NULL));
+        OK(cudaMemcpy_ptds(host, device, N * sizeof(int), cudaMemcpyDeviceToHost));
+        own->right = own->right && all_are(host, 2 * own->number);
+    }
+    launch_slow(device, 1, cudaStreamPerThread); /* the other default stream comes after it */
+    OK(cudaMemcpy(host, device, N * sizeof(int), cudaMemcpyDeviceToHost));
+    own->right = own->right && all_are(host, 2 * own->number + 1);
+    OK(cudaStreamGetId_ptsz(NULL, &own->id));
+    OK(cudaStreamGetId(cudaStreamPerThread, &named));
+    OK(cudaStreamGetId(NULL, &legacy));
+    OK(cudaStreamGetFlags(cudaStreamPerThread, &flags));
+    CHECK(own->id == named && own->id != legacy && flags == cudaStreamDefault);
+    if (!suite_trusts_handles)
+        IS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(cudaStreamPerThread));
+    OK(cudaFree(device));
+    free(host);
+    return NULL;
+}
+
+void suite_own_streams(bool threads)
+{
+    enum { OWN = 4 };
+    struct own own[OWN];
+    pthread_t thread[OWN];
+    int device = 0;
+
+    OK(cudaGetDevice(&device));
+    for (int i = 0; i < OWN; i++) {
+        own[i] = (struct own){.device = device, .number = i + 1, .right = true};
+        if (threads && i > 0)
+            CHECK(pthread_create(&thread[i], NULL, use_own_stream, &own[i]) == 0);
+    }
+    use_own_stream(&own[0]);
+    CHECK(own[0].right);
+    (void)cudaGetLastError();
+    for (int i = 1; threads && i < OWN; i++) {
+        pthread_join(thread[i], NULL);
+        CHECK(own[i].right && own[i].id != own[0].id);
+    }
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

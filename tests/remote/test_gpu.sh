@@ -29,10 +29,12 @@ expect() {
 umask 077
 head -c 32 /dev/urandom | base64 >"$here/secret"
 export WEFT_REMOTE_SECRET_FILE=$here/secret
+cuda=${CUDA_HOME:-/usr/local/cuda}
+libraries=$cuda/lib64:$cuda/lib # NVIDIA's, for the servers
 # server DEVICES - starts a daemon; its address is in $address.
 server() {
     local i=${#pids[@]}
-    "$bin/weft-gpud" --driver cuda --devices "$1" --listen 127.0.0.1:0 --secret-file "$here/secret" \
+    LD_LIBRARY_PATH=$libraries "$bin/weft-gpud" --driver cuda --devices "$1" --listen 127.0.0.1:0 --secret-file "$here/secret" \
         >"$here/$i.out" 2>"$here/$i.err" &
     pids+=($!)
     for _ in $(seq 300); do
@@ -59,6 +61,9 @@ for net in shm ofi; do
     expect suite.two.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$servers" "$tests/test_remote_suite" remote "$image"
     [ -z "$near" ] ||
         expect suite.near.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$near" "$tests/test_remote_suite" remote "$image"
+    [ ! -x "$tests/remote_blas" ] ||
+        expect blas.$net 'blas: 2 devices, 0 wrong' "${run[@]}" "$servers" -- "$tests/remote_blas"
+    expect own.$net 'Test PASSED' "${run[@]}" "$servers" -- "$tests/vector_add_own"
     expect samples.$net 'peer: passed' "${run[@]}" "$servers" -- "$tests/remote_samples"
     expect speak.$net 'line 40026 of the host' "${run[@]}" "$servers" -- "$tests/remote_speak"
     for pipe in auto each:1xall once:1xall once:8x256K; do

@@ -24,6 +24,7 @@ grep -qE "^weft-gpud: listening on $a, 1 device \(.*/fake_driver.so\), 16 client
 expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
 expect shared 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$program"
 expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_static"
+expect 'own streams' 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_own"
 expect sync 0 '2 devices: Test PASSED' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$program"
 expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
 expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
@@ -39,6 +40,11 @@ speaks() {
     [ "$(grep -c "a kernel's own error" "$here/speak.err")" -eq 8 ] || fail "$name: $(cat "$here/speak.err")"
 }
 lines=40027 speaks 'output of kernels' "$cuda" run -s "$a,$b" -- "$tests/remote_speak"
+if [ -x "$tests/remote_blas" ]; then
+    expect blas 0 'blas: 2 devices, 0 wrong' "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
+    expect 'blas, sync' 0 'blas: 2 devices, 0 wrong' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
+    expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
+fi
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
@@ -86,7 +92,7 @@ expect 'no secret, a name like an address' 1 'for a loopback address alone' "$bi
 # limited OPTION NUMBER COMMAND... - under a limit of ulimit
 limited() { bash -c 'ulimit "$1" "$2" && shift 2 && exec "$@"' sh "$@"; }
 export -f limited
-expect 'few files' 1 'it needs 96 files, and may have 64 open (ulimit -n)' \
+expect 'few files' 1 'it needs 97 files, and may have 64 open (ulimit -n)' \
     bash -c 'limited "$@"' sh -n 64 "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret"
 was=$(ulimit -Sn)
 ulimit -Sn 40
@@ -129,7 +135,7 @@ kill "$two"
 until_says 'sessions ended' cat "$here/two.err"
 
 # a warm session is the program's, and another one comes in its place
-server warm --warm 1
+server warm
 expect warm 0 'Test PASSED' "$cuda" run -s "$address" -- "$program"
 until_says 1 pgrep -cP "$server"
 ready=$(pgrep -P "$server")
@@ -147,7 +153,7 @@ if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
     folder=$(mktemp -d)
     cp "$tests/fake_driver.so" "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
     chmod -R a+rX "$folder"
-    folder=$folder server user --user nobody
+    folder=$folder server user --user nobody --warm 0
     "$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
     pids+=($!)
     until_says ready cat "$here/endless.out"

@@ -20,13 +20,69 @@ static const struct {
 #include "remote/cudart/absent.def"
 };
 
+/* Functions of libraries that are served: rows, and what remote/library does by hand. */
+static const char *const served[] = {
+#define ROW(...)        ROW_(__VA_ARGS__)
+#define ROW_(name, ...) #name,
+#include "remote/rows/all.def"
+#if __has_include(<cublas_v2.h>)
+    "cublasSetStream_v2",
+    "cublasGetStream_v2",
+    "cublasGetStatusName",
+    "cublasGetStatusString",
+#define COPIES(name)                                                                               \
+    "cublas" name, "cublas" name "_64", "cublas" name "Async", "cublas" name "Async_64"
+    COPIES("SetVector"),
+    COPIES("GetVector"),
+    COPIES("SetMatrix"),
+    COPIES("GetMatrix"),
+#endif
+#if __has_include(<cusolverDn.h>)
+    "cusolverDnSetStream",
+    "cusolverDnGetStream",
+#endif
+    NULL};
+
 struct count {
     int used, refused;
 };
 
+static bool is_library(const char *name)
+{
+    static const char *const libraries[] = {"cublas", "cusolver", "cufft", "curand", "cusparse",
+                                            "cudnn",  "nccl",     "npp",   "nvjpeg", "nvrtc"};
+
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        const size_t length = strlen(libraries[i]);
+        if (strncmp(name, libraries[i], length) == 0 && name[length] >= 'A' && name[length] <= 'Z')
+            return true;
+    }
+    return false;
+}
+
+static void tell_one(struct count *count, const char *name, const char *why)
+{
+    count->used++;
+    count->refused += why != NULL;
+    printf("%-52s %s%s\n", name, why != NULL ? "refused: docs/remote.md#" : "supported",
+           why != NULL ? why : "");
+}
+
+static void tell_library(void *context, const char *name, uint64_t value, uint64_t room)
+{
+    const char *const *at = served;
+
+    (void)value;
+    (void)room;
+    if (!is_library(name))
+        return;
+    while (*at != NULL && strcmp(*at, name) != 0)
+        at++;
+    tell_one(context, name, *at == NULL ? "libraries" : NULL);
+}
+
 static void tell(void *context, const char *name, uint64_t value, uint64_t room)
 {
-    struct count *count = context;
     const char *why = NULL;
 
     (void)value;
@@ -34,10 +90,7 @@ static void tell(void *context, const char *name, uint64_t value, uint64_t room)
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]) && why == NULL; i++)
         if (strcmp(absent[i].name, name) == 0)
             why = absent[i].why;
-    count->used++;
-    count->refused += why != NULL;
-    printf("%-52s %s%s\n", name, why != NULL ? "refused: docs/remote.md#" : "supported",
-           why != NULL ? why : "");
+    tell_one(context, name, why);
 }
 
 /* By what kind of program it is. */
@@ -45,22 +98,25 @@ static int tell_all(const struct weft_elf *elf, const char *file)
 {
     struct count count = {0, 0};
 
+    weft_elf_wants(elf, tell_library, &count);
+    const bool refused = count.refused != 0;
     switch (elf->kind) {
     case WEFT_ELF_SHARED:
         weft_elf_each(elf, tell, &count);
-        printf("%d functions of the CUDA runtime, %d of them refused\n", count.used, count.refused);
+        printf("%d functions of the CUDA runtime and its libraries, %d of them refused\n",
+               count.used, count.refused);
         return count.refused != 0;
     case WEFT_ELF_STATIC:
         printf("%s holds NVIDIA's runtime whole: it runs, but which functions it calls does not "
                "show; linked with -cudart shared it does\n",
                file);
-        return EXIT_SUCCESS;
+        return refused;
     case WEFT_ELF_STRIPPED:
         printf("%s holds NVIDIA's runtime without symbols; link it with -cudart shared\n", file);
         return EXIT_FAILURE;
     case WEFT_ELF_PLAIN:
         printf("%s does not use the CUDA runtime itself\n", file);
-        return EXIT_SUCCESS;
+        return refused;
     default:
         fprintf(stderr, "weft-cuda: %s is no program for x86-64\n", file);
         return EXIT_FAILURE;

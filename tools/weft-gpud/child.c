@@ -62,7 +62,7 @@ static bool divert(int output[2])
     return log >= 0;
 }
 
-/* Its driver is open, and its devices have contexts, before it is told of its program. */
+/* Its driver is open, and its first device has a context, before it is told of its program. */
 static _Noreturn void serve(struct gpud *gpud, int line)
 {
     struct weft_config config;
@@ -79,8 +79,7 @@ static _Noreturn void serve(struct gpud *gpud, int line)
         (table = weft_table_open(gpud->driver)) == NULL)
         _exit(EXIT_FAILURE);
     weft_say_level((enum weft_level)config.log);
-    for (int i = 0; i < gpud->device_count; i++) /* what fails here fails again, and is said */
-        (void)table->context_retain(&context, gpud->devices[i]);
+    (void)table->context_retain(&context, gpud->devices[0]); /* what fails is said by its session */
     if (recv(line, &request, sizeof(request), 0) != (ssize_t)sizeof(request))
         _exit(EXIT_SUCCESS); /* the daemon is gone */
     const struct weft_session_limits limits = {.memory = gpud->memory,

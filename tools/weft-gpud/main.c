@@ -26,6 +26,7 @@ enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER, OPTION_WARM, OPTION_I
 static struct gpud gpud = {.listen = {"127.0.0.1", "7070"},
                            .driver = "cuda",
                            .places = 16,
+                           .warm = 1,
                            .user = (uid_t)-1,
                            .listener = -1};
 static volatile sig_atomic_t ending;
@@ -56,7 +57,7 @@ static const struct argp_option option_list[] = {
     {"memory", 'm', "BYTES", 0, "most memory of one program on each GPU; K, M, G", 0},
     {"idle-s", OPTION_IDLE, "N", 0,
      "ends the session of a program that asks for nothing for so many seconds (default: never)", 0},
-    {"warm", OPTION_WARM, "N", 0, "sessions that are ready before a program comes (default 0)", 0},
+    {"warm", OPTION_WARM, "N", 0, "sessions that are ready before a program comes (default 1)", 0},
     {"user", OPTION_USER, "NAME", 0, "sessions run as this user", 0},
     {"driver", OPTION_DRIVER, "cuda|FILE", 0,
      "this machine's driver (default), or a shared object that has its functions", 0},

@@ -40,7 +40,6 @@ void fake_describe(struct fake_device *device, int ordinal)
     device->known.number = ordinal;
     *facts = (struct weft_facts){.name = "fake GPU",
                                  .memory = fake.memory,
-                                 .greatest = -5,
                                  .driver = CUDA_VERSION,
                                  .devices = fake.known.count,
                                  .peers = ~(1ull << ordinal)};
@@ -64,6 +63,8 @@ CUresult fake_context_reset(CUdevice device)
     return fake_end(CUDA_SUCCESS);
 }
 
+FAKE_CALL(context_priorities, (int *least, int *greatest),
+          (*least = 0, *greatest = -5, CUDA_SUCCESS))
 FAKE_CALL(context_synchronize, (void), fake_drain_device(device))
 FAKE_CALL(context_set_limit, (CUlimit limit, size_t value),
           limit >= CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT

@@ -65,6 +65,7 @@ struct fake_stream {
     uint64_t id;
     uint32_t flags;
     int priority;
+    CUstreamAttrValue attributes[CU_STREAM_ATTRIBUTE_PRIORITY + 1]; /* by number */
     bool busy; /* its first operation runs, without the lock */
     bool destroyed;
 };

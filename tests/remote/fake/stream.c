@@ -2,6 +2,7 @@
 #include "fake/inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct fake_stream *fake_stream_of(struct fake_device *device, CUstream handle)
 {
@@ -65,6 +66,31 @@ FAKE_STREAM_CALL(stream_priority, (CUstream handle, int *value),
                  (*value = stream->priority, CUDA_SUCCESS))
 FAKE_STREAM_CALL(stream_id, (CUstream handle, unsigned long long *value),
                  (*value = stream->id, CUDA_SUCCESS))
+
+static bool has(CUstreamAttrID attribute)
+{
+    return attribute == CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
+           attribute == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY;
+}
+
+FAKE_STREAM_CALL(stream_attribute,
+                 (CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue *value),
+                 has(attribute) ? (*value = stream->attributes[attribute], CUDA_SUCCESS)
+                                : CUDA_ERROR_INVALID_VALUE)
+FAKE_STREAM_CALL(stream_set_attribute,
+                 (CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue *value),
+                 has(attribute) ? (stream->attributes[attribute] = *value, CUDA_SUCCESS)
+                                : CUDA_ERROR_INVALID_VALUE)
+
+static CUresult copy_attributes(struct fake_stream *to, const struct fake_stream *from)
+{
+    if (from != NULL)
+        memcpy(to->attributes, from->attributes, sizeof(to->attributes));
+    return from != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+FAKE_STREAM_CALL(stream_copy_attributes, (CUstream handle, CUstream from),
+                 copy_attributes(stream, fake_stream_of(stream->device, from)))
 
 FAKE_STREAM_CALL(launch_host, (CUstream handle, CUhostFn run, void *argument),
                  run == NULL ? CUDA_ERROR_INVALID_VALUE

@@ -1,0 +1,229 @@
+/*
+ * remote/client/library.c - calls of CUDA's libraries: a stub's arguments become a record. What a
+ * library made at a server has a number here, which the program takes for its handle. Any thread.
+ */
+#include "remote/client/library.h"
+
+#include "remote/client/inside.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBJECTS = 1 << 16, PACKED = WEFT_COPY_INSIDE };
+
+/* A number is the place, and how often it was used: a stale one is recognised. */
+struct object {
+    uint64_t handle; /* the session's; 0: none */
+    struct client_device *device;
+    CUstream stream;
+    uint32_t age;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct object *objects; /* 0 is nobody's */
+static uint32_t hint = 1;
+
+/* Lock held; NULL: there is none. */
+static struct object *object_of(uint64_t number)
+{
+    struct object *object = objects != NULL ? &objects[number % OBJECTS] : NULL;
+
+    return object != NULL && object->handle != 0 && number / OBJECTS == object->age ? object : NULL;
+}
+
+/* 0: no room. */
+static uint64_t make_object(struct client_device *device, uint64_t handle)
+{
+    uint64_t number = 0;
+
+    pthread_mutex_lock(&lock);
+    if (objects == NULL)
+        objects = calloc(OBJECTS, sizeof(*objects));
+    for (uint32_t i = 0; i < OBJECTS && objects != NULL && number == 0; i++, hint++) {
+        struct object *object = &objects[hint % OBJECTS];
+        if (hint % OBJECTS == 0 || object->handle != 0)
+            continue;
+        *object = (struct object){.handle = handle, .device = device, .age = object->age};
+        number = (uint64_t)object->age * OBJECTS + hint % OBJECTS;
+    }
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static void drop_object(uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    struct object *object = object_of(number);
+    if (object != NULL)
+        *object = (struct object){.age = (object->age + 1) % (INT32_MAX / OBJECTS)};
+    pthread_mutex_unlock(&lock);
+}
+
+CUresult client_object_stream(uint64_t number, CUstream *stream, bool set)
+{
+    CUresult result = CUDA_ERROR_INVALID_HANDLE;
+
+    pthread_mutex_lock(&lock);
+    struct object *object = object_of(number);
+    if (object != NULL && set) {
+        struct client_route route = {object->device, false};
+        result = client_route_stream(&route, *stream);
+        if (result == CUDA_SUCCESS && route.device != object->device)
+            result = CUDA_ERROR_INVALID_VALUE;
+        if (result == CUDA_SUCCESS)
+            object->stream = *stream;
+    } else if (object != NULL) {
+        *stream = object->stream;
+        result = CUDA_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+struct call {
+    struct client_device *device;
+    CUstream stream;
+    bool led;       /* an object has said which these are */
+    uint32_t bytes; /* packed */
+    uint32_t news, takes;
+    bool waits;
+    uint64_t inside; /* bit an argument: its bytes travel with the call, or the answer */
+    _Alignas(8) unsigned char packed[PACKED];
+};
+
+static uint64_t word_of(const struct weft_row_argument *argument)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, argument->value, argument->size);
+    return word;
+}
+
+/* At a multiple of `unit`. */
+static CUresult put(struct call *call, const void *bytes, uint64_t count, uint32_t unit)
+{
+    const uint64_t room = (count + unit - 1) / unit * unit;
+
+    if (count > PACKED || room > PACKED - call->bytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(call->packed + call->bytes, 0, room);
+    memcpy(call->packed + call->bytes, bytes, count);
+    call->bytes += (uint32_t)room;
+    return CUDA_SUCCESS;
+}
+
+/* The first object says where the call is made, and in which stream. */
+static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    *word = 0;
+    pthread_mutex_lock(&lock);
+    const struct object *object = object_of(number);
+    if (object == NULL && (number != 0 || !call->led))
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (object != NULL) {
+        *word = object->handle;
+        if (!call->led) {
+            call->device = object->device;
+            call->stream = object->stream;
+        }
+    }
+    call->led = true;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* The word of an argument; a value that is host memory travels. */
+static CUresult pack(struct call *call, const struct weft_row_argument *argument, uint32_t index)
+{
+    struct client_device *device;
+    uint64_t word = argument->kind != WEFT_ROW_NEW ? word_of(argument) : 0;
+    CUresult result = CUDA_SUCCESS;
+
+    if (argument->kind == WEFT_ROW_NEW) {
+        call->news++;
+        call->waits = true;
+        return *(void *const *)argument->value != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (argument->kind == WEFT_ROW_OBJECT || argument->kind == WEFT_ROW_DROP) {
+        call->waits |= argument->kind == WEFT_ROW_DROP;
+        result = lead(call, word, &word);
+    }
+    if ((argument->kind == WEFT_ROW_GIVE || argument->kind == WEFT_ROW_TAKE) && word != 0 &&
+        client_find(word, argument->bytes, &device) == CLIENT_HOST) {
+        word = WEFT_ROW_INSIDE;
+        call->inside |= 1ull << index;
+        call->takes += argument->kind == WEFT_ROW_TAKE ? (uint32_t)argument->bytes : 0;
+        call->waits |= argument->kind == WEFT_ROW_TAKE;
+        if (argument->bytes > WEFT_COPY_INSIDE || call->takes > WEFT_ROW_TAKES)
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return result == CUDA_SUCCESS ? put(call, &word, sizeof(word), sizeof(word)) : result;
+}
+
+/* What an answer brings, to where the program wants it. */
+static CUresult unpack(const struct call *call, const struct weft_row_argument *arguments,
+                       uint32_t count, const struct client_call *answer)
+{
+    const unsigned char *from = answer->extra;
+    uint32_t news = 1;
+
+    if (answer->count < 1 || (answer->words[0] == 0 && answer->count != 1 + call->news) ||
+        answer->got != (answer->words[0] == 0 ? call->takes : 0))
+        return CUDA_ERROR_UNKNOWN;
+    if (answer->words[0] != 0)
+        return CUDA_SUCCESS;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct weft_row_argument *argument = &arguments[i];
+        void *to = (void *)(uintptr_t)word_of(argument);
+        if (argument->kind == WEFT_ROW_NEW) {
+            const uint64_t number = make_object(call->device, answer->words[news++]);
+            if (number == 0)
+                return CUDA_ERROR_OUT_OF_MEMORY;
+            memcpy(to, &number, argument->bytes);
+        } else if (argument->kind == WEFT_ROW_DROP) {
+            drop_object(word_of(argument));
+        } else if (argument->kind == WEFT_ROW_TAKE && (call->inside >> i & 1) != 0) {
+            memcpy(to, from, argument->bytes);
+            from += argument->bytes;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult client_library(enum weft_row row, const struct weft_row_argument *arguments,
+                        uint32_t count, int *status)
+{
+    struct call call;
+    unsigned char taken[WEFT_ROW_TAKES];
+    struct client_call answer = {.extra = taken, .room = sizeof(taken)};
+    CUresult result = count <= WEFT_ROW_ARGUMENTS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+
+    memset(&call, 0, offsetof(struct call, packed));
+    call.device = client_now();
+    for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = pack(&call, &arguments[i], i);
+    if (result == CUDA_SUCCESS && call.bytes % WEFT_RECORD_UNIT != 0)
+        result = put(&call, &(const uint64_t){0}, sizeof(uint64_t), sizeof(uint64_t));
+    for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        if (arguments[i].kind == WEFT_ROW_GIVE && (call.inside >> i & 1) != 0)
+            result = put(&call, *(const void *const *)arguments[i].value, arguments[i].bytes,
+                         WEFT_RECORD_UNIT);
+    *status = 0;
+    if (result != CUDA_SUCCESS)
+        return result;
+    const uint64_t words[] = {(uint64_t)row, WORD(call.stream)};
+    if (!call.waits && !client.links.config.remote_sync)
+        return client_post(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes);
+    result =
+        client_call(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, &answer);
+    if (result == CUDA_SUCCESS)
+        result = unpack(&call, arguments, count, &answer);
+    if (result == CUDA_SUCCESS)
+        *status = (int)answer.words[0];
+    return result;
+}

@@ -1,0 +1,17 @@
+/* remote/cudart/library.h - what libcudart.so.13 of weft shows to weft's libraries. */
+#ifndef WEFT_REMOTE_CUDART_LIBRARY_H
+#define WEFT_REMOTE_CUDART_LIBRARY_H
+
+#include "remote/client/library.h"
+
+#include <cuda_runtime_api.h>
+
+/* client/library.h: client_library, client_object_stream. Errors: NotSupported: over a driver of
+ * this machine. */
+cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
+                              unsigned count, int *status);
+cudaError_t __cudaWeftStream(uint64_t object, cudaStream_t *stream, int set);
+/* Says once that a function of a library is refused; NotSupported. */
+cudaError_t __cudaWeftRefuse(const char *function, unsigned *said);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * remote/cudart/pool.c - memory pools of the program's own. A device's memory is one arena, which
+ * gives back what is freed at once; so a pool is a name for it, with what the program set. Any
+ * thread.
+ */
+#include "remote/cudart/inside.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CUmemPoolHandle_st {
+    int device;
+    uint64_t values[cudaMemPoolAttrReleaseThreshold + 1]; /* by attribute */
+};
+
+static struct CUmemPoolHandle_st defaults[CUDART_DEVICES];
+static struct {
+    pthread_mutex_t lock;
+    cudaMemPool_t of[CUDART_DEVICES]; /* NULL: the default one */
+} current = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < cudart_devices();
+}
+
+static cudaError_t find_pool(cudaMemPool_t *pool, int device, bool chosen)
+{
+    NEED(cudart_find);
+    if (pool == NULL || !is_device(device))
+        return cudart_done(pool == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+    pthread_mutex_lock(&current.lock);
+    defaults[device].device = device;
+    *pool = chosen && current.of[device] != NULL ? current.of[device] : &defaults[device];
+    pthread_mutex_unlock(&current.lock);
+    return cudaSuccess;
+}
+
+ALIAS(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device),
+      find_pool(pool, device, false))
+ALIAS(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), find_pool(pool, device, true))
+
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+{
+    NEED(cudart_find);
+    if (pool == NULL || !is_device(device) || pool->device != device)
+        return cudart_done(cudaErrorInvalidValue);
+    pthread_mutex_lock(&current.lock);
+    current.of[device] = pool;
+    pthread_mutex_unlock(&current.lock);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
+{
+    NEED(cudart_find);
+    if (pool == NULL || properties == NULL || properties->allocType != cudaMemAllocationTypePinned)
+        return cudart_done(cudaErrorInvalidValue);
+    if (properties->handleTypes != cudaMemHandleTypeNone ||
+        properties->location.type != cudaMemLocationTypeDevice)
+        return cudart_done(cudaErrorNotSupported);
+    if (!is_device(properties->location.id))
+        return cudart_done(cudaErrorInvalidDevice);
+    cudaMemPool_t made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return cudart_done(cudaErrorMemoryAllocation);
+    made->device = properties->location.id;
+    *pool = made;
+    return cudaSuccess;
+}
+
+/* What was allocated from it stays. */
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    if (pool == NULL || pool == &defaults[pool->device])
+        return cudart_done(cudaErrorInvalidValue);
+    pthread_mutex_lock(&current.lock);
+    if (current.of[pool->device] == pool)
+        current.of[pool->device] = NULL;
+    pthread_mutex_unlock(&current.lock);
+    free(pool);
+    return cudaSuccess;
+}
+
+/* Perhaps of another device than the stream's. */
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream)
+{
+    const int before = cudart_thread()->device;
+
+    if (pool == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    if (pool->device == before)
+        return cudaMallocAsync(memory, bytes, stream);
+    cudart_thread()->device = pool->device;
+    const cudaError_t error = cudaMalloc(memory, bytes);
+    cudart_thread()->device = before;
+    return error;
+}
+
+/* Nothing is kept. */
+ALIAS(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep __attribute__((unused))),
+      cudart_done(pool != NULL ? cudaSuccess : cudaErrorInvalidValue))
+
+/* What is used, and how much was at most, no pool knows. */
+#define ATTRIBUTE(name, to, from)                                                                  \
+    cudaError_t name(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)              \
+    {                                                                                              \
+        if (pool == NULL || value == NULL || attribute < cudaMemPoolReuseFollowEventDependencies)  \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        if (attribute > cudaMemPoolAttrReleaseThreshold)                                           \
+            return cudart_done(cudaErrorNotSupported);                                             \
+        memcpy(to, from,                                                                           \
+               attribute == cudaMemPoolAttrReleaseThreshold ? sizeof(uint64_t) : sizeof(int));     \
+        return cudaSuccess;                                                                        \
+    }
+ATTRIBUTE(cudaMemPoolSetAttribute, &pool->values[attribute], value)
+ATTRIBUTE(cudaMemPoolGetAttribute, value, &pool->values[attribute])
+
+/* A device is let reach all memory of another, not a pool's; what it was let it keeps. */
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
+                                 size_t count)
+{
+    cudaError_t error = pool == NULL || list == NULL ? cudaErrorInvalidValue : cudaSuccess;
+    struct cudart_thread *thread = cudart_thread();
+    const int before = thread->device;
+    const cudaError_t last = thread->last;
+
+    for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+        const int device = list[i].location.id;
+        if (device == pool->device || list[i].flags == cudaMemAccessFlagsProtNone)
+            continue;
+        thread->device = is_device(device) ? device : pool->device;
+        error = cudaDeviceEnablePeerAccess(pool->device, 0);
+        thread->device = before;
+        if (error == cudaErrorPeerAccessAlreadyEnabled) {
+            thread->last = last;
+            error = cudaSuccess;
+        }
+    }
+    return cudart_done(error);
+}

@@ -1,0 +1,35 @@
+/* remote/rows/vendor.h - the vendor's headers, as far as this build has them, and what rows ask of
+ * their types. */
+#ifndef WEFT_REMOTE_ROWS_VENDOR_H
+#define WEFT_REMOTE_ROWS_VENDOR_H
+
+#include <stdint.h>
+
+#if __has_include(<cublas_v2.h>)
+#include <cublas_v2.h>
+
+/* Bytes of a number of that type; 0: rows have none of it. */
+static inline uint64_t weft_bytes_of(cudaDataType type)
+{
+    return type == CUDA_R_16F || type == CUDA_R_16BF  ? 2
+           : type == CUDA_R_32F || type == CUDA_R_32I ? 4
+           : type == CUDA_R_64F || type == CUDA_C_32F ? 8
+           : type == CUDA_C_64F                       ? 16
+                                                      : 0;
+}
+
+/* Of the factors of a product that is computed so, into numbers of that type. */
+static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType type)
+{
+    const uint64_t parts = type == CUDA_C_32F || type == CUDA_C_64F ? 2 : 1;
+
+    return how == CUBLAS_COMPUTE_16F || how == CUBLAS_COMPUTE_16F_PEDANTIC   ? 2
+           : how == CUBLAS_COMPUTE_64F || how == CUBLAS_COMPUTE_64F_PEDANTIC ? 8 * parts
+                                                                             : 4 * parts;
+}
+#endif
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * remote/rows/words.h - what rows are written in: arguments that many have. NUMBER is the type of
+ * counts, HANDLE that of the library's handle, where a row is used.
+ */
+#ifndef WEFT_REMOTE_ROWS_WORDS_H
+#define WEFT_REMOTE_ROWS_WORDS_H
+
+/* clang-format off */
+#define W_H            (OBJECT, HANDLE, handle)
+#define W_N(x)         (IN, NUMBER, x)
+#define W_VALUE(T, x)  (IN, T, x)
+#define W_OF(T, x)     (DEVICE, const T *, x)        /* read */
+#define W_TO(T, x)     (DEVICE, T *, x)              /* written */
+#define W_LIST(T, x)   (DEVICE, const T *const *, x) /* of pointers to what is read */
+#define W_INTO(T, x)   (DEVICE, T *const *, x)
+#define W_SCALAR(T, x) (GIVE, const T *, x, sizeof(T))
+#define W_RESULT(T, x) (TAKE, T *, x, sizeof(T))
+#define W_OP(x)        (IN, cublasOperation_t, x)
+#define W_UPLO         (IN, cublasFillMode_t, uplo)
+#define W_SIDE         (IN, cublasSideMode_t, side)
+#define W_DIAG         (IN, cublasDiagType_t, diag)
+#define W_FOUR(row)    row(S, float) row(D, double) row(C, cuComplex) row(Z, cuDoubleComplex)
+#define W_REAL(row)    row(S, float) row(D, double)
+#define W_PAIRS(row)   row(C, cuComplex, float) row(Z, cuDoubleComplex, double)
+/* clang-format on */
+
+#endif
