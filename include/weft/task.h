@@ -138,6 +138,46 @@ WEFT_API weft_status weft_gate_create(weft_job *job, uint32_t count, uint32_t *g
 /* Tells it so once. Errors: ARGUMENT. Once too often ends the job (ARGUMENT). */
 WEFT_API weft_status weft_gate_open(weft_job *job, uint32_t gate);
 
+/* ---- recorded tasks ---------------------------------------------------------------------------
+ * A program records tasks once; the ranks of its place then run all of them, in epoch after epoch,
+ * without the host program. What waits for what follows from the order of recording: a task waits
+ * for those before it, and in the epoch before, whose data its own overlap, if either writes.
+ * Pieces of different windows do not overlap. A task has data that its ranks load and store: of
+ * its own place, or, on the CPU device, of processes of the same node.
+ */
+typedef struct weft_recording weft_recording;
+
+/* Begins to record. It is this place's. weft_tasks_end frees it. Errors: STATE (tasks have not
+ * begun), MEMORY. */
+WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording);
+/*
+ * Records a task; what desc points to is copied. Gates and priority are not used: tasks begin in
+ * the order of recording. A count's calls are not ordered among themselves. Arguments are the same
+ * memory in each epoch. Errors name the task's number: STATE (it is ready), ARGUMENT, RANK, WINDOW,
+ * BOUNDS, UNSUPPORTED (data are out of its ranks' reach), LIMIT, MEMORY.
+ */
+WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
+/* Finds what waits for what, and tells the device. Blocking. Errors: STATE, WINDOW, MEMORY. */
+WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
+/*
+ * Blocks until the place's ranks have run all its tasks `epochs` times; what those wrote is visible
+ * to host programs and ranks. It may run again. What bodies spawn is not waited for
+ * (weft_tasks_finish). One runs at a time. Errors: STATE (not ready), WINDOW (one was freed).
+ */
+WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
+/* Forgets it; *recording is not used any more. A GPU keeps its memory until weft_tasks_end. */
+WEFT_API weft_status weft_tasks_free(weft_recording **recording);
+
+typedef struct weft_recording_numbers {
+    uint64_t tasks, edges; /* recorded; what they wait for, in all */
+    uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
+    uint64_t epochs;       /* that have run */
+    uint64_t waited;       /* steps of all recordings of this place that had to wait */
+} weft_recording_numbers;
+/* Errors: ARGUMENT. */
+WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
+                                         weft_recording_numbers *numbers);
+
 /* Collective, blocking: all tasks of all places are done, and what they wrote is visible. */
 WEFT_API weft_status weft_tasks_finish(weft_job *job);
 /*

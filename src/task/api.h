@@ -15,7 +15,7 @@
 
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i)
 {
-    return (uint32_t)i < task->record->datas ? task->data[i] : NULL;
+    return (uint32_t)i < task->datas ? task->data[i] : NULL;
 }
 
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)
@@ -89,18 +89,12 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
 /* What the leader tells the others of what comes next. */
 struct weft_task_turn {
-    uint32_t slot, status; /* slot + 1; 0: the rank ends */
+    uint32_t slot, status; /* slot + 1; 0: recorded tasks, or the rank ends */
+    uint32_t recorded;     /* steps of recorded tasks come next */
     uint64_t first, end;   /* calls */
     uint32_t tickets;      /* that it gives up after them: 1 or 0 */
     uint32_t kept;         /* the rank had kept the task */
 };
-
-/* What a failure of the rank names: place, body and number of its task. */
-WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
-{
-    return ((uint64_t)record->home + 1) << 40 | (uint64_t)(record->body & 0xff) << 32 |
-           record->home_slot;
-}
 
 /*
  * Takes calls of a task. Of many it takes some, and keeps its ticket for more: a task is not over
@@ -115,7 +109,7 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     const uint64_t begun = weft_load_relaxed_u64(&record->first);
     const uint64_t left = begun < record->end ? record->end - begun : 0;
 
-    self->work = weft_task_work(record);
+    self->work = weft_task_work(record->home, record->body, record->home_slot);
     turn->status = record->home == p->me && weft_task_is_cancelled(p, record) ? WEFT_TASK_CANCELLED
                                                                               : WEFT_TASK_DONE;
     turn->first = begun;
@@ -154,6 +148,12 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
     const uint32_t next = r->kept;
     bool kept = next != 0;
 
+    if (r->stepped != 0 && !weft_task_has_tickets(p))
+        weft_task_run_over(self, p, r);
+    turn->slot = 0;
+    turn->recorded = !kept && weft_task_has_tickets(p) && weft_task_ring_empty(&p->ready[0]);
+    if (turn->recorded)
+        return;
     for (uint32_t i = 0; kept && i < p->record[next - 1].priority; i++)
         kept = weft_task_ring_empty(&p->ready[i]);
     if (next != 0 && !kept)
@@ -197,11 +197,11 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
         weft_check_stop(self);
         if (weft_leads(self)) {
             weft_task_take(self, p, r, turn);
-            if (turn->slot == 0)
+            if (turn->slot == 0 && !turn->recorded)
                 turn->status = weft_load_acquire_u32(&p->stop, ORDER_task_take);
         }
         weft_join(self);
-        if (turn->slot != 0 || turn->status != 0)
+        if (turn->slot != 0 || turn->recorded || turn->status != 0)
             break;
         weft_sync(self);
         weft_task_service(self, p, r, true);
@@ -261,18 +261,6 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
 /* Looking at the clock takes as long as a task that does next to nothing: after one that took less
  * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
 enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
-
-/* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
-WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *record)
-{
-    struct weft_trace_event event;
-
-    event.process = record->home;
-    event.slot = record->home_slot;
-    event.amount = record->after << 8 | record->body;
-    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)record->by, 0);
-    weft_trace_mark(self, &event);
-}
 
 /* Beside a task of another place whose data are copies, begins to fetch those of another such task.
  * *next: it; slot 0: there is none. All threads. */
@@ -378,6 +366,10 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
     weft_task_slots(self, p, task.rank);
     for (;;) {
         weft_task_next(self, p, task.rank, turn);
+        if (turn->recorded) {
+            weft_task_steps(self, &task, bodies);
+            continue;
+        }
         if (turn->slot == 0)
             break;
         const bool here = turn->kept && next.slot == turn->slot;
@@ -390,12 +382,14 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         next.slot = 0;
         task.slot = turn->slot - 1;
         task.record = &p->record[task.slot];
+        task.datas = task.record->datas;
         task.first = turn->first;
         task.end = turn->end;
         const uint32_t tickets = turn->tickets;
         uint32_t status = turn->status;
         if (weft_traced(self) && weft_thread(self) == 0)
-            weft_task_mark(self, task.record);
+            weft_task_mark(self, task.record->home, task.record->home_slot, task.record->by,
+                           task.record->after << 8 | task.record->body);
         weft_sync(self);
         if (status == WEFT_TASK_DONE && task.first < task.end)
             status = weft_task_calls(self, &task, &next, here, bodies);

@@ -19,6 +19,7 @@ struct weft_task_self {
     void *data[WEFT_TASK_DATA];
     uint64_t pitch[WEFT_TASK_DATA];
     weft_op fetch[WEFT_TASK_DATA];
+    uint32_t datas;
     uint32_t slot, staged; /* staged: bit i: data i is a copy */
     uint32_t fetching;     /* bit i: fetch[i] has not been waited for */
     uint32_t high;         /* its copies are at the upper end of the scratch memory */

@@ -14,15 +14,6 @@
 /* ---- the memory of a place ----------------------------------------------------------------------
  */
 
-/* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
-static void *carve(unsigned char *memory, size_t *at, size_t bytes)
-{
-    void *const part = memory != NULL ? memory + *at : NULL;
-
-    *at += (bytes + 63) & ~(size_t)63;
-    return part;
-}
-
 /* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
 static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
                       unsigned char *memory, unsigned char *scratch, size_t *image)
@@ -30,23 +21,23 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     const size_t slots = (size_t)p->ranks * p->slots, n = (size_t)p->places;
     size_t at = 0;
 
-    carve(memory, &at, sizeof(*p));
-    p->rank = carve(memory, &at, p->ranks * sizeof(*p->rank));
+    weft_task_carve(memory, &at, sizeof(*p));
+    p->rank = weft_task_carve(memory, &at, p->ranks * sizeof(*p->rank));
     *image = at;
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
-        p->ready[i].cell = carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
-    uint32_t *const cells = carve(memory, &at, slots * sizeof(*cells));
-    p->gate = carve(memory, &at, p->gates * sizeof(*p->gate));
-    p->answered = carve(memory, &at, n * sizeof(*p->answered));
-    p->returned = carve(memory, &at, n * sizeof(*p->returned));
-    p->sent = carve(memory, &at, n * sizeof(*p->sent));
-    p->away = carve(memory, &at, n * sizeof(*p->away));
-    p->gone_last = carve(memory, &at, n * sizeof(*p->gone_last));
-    p->pace = carve(memory, &at, n * sizeof(*p->pace));
-    p->vain = carve(memory, &at, n * sizeof(*p->vain));
-    p->again = carve(memory, &at, n * sizeof(*p->again));
-    p->report_seen = carve(memory, &at, n * sizeof(*p->report_seen));
-    p->record = carve(memory, &at, slots * sizeof(*p->record));
+        p->ready[i].cell = weft_task_carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
+    uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
+    p->gate = weft_task_carve(memory, &at, p->gates * sizeof(*p->gate));
+    p->answered = weft_task_carve(memory, &at, n * sizeof(*p->answered));
+    p->returned = weft_task_carve(memory, &at, n * sizeof(*p->returned));
+    p->sent = weft_task_carve(memory, &at, n * sizeof(*p->sent));
+    p->away = weft_task_carve(memory, &at, n * sizeof(*p->away));
+    p->gone_last = weft_task_carve(memory, &at, n * sizeof(*p->gone_last));
+    p->pace = weft_task_carve(memory, &at, n * sizeof(*p->pace));
+    p->vain = weft_task_carve(memory, &at, n * sizeof(*p->vain));
+    p->again = weft_task_carve(memory, &at, n * sizeof(*p->again));
+    p->report_seen = weft_task_carve(memory, &at, n * sizeof(*p->report_seen));
+    p->record = weft_task_carve(memory, &at, slots * sizeof(*p->record));
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;
         ranks[r].scratch = scratch + (size_t)r * p->scratch;
@@ -75,6 +66,8 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->stealing = job->config.steal != 0;
     p->asking = -1;
     p->backoff = 20000;
+    p->ticket = WEFT_TASK_OVER;
+    p->recorded.home = p->me;
 }
 
 static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
@@ -134,6 +127,7 @@ static void free_tasks(weft_job *job)
 
     if (tasks == NULL)
         return;
+    weft_recordings_free(tasks);
     weft_free(job, tasks->memory);
     weft_free(job, tasks->scratch);
     weft_free(job, tasks->place.mail);

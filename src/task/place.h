@@ -28,6 +28,48 @@ enum {
 };
 #define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* of a piece of data */
 
+/*
+ * Recorded tasks, in device memory. A step is what a rank does at a time: calls of one task, of
+ * each epoch. Steps are read by all and written by none; words grow.
+ */
+struct weft_task_step {
+    uint64_t first, end;  /* calls */
+    uint32_t task, body;  /* task: its word */
+    uint32_t steps;       /* of the task */
+    uint32_t edge, edges; /* words that it waits for */
+    uint32_t part, parts; /* its data */
+    uint32_t scratch;     /* bit i: part i lies in the rank's scratch memory */
+    uint32_t arguments;   /* offset */
+    uint32_t unused[3];
+};
+struct weft_task_word {
+    uint64_t done; /* epochs that the task has finished */
+    uint64_t left; /* steps of this epoch, where there are several */
+    uint64_t unused[6];
+};
+static_assert(sizeof(struct weft_task_step) == 64 && sizeof(struct weft_task_word) == 64, "lines");
+struct weft_task_part {
+    uint64_t address, pitch;
+};
+#define WEFT_TASK_BEFORE (1u << 31) /* of an edge, which is a task: of the epoch before */
+struct weft_task_tables {
+    struct weft_task_word *word;
+    const struct weft_task_step *step;
+    const uint32_t *edge;
+    const struct weft_task_part *part;
+    unsigned char *arguments;
+    uint64_t steps;
+};
+
+/* Epochs of recorded tasks that run. */
+struct weft_task_run {
+    struct weft_task_tables tables;
+    uint64_t base, total; /* the first epoch; steps of all epochs */
+    uint32_t number, unused;
+};
+/* A ticket: the run's number, 24 bits of it, and a count that reaches this when none is left. */
+#define WEFT_TASK_OVER ((uint64_t)1 << 39)
+
 struct weft_task_record {
     uint64_t first; /* calls from here to `end` have not begun; it may be beyond */
     uint64_t left;  /* calls that are not over; where there are many, also its tickets */
@@ -63,6 +105,8 @@ struct weft_task_rank {
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
     uint64_t executed, taken, bytes, ahead;
+    uint64_t stepped,
+        waited;     /* steps of a run, of which the place has not heard; that had to wait */
     uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
                        fetches; 0: none */
     uint32_t brief; /* tasks that it may run before it looks at the clock again */
@@ -93,20 +137,25 @@ enum weft_task_what {
     WEFT_TASK_WHAT_CREATE, /* a: bytes of its record */
     WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
     WEFT_TASK_WHAT_OPEN,   /* a: gate */
+    WEFT_TASK_WHAT_RUN,    /* a: number; epochs of recorded tasks: tables, base, total */
     WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
     WEFT_TASK_WHAT_STOP    /* ranks end */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
     uint32_t what, a, b;
-    uint32_t unused[12];
+    uint64_t tables, base, total;
+    uint32_t unused[6];
     struct weft_task_record record;
 };
+static_assert(sizeof(struct weft_task_entry) == 64 + sizeof(struct weft_task_record), "one line");
 
 /* Host memory that the host program and its ranks reach. */
 struct weft_task_host {
     uint32_t heard, unused[15];        /* entries that ranks have read */
     uint32_t finished, unused_too[15]; /* the phase that is over */
+    uint32_t ran, unused_also[13];     /* the run that is over; */
+    uint64_t waited;                   /* steps that had to wait, of all runs */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
     uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
 };
@@ -151,8 +200,13 @@ struct weft_task_place {
     uint32_t gone_to; /* a place that has some; service */
     struct weft_task_named held_last, *gone_last; /* gone_last: by place */
     uint32_t stop;
-    uint64_t ran;              /* calls, by this place's ranks */
-    uint32_t lock, unused[15]; /* of the service */
+    uint64_t ran;                     /* calls, by this place's ranks */
+    uint64_t ticket, unused_here[7];  /* of recorded tasks, on a line of its own */
+    uint64_t over, waited;            /* steps of the run that are over; that had to wait, ever */
+    uint32_t waiting;                 /* ranks that wait in a step */
+    struct weft_task_run run;         /* by the service, while no ticket is left */
+    struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
+    uint32_t lock, unused[15];        /* of the service */
     /* Of who has the lock: */
     uint64_t heard;         /* entries of the host program */
     uint64_t served;        /* when */
@@ -235,6 +289,17 @@ WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
 {
     const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U64};
     return weft_update_device(word, &change);
+}
+
+/* Ranks that wait in a step look again, if they sleep. */
+WEFT_INLINE void weft_task_wake_steps(weft_self *self, const struct weft_task_place *p)
+{
+#ifdef __CUDACC__
+    (void)self, (void)p;
+#else
+    if (p->ranks > 1)
+        weft_bell_ring_for(&self->state->exposed->bell, &p->waiting);
+#endif
 }
 
 /* Ranks of this place, and its host program, that sleep look again. */

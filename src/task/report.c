@@ -10,10 +10,27 @@ static const char *name_of(const struct weft_job *job, uint32_t body)
     return kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?";
 }
 
+static void waits_for_recorded(const struct weft_job *job, const struct weft_wait_seen *wait,
+                               char *text, size_t bytes)
+{
+    const uint32_t task = (uint32_t)(wait->a >> 32), other = (uint32_t)wait->a;
+    const bool known = job->tasks != NULL;
+
+    snprintf(
+        text, bytes,
+        "for recorded task %u \"%s\", which has done %llu of %llu epochs, to run task %u \"%s\"",
+        other, known ? weft_recorded_name(job->tasks, other) : "?", (unsigned long long)wait->have,
+        (unsigned long long)wait->need, task, known ? weft_recorded_name(job->tasks, task) : "?");
+}
+
 /* The last task that a gate holds, or, if none does, that went to another place. */
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {
+    if (wait->kind == WEFT_WAIT_RECORDED) {
+        waits_for_recorded(job, wait, text, bytes);
+        return;
+    }
     const uint32_t held = (uint32_t)wait->have, gone = (uint32_t)(wait->have >> 32);
     const uint32_t by = (uint32_t)(wait->a >> 8) & 0xffffff;
     char maker[40], why[60];
@@ -55,7 +72,7 @@ static void done(const struct weft_job *job, const struct weft_trace_event *even
 }
 
 const struct weft_service weft_tasks_service = {
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS) | WEFT_KIND(WEFT_WAIT_RECORDED),
     .works_on = works_on,
     .work_done = done,
     .waits_for = waits_for,

@@ -10,6 +10,25 @@
 
 #include "task/queue.h"
 
+/* What a failure of the rank names: place, body and number of its task. */
+WEFT_INLINE uint64_t weft_task_work(int32_t home, uint32_t body, uint32_t number)
+{
+    return ((uint64_t)home + 1) << 40 | (uint64_t)(body & 0xff) << 32 | number;
+}
+
+/* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
+WEFT_COLD void weft_task_mark(weft_self *self, int32_t home, uint32_t number, uint32_t by,
+                              uint32_t what)
+{
+    struct weft_trace_event event;
+
+    event.process = home;
+    event.slot = number;
+    event.amount = what;
+    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)by, 0);
+    weft_trace_mark(self, &event);
+}
+
 /* One word may be of another task than the next: this is for people. */
 WEFT_INLINE void weft_task_tell(struct weft_task_named *named,
                                 const struct weft_task_record *record, uint32_t at)
@@ -161,6 +180,13 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct
     return weft_task_wrong_data(desc->data, desc->datas, p->places, number);
 }
 
+/* One without a pitch has rows that follow each other. */
+WEFT_INLINE void weft_task_pitch_of(weft_task_data_desc *data)
+{
+    if (data->rows <= 1 || data->pitch == 0)
+        data->pitch = data->bytes;
+}
+
 /* The record of a good one; whose it is follows. */
 WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task_desc *desc)
 {
@@ -182,8 +208,7 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
         record->arguments[i] = ((const unsigned char *)desc->arguments)[i];
     for (uint32_t i = 0; i < desc->datas; i++) {
         record->data[i] = desc->data[i];
-        if (desc->data[i].rows <= 1 || desc->data[i].pitch == 0)
-            record->data[i].pitch = desc->data[i].bytes;
+        weft_task_pitch_of(&record->data[i]);
         if (desc->count > 1 && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
             record->flags |= WEFT_TASK_HOLD; /* each rank would bring back all of it */
     }

@@ -6,6 +6,7 @@
 #define WEFT_TASK_SERVICE_H
 
 #include "task/finish.h"
+#include "task/record.h"
 
 enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have tasks to run */
 
@@ -83,6 +84,7 @@ WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
 
 /* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
 WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
+                                const struct weft_task_entry *entry,
                                 const struct weft_task_heard *heard)
 {
     const uint32_t a = heard->a, b = heard->b;
@@ -98,6 +100,9 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
         break;
     case WEFT_TASK_WHAT_OPEN:
         weft_task_open(self, p, NULL, a);
+        break;
+    case WEFT_TASK_WHAT_RUN:
+        weft_task_run_begin(self, p, entry);
         break;
     case WEFT_TASK_WHAT_CLOSE:
         p->closed = a;
@@ -132,7 +137,7 @@ WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
             heard[i].turn = count[record->priority]++;
             ready++;
         } else {
-            weft_task_obey(self, p, &heard[i]);
+            weft_task_obey(self, p, weft_task_entry(p, i), &heard[i]);
         }
     }
     if (ready == 0)

@@ -17,22 +17,37 @@ struct weft_tasks *weft_tasks_of(weft_job *job, const char *call)
     return job->tasks != NULL && job->tasks->begun ? job->tasks : NULL;
 }
 
-void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     uint32_t b, const struct weft_task_record *record)
+struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self)
 {
-    struct weft_tasks *tasks = job->tasks;
-    struct weft_task_host *host = tasks->place.host;
-    struct weft_task_entry *entry = &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+    const struct weft_tasks *const tasks = job->tasks;
+    struct weft_task_host *const host = tasks->place.host;
 
     weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    return &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+}
+
+void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a, uint32_t b)
+{
+    struct weft_tasks *const tasks = job->tasks;
+    struct weft_task_entry *const entry =
+        &tasks->place.host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+
     entry->what = what;
     entry->a = a;
     entry->b = b;
-    if (record != NULL)
-        weft_write_shared(&entry->record, record, a);
     weft_store_release_u32(&entry->turn, tasks->posted / WEFT_TASK_ENTRIES + 1, ORDER_task_give);
     tasks->posted++;
     weft_bell_ring(&job->space.state.exposed->bell);
+}
+
+void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
+                     uint32_t b, const struct weft_task_record *record)
+{
+    struct weft_task_entry *const entry = weft_tasks_entry(job, self);
+
+    if (record != NULL)
+        weft_write_shared(&entry->record, record, a);
+    weft_tasks_posted(job, what, a, b);
 }
 
 void weft_tasks_forget(struct weft_tasks *tasks)
@@ -64,13 +79,13 @@ static uint32_t take_name(struct weft_tasks *tasks)
     return 0;
 }
 
-static weft_status check_desc(weft_job *job, const struct weft_tasks *tasks, const char *call,
-                              const weft_task_desc *desc)
+weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
+                            const weft_task_desc *desc, uint32_t gates)
 {
     char text[160];
     int64_t n[3] = {0};
-    const char *wrong = desc == NULL ? "%s: desc is NULL"
-                                     : weft_task_wrong(desc, &tasks->place, tasks->gates + 1, n);
+    const char *wrong =
+        desc == NULL ? "%s: desc is NULL" : weft_task_wrong(desc, &tasks->place, gates, n);
 
     if (wrong == NULL)
         return WEFT_OK;
@@ -87,7 +102,7 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
 
     if (tasks == NULL)
         return WEFT_ERR_STATE;
-    const weft_status status = check_desc(job, tasks, call, desc);
+    const weft_status status = weft_task_check(job, tasks, call, desc, tasks->gates + 1);
     if (status != WEFT_OK)
         return status;
     weft_task_fill(&record, desc);
