@@ -369,6 +369,7 @@ static void make_place(void)
         place.mail->word[weft_task_row(PLACES, WEFT_TASK_LOAD, i)] = 5;
     place.asking = -1;
     place.backoff = 20000;
+    place.ticket = WEFT_TASK_OVER;
     rank.cell = zeros(SLOTS * sizeof(*rank.cell));
     rank.scratch = zeros(SCRATCH);
 }
