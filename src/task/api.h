@@ -272,7 +272,7 @@ WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, we
     next->slot = 0;
     if (task->record->home == p->me || task->record->many || task->staged == 0)
         return;
-    if (weft_leads(self)) {
+    if (weft_thread(self) == 0) {
         const uint32_t slot = weft_task_find(p, r);
         const struct weft_task_record *const record = slot != 0 ? &p->record[slot - 1] : NULL;
         if (record != NULL && record->home != p->me && !record->many &&
@@ -315,7 +315,7 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft
         bodies(self, task, body, task->record->arguments);
         weft_sync(self);
     }
-    if (!weft_leads(self))
+    if (weft_thread(self) != 0)
         return WEFT_TASK_DONE;
     task->rank->executed += task->end - task->first;
     weft_add_relaxed_u64(&task->place->ran, task->end - task->first);
@@ -345,7 +345,7 @@ WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
         weft_store_relaxed_u32(&p->record[first + i].next,
                                i + 1 < p->slots ? first + (uint32_t)i + 2 : 0);
     weft_sync(self);
-    if (weft_leads(self)) {
+    if (weft_thread(self) == 0) {
         r->free = first + 1;
         r->seed = first + 1;
     }
@@ -395,7 +395,7 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
             status = weft_task_calls(self, &task, &next, here, bodies);
         weft_task_end(self, &task, status, tickets);
         weft_region_end(self);
-        if (weft_leads(self))
+        if (weft_thread(self) == 0)
             self->work = 0;
     }
 }

@@ -184,8 +184,8 @@ WEFT_INLINE void weft_task_await(weft_self *self, struct weft_task_place *p,
 #endif
 
 /* The next step, when what it waits for is done. All threads; one on the CPU device. */
-WEFT_INLINE void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
-                                      struct weft_task_rank *r, struct weft_task_going *going)
+WEFT_COLD void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
+                                    struct weft_task_rank *r, struct weft_task_going *going)
 {
     WEFT_TOGETHER(self, weft_task_step_begin(self, p, r, going), 0)
 
@@ -243,7 +243,7 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
     WEFT_SHARED(struct weft_task_going, going, 1);
     struct weft_task_place *const p = task->place;
 
-    if (weft_leads(self)) {
+    if (weft_thread(self) == 0) {
         going->number = UINT32_MAX;
         going->ticket = 0;
     }
