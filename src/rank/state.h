@@ -140,28 +140,28 @@ struct weft_link {
 /* For the watchdog only: what a rank waits for. Orders nothing; read while it is written. */
 enum weft_wait_kind {
     WEFT_WAIT_NONE,
-    WEFT_WAIT_TAG,      /* a: tag, have, need */
-    WEFT_WAIT_UNTIL,    /* a: address, have: value there, need: value wanted */
-    WEFT_WAIT_BARRIER,  /* a: communicator; have, need: words from other processes, wrapping */
-    WEFT_WAIT_ENTER,    /* as BARRIER, in weft_enter */
-    WEFT_WAIT_LEAVE,    /* as BARRIER, in weft_leave */
-    WEFT_WAIT_SPACE,    /* a: 0: room in the command ring; 1: in that of logs */
-    WEFT_WAIT_LOCAL,    /* flush_local */
-    WEFT_WAIT_REMOTE,   /* a: process */
-    WEFT_WAIT_EAGER,    /* a: process at the other end of a channel; have, need: lines */
-    WEFT_WAIT_ANSWER,   /* a: process; have, need: answers */
-    WEFT_WAIT_REPLY,    /* a: weft_collective_op, have: communicator */
-    WEFT_WAIT_PROCESS,  /* host program only; a: process, need: weft_exchange_op */
-    WEFT_WAIT_EXPOSED,  /* host program only; a: process, need: number */
-    WEFT_WAIT_QUEUE,    /* a: process; have: slots under way, need: wanted; 0: all are awaited */
-    WEFT_WAIT_MESSAGE,  /* host program only; a: a number of msg/transfer.h; have: the only process
-                           that can end it, + 1; 0: several can */
-    WEFT_WAIT_COLUMN,   /* a: head of a call (abi/ccl.h), have: member, need: number of the call */
-    WEFT_WAIT_TASKS,    /* a: slot, maker, body of a task; have: tasks that are away, that gates
-                           hold; need: of its gate count, left, or the place that has it */
-    WEFT_WAIT_RECORDED, /* a: recorded task, the one that it waits for; have, need: its epochs */
-    WEFT_WAIT_NO_MORE,  /* the rank has ended its kernel */
-    WEFT_WAIT_STOPPED   /* the job has failed, and the rank was ended outside of a wait */
+    WEFT_WAIT_TAG,     /* a: tag, have, need */
+    WEFT_WAIT_UNTIL,   /* a: address, have: value there, need: value wanted */
+    WEFT_WAIT_BARRIER, /* a: communicator; have, need: words from other processes, wrapping */
+    WEFT_WAIT_ENTER,   /* as BARRIER, in weft_enter */
+    WEFT_WAIT_LEAVE,   /* as BARRIER, in weft_leave */
+    WEFT_WAIT_SPACE,   /* a: 0: room in the command ring; 1: in that of logs */
+    WEFT_WAIT_LOCAL,   /* flush_local */
+    WEFT_WAIT_REMOTE,  /* a: process */
+    WEFT_WAIT_EAGER,   /* a: process at the other end of a channel; have, need: lines */
+    WEFT_WAIT_ANSWER,  /* a: process; have, need: answers */
+    WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
+    WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
+    WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
+    WEFT_WAIT_QUEUE,   /* a: process; have: slots under way, need: wanted; 0: all are awaited */
+    WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h; have: the only process
+                          that can end it, + 1; 0: several can */
+    WEFT_WAIT_COLUMN,  /* a: head of a call (abi/ccl.h), have: member, need: number of the call */
+    WEFT_WAIT_TASKS,   /* a: slot, maker, body of a task; have: tasks that are away, that gates
+                          hold; need: of its gate count, left, or the place that has it */
+    WEFT_WAIT_RECORD,  /* a: recorded task, the one that it waits for; have, need: its epochs */
+    WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
+    WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };
 
 struct weft_waiting {

@@ -99,7 +99,7 @@ WEFT_INLINE bool weft_task_await_round(weft_self *self, uint32_t *rounds,
 {
     const uint32_t task = going->run.tables.step[going->at].task;
 
-    return weft_wait_round(self, rounds, WEFT_WAIT_RECORDED,
+    return weft_wait_round(self, rounds, WEFT_WAIT_RECORD,
                            (uint64_t)task << 32 | (edge & ~WEFT_TASK_BEFORE), have,
                            going->epoch + 1 - (edge >> 31));
 }

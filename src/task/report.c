@@ -27,7 +27,7 @@ static void waits_for_recorded(const struct weft_job *job, const struct weft_wai
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {
-    if (wait->kind == WEFT_WAIT_RECORDED) {
+    if (wait->kind == WEFT_WAIT_RECORD) {
         waits_for_recorded(job, wait, text, bytes);
         return;
     }
@@ -72,7 +72,7 @@ static void done(const struct weft_job *job, const struct weft_trace_event *even
 }
 
 const struct weft_service weft_tasks_service = {
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS) | WEFT_KIND(WEFT_WAIT_RECORDED),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS) | WEFT_KIND(WEFT_WAIT_RECORD),
     .works_on = works_on,
     .work_done = done,
     .waits_for = waits_for,

@@ -77,6 +77,7 @@ enum provoked {
     TWICE,
     STALL,
     WAITS,
+    RECORDED,
     TIMEOUT,
     LISTS,
     GRANT,
@@ -131,6 +132,24 @@ static void lie(weft_job *job, weft_win win)
     }
 }
 
+/* The second task waits for the first, which never ends. */
+static weft_status record(weft_job *job, weft_win win)
+{
+    weft_recording *recording;
+    weft_task_desc desc = {.body = waits_id, .datas = 1};
+    weft_status status = weft_tasks_record(job, &recording);
+
+    desc.data[0] = (weft_task_data_desc){.win = win, .bytes = 8, .mode = WEFT_TASK_OUT};
+    if (status == WEFT_OK)
+        status = weft_tasks_add(recording, &desc);
+    desc.body = fine_id;
+    if (status == WEFT_OK)
+        status = weft_tasks_add(recording, &desc);
+    if (status == WEFT_OK)
+        status = weft_tasks_ready(recording);
+    return status == WEFT_OK ? weft_tasks_run(recording, 1) : status;
+}
+
 static weft_status create(weft_job *job, struct user *user, int process)
 {
     static const uint32_t bodies[PROVOKED] = {[BEYOND] = beyond_id,
@@ -149,6 +168,8 @@ static weft_status create(weft_job *job, struct user *user, int process)
     }
     if (process != 0 || is_lie())
         return WEFT_OK;
+    if (provoked == RECORDED)
+        return record(job, user->win);
     if (provoked == LARGE)
         desc.data[desc.datas++] =
             (weft_task_data_desc){.bytes = 1ull << 40, .mode = WEFT_TASK_SCRATCH};
@@ -172,10 +193,11 @@ static int body(int process)
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
     if (status == WEFT_OK)
-        status = weft_tasks_begin(job, kernel, &user, 1, provoked == KILL ? 2 : 1); /* 1: task 0 */
+        status = weft_tasks_begin(job, kernel, &user, 1,
+                                  provoked == KILL || provoked == RECORDED ? 2 : 1); /* 1: task 0 */
     if (status == WEFT_OK) {
-        create(job, &user, process);
         fault_add(FAULT_WORD_READY);
+        create(job, &user, process);
         status = weft_tasks_end(job);
     }
     fault_add(FAULT_WORD_READY);
@@ -270,6 +292,9 @@ int main(void)
     stalls(STALL, "1 tasks held by gates",
            "\"fine\" 0 waits for 1 of 2, made by host of process 0");
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
+    stalls(RECORDED, "for recorded task 0 \"waits\", which has done 0 of 1 epochs",
+           "to run task 1 \"fine\"");
+    stalls(RECORDED, "in weft_wait for tag 3", "in task \"waits\" 0 of place 0");
     kills();
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
