@@ -59,7 +59,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
     if (weft_leads(self)) {
         int64_t n[3];
-        const char *const wrong = weft_task_wrong(desc, p, p->gates, n);
+        const char *const wrong = weft_task_wrong(desc, p, n);
         if (WEFT_UNLIKELY(wrong != NULL))
             weft_fail_in(self, WEFT_ERR_ARGUMENT, "weft_task_spawn", wrong, n[0], n[1], n[2], 0);
         *slot = weft_task_slot_take(p, task->rank, false);
@@ -74,7 +74,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
                 weft_store_relaxed_u32(&record->next, task->rank->spawned);
                 task->rank->spawned = *slot;
             } else {
-                weft_task_admit(self, p, task->rank, *slot - 1);
+                weft_task_ready(self, p, task->rank, *slot - 1);
             }
         }
     }
@@ -93,7 +93,6 @@ struct weft_task_turn {
     uint32_t recorded;     /* steps of recorded tasks come next */
     uint64_t first, end;   /* calls */
     uint32_t tickets;      /* that it gives up after them: 1 or 0 */
-    uint32_t kept;         /* the rank had kept the task */
 };
 
 /*
@@ -159,29 +158,23 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
     if (next != 0 && !kept)
         weft_task_ready(self, p, NULL, next - 1);
     r->kept = 0;
-    turn->kept = kept;
     turn->slot = kept ? next : weft_task_find(p, r);
     if (turn->slot != 0)
         weft_task_begin(self, p, r, turn, kept);
 }
 
-/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if gates
- * hold tasks, or other places have some. */
+/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if other
+ * places have tasks of this one. */
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
-    const uint32_t held = weft_load_relaxed_u32(&p->held), gone = weft_load_relaxed_u32(&p->gone);
-    const struct weft_task_named *const last =
-        held != 0 ? &p->held_last : &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
-    const uint32_t at = weft_load_relaxed_u32(&last->at);
-    const struct weft_task_gate *const gate = &p->gate[held != 0 ? at : 0];
-    const uint64_t need =
-        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left);
+    const uint32_t gone = weft_load_relaxed_u32(&p->gone);
+    const struct weft_task_named *const last = &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
 
-    weft_wait_round(self, rounds, (held | gone) != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+    weft_wait_round(self, rounds, gone != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
                     (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |
                         (uint64_t)weft_load_relaxed_u32(&last->by) << 8 |
                         (weft_load_relaxed_u32(&last->body) & 0xff),
-                    (uint64_t)gone << 32 | held, held != 0 ? need : at);
+                    gone, weft_load_relaxed_u32(&last->at));
 }
 
 /* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
@@ -219,7 +212,7 @@ WEFT_INLINE void weft_task_admit_spawned(weft_self *self, struct weft_task_place
     while (r->spawned != 0) {
         const uint32_t slot = r->spawned - 1;
         r->spawned = weft_load_relaxed_u32(&p->record[slot].next);
-        weft_task_admit(self, p, r, slot);
+        weft_task_ready(self, p, r, slot);
     }
 }
 
@@ -242,7 +235,7 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
         *last = weft_task_add64(&record->left, 0 - over) == over;
         if (*last && home == p->me)
-            weft_task_complete(self, p, task->rank, task->slot, status);
+            weft_task_complete(self, p, task->slot, status);
     }
     weft_sync(self);
     if (*last && home != p->me)
@@ -262,54 +255,16 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
  * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
 enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
 
-/* Beside a task of another place whose data are copies, begins to fetch those of another such task.
- * *next: it; slot 0: there is none. All threads. */
-WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, weft_task_self *next)
-{
-    struct weft_task_place *const p = task->place;
-    struct weft_task_rank *const r = task->rank;
-
-    next->slot = 0;
-    if (task->record->home == p->me || task->record->many || task->staged == 0)
-        return;
-    if (weft_thread(self) == 0) {
-        const uint32_t slot = weft_task_find(p, r);
-        const struct weft_task_record *const record = slot != 0 ? &p->record[slot - 1] : NULL;
-        if (record != NULL && record->home != p->me && !record->many &&
-            weft_task_needs(record) + weft_task_needs(task->record) <= p->scratch)
-            r->kept = slot;
-        else if (record != NULL)
-            weft_task_ready(self, p, r, slot - 1);
-        r->ahead += r->kept != 0;
-    }
-    weft_sync(self);
-    next->slot = r->kept;
-    if (next->slot == 0)
-        return;
-    next->place = p;
-    next->rank = r;
-    next->user = task->user;
-    next->record = &p->record[next->slot - 1];
-    next->high = !task->high;
-    weft_task_stage(self, next, next->high ? p->scratch - weft_task_needs(next->record) : 0);
-}
-
-/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. DONE, or QUEUED:
- * its data have no room here. All threads. */
-WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
-                                     bool here, weft_task_bodies *bodies)
+/* The task's calls. DONE, or QUEUED: its data have no room here. All threads. */
+WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
+                                     weft_task_bodies *bodies)
 {
     const uint32_t body = task->record->body;
     const bool timed = task->rank->brief == 0;
-    const uint64_t began = timed && !here && task->record->datas != 0 ? weft_port_clock() : 0;
+    const uint64_t began = timed && task->record->datas != 0 ? weft_port_clock() : 0;
 
-    if (!here) {
-        task->high = 0;
-        if (!weft_task_stage(self, task, 0))
-            return WEFT_TASK_QUEUED;
-    }
-    weft_task_ahead(self, task, next);
-    weft_task_fetched(self, task);
+    if (!weft_task_stage(self, task))
+        return WEFT_TASK_QUEUED;
     const uint64_t staged = timed ? weft_port_clock() : 0;
     for (task->index = task->first; task->index < task->end; task->index++) {
         bodies(self, task, body, task->record->arguments);
@@ -326,7 +281,7 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft
     const uint64_t ns = weft_port_clock() - staged;
     weft_task_sample(task->place, body, ns / (task->end - task->first));
     task->rank->brief = ns < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
-    if (task->staged != 0 && !here) {
+    if (task->staged != 0) {
         uint64_t bytes = 1024;
         for (uint32_t i = 0; i < task->record->datas; i++)
             bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
@@ -357,9 +312,8 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
 {
     WEFT_SHARED(struct weft_task_turn, turn, 1);
     struct weft_task_place *const p = (struct weft_task_place *)begun->place;
-    struct weft_task_self task, next;
+    struct weft_task_self task;
 
-    next.slot = 0;
     task.place = p;
     task.rank = &p->rank[weft_rank(self, WEFT_COMM_DEVICE)];
     task.user = user;
@@ -372,14 +326,7 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         }
         if (turn->slot == 0)
             break;
-        const bool here = turn->kept && next.slot == turn->slot;
-        if (here)
-            task = next;
-        else
-            task.staged = 0;
-        if (!here && next.slot != 0)
-            weft_task_fetched(self, &next); /* into memory that is used again */
-        next.slot = 0;
+        task.staged = 0;
         task.slot = turn->slot - 1;
         task.record = &p->record[task.slot];
         task.datas = task.record->datas;
@@ -389,10 +336,10 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         uint32_t status = turn->status;
         if (weft_traced(self) && weft_thread(self) == 0)
             weft_task_mark(self, task.record->home, task.record->home_slot, task.record->by,
-                           task.record->after << 8 | task.record->body);
+                           task.record->body);
         weft_sync(self);
         if (status == WEFT_TASK_DONE && task.first < task.end)
-            status = weft_task_calls(self, &task, &next, here, bodies);
+            status = weft_task_calls(self, &task, bodies);
         weft_task_end(self, &task, status, tickets);
         weft_region_end(self);
         if (weft_thread(self) == 0)

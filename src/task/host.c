@@ -27,7 +27,6 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         p->ready[i].cell = weft_task_carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
     uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
-    p->gate = weft_task_carve(memory, &at, p->gates * sizeof(*p->gate));
     p->answered = weft_task_carve(memory, &at, n * sizeof(*p->answered));
     p->returned = weft_task_carve(memory, &at, n * sizeof(*p->returned));
     p->sent = weft_task_carve(memory, &at, n * sizeof(*p->sent));
@@ -56,7 +55,6 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     while (cells < (uint64_t)p->ranks * (p->slots + 1))
         cells *= 2;
     p->ring_mask = (uint32_t)cells - 1;
-    p->gates = (uint32_t)job->config.task_gates + 1;
     p->bodies = kernel->bodies;
     for (int q = 0; q < p->places && q < 32; q++)
         p->kinds |= (uint32_t)(job->processes[q].kind == WEFT_KIND_CUDA) << q;
@@ -280,17 +278,16 @@ weft_status weft_tasks_finish(weft_job *job)
         return weft_host_leave(job, WEFT_ERR_STATE);
     WEFT_HOST_TRY(weft_host_together(job, host_name));
     tasks->phase = tasks->phase % 0xffff + 1;
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, 0, NULL);
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
     weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
     weft_tasks_forget(tasks);
-    tasks->gates = 0;
     return weft_host_leave(job, WEFT_OK);
 }
 
 static weft_status stop(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_end");
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, 0, NULL);
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, NULL);
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -311,7 +308,6 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
-        tasks->numbers.ahead += ranks[r].ahead;
     }
     free(ranks);
     return status;
@@ -340,11 +336,10 @@ weft_status weft_tasks_end(weft_job *job)
         tasks->counted = true;
         weft_say(WEFT_SAY_INFO,
                  "tasks: %llu calls at place %d, %llu tasks taken from others, %llu given, %llu "
-                 "bytes moved, data of %llu fetched ahead",
+                 "bytes moved",
                  (unsigned long long)tasks->numbers.executed, tasks->place.me,
                  (unsigned long long)tasks->numbers.taken, (unsigned long long)tasks->numbers.given,
-                 (unsigned long long)tasks->numbers.bytes,
-                 (unsigned long long)tasks->numbers.ahead);
+                 (unsigned long long)tasks->numbers.bytes);
     }
     free_tasks(job);
     return status;

@@ -76,7 +76,7 @@ struct weft_task_record {
     uint32_t next;  /* in a list: slot + 1 */
     uint32_t taker; /* the place that has taken it + 1 */
     /* The rest stays as it is: */
-    uint32_t body, flags, priority, after;
+    uint32_t body, flags, priority;
     uint64_t end;
     int32_t home;              /* the place in whose books it is, */
     uint32_t home_slot;        /* and its slot there */
@@ -84,11 +84,11 @@ struct weft_task_record {
     uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
     uint32_t many;             /* calls: 1; 2: they have begun, by tickets (weft_task_begin) */
     uint32_t by;               /* who made it: a slot of its place, WEFT_HOST_SLOT or a rank's */
-    uint32_t datas, opens, open[WEFT_TASK_OPENS];
+    uint32_t datas;
     unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
     weft_task_data_desc data[WEFT_TASK_DATA];
 } __attribute__((aligned(64)));
-static_assert(sizeof(struct weft_task_record) == 576, "a record is nine lines");
+static_assert(sizeof(struct weft_task_record) == 512, "a record is eight lines");
 
 /* A queue that any rank puts into and takes from: never full, for it has a cell for each slot, and
  * for as many tickets beyond a task's first as there are ranks. */
@@ -104,23 +104,15 @@ struct weft_task_rank {
     uint32_t free;                  /* its own list of free slots */
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
-    uint64_t executed, taken, bytes, ahead;
+    uint64_t executed, taken, bytes;
     uint64_t stepped,
-        waited;     /* steps of a run, of which the place has not heard; that had to wait */
-    uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
-                       fetches; 0: none */
-    uint32_t brief; /* tasks that it may run before it looks at the clock again */
+        waited;       /* steps of a run, of which the place has not heard; that had to wait */
+    uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
+    uint32_t brief;   /* tasks that it may run before it looks at the clock again */
     uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
     uint32_t *cell;   /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
-
-struct weft_task_gate {
-    uint32_t left; /* how often it must still be told */
-    uint32_t held; /* tasks that it holds: slot + 1, and so on; OPEN: it holds none any more */
-    uint32_t count, unused;
-};
-#define WEFT_TASK_OPEN UINT32_MAX
 
 /* What other places write and read. The rest follows, by the functions below. */
 struct weft_task_mail {
@@ -135,17 +127,15 @@ struct weft_task_mail {
 /* What the host program asks of its ranks. */
 enum weft_task_what {
     WEFT_TASK_WHAT_CREATE, /* a: bytes of its record */
-    WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
-    WEFT_TASK_WHAT_OPEN,   /* a: gate */
     WEFT_TASK_WHAT_RUN,    /* a: number; epochs of recorded tasks: tables, base, total */
     WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
     WEFT_TASK_WHAT_STOP    /* ranks end */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
-    uint32_t what, a, b;
+    uint32_t what, a, unused;
     uint64_t tables, base, total;
-    uint32_t unused[6];
+    uint64_t unused_too[3];
     struct weft_task_record record;
 };
 static_assert(sizeof(struct weft_task_entry) == 64 + sizeof(struct weft_task_record), "one line");
@@ -162,7 +152,7 @@ struct weft_task_host {
 
 /* Which task, and what of it: for the watchdog, plain words that it may read at any moment. */
 struct weft_task_named {
-    uint32_t body, by, slot, at; /* at: its gate; the place that has taken it */
+    uint32_t body, by, slot, at; /* at: the place that has taken it */
 };
 
 /* How long calls take that another place has, the way included. */
@@ -174,7 +164,7 @@ struct weft_task_pace {
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
-    uint32_t ring_mask, gates;
+    uint32_t ring_mask;
     uint32_t bodies, kinds; /* kinds: bit p: place p drives a GPU, of the first 32 */
     uint32_t barred;        /* WEFT_TASK_CPU_ONLY or GPU_ONLY: of tasks that do not run here */
     uint64_t scratch;       /* bytes of each rank */
@@ -184,7 +174,6 @@ struct weft_task_place {
     struct weft_task_host *host;
     struct weft_task_record *record;
     struct weft_task_rank *rank;
-    struct weft_task_gate *gate; /* from 1 on */
     uint64_t *answered;          /* by place: the last ask that was answered; service */
     uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
     uint32_t *away;              /* by place: how many of this place's tasks it has; service */
@@ -195,10 +184,9 @@ struct weft_task_place {
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
     uint32_t tickets; /* of tasks whose calls have begun */
-    uint32_t held;    /* tasks that gates hold */
     uint32_t gone;    /* tasks that other places have */
     uint32_t gone_to; /* a place that has some; service */
-    struct weft_task_named held_last, *gone_last; /* gone_last: by place */
+    struct weft_task_named *gone_last; /* by place */
     uint32_t stop;
     uint64_t ran;                     /* calls, by this place's ranks */
     uint64_t ticket, unused_here[7];  /* of recorded tasks, on a line of its own */

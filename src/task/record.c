@@ -82,7 +82,7 @@ static weft_status reach(weft_job *job, const char *call, const weft_task_data_d
 static weft_status check(weft_job *job, const struct weft_tasks *tasks, const char *call,
                          const weft_task_desc *desc)
 {
-    weft_status status = weft_task_check(job, tasks, call, desc, 1); /* gates are for others */
+    weft_status status = weft_task_check(job, tasks, call, desc);
     uint64_t scratch = 0, address;
 
     for (uint32_t i = 0; status == WEFT_OK && i < desc->datas; i++) {
@@ -351,7 +351,7 @@ static void run_some(struct weft_recording *r, weft_self *self, uint64_t epochs)
     entry->tables = (uint64_t)(uintptr_t)r->memory;
     entry->base = r->epochs;
     entry->total = epochs * r->steps;
-    weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs, 0);
+    weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
     weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
     r->epochs += epochs;
     tasks->running = NULL;

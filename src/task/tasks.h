@@ -15,7 +15,7 @@ struct weft_tasks {
     void *data;      /* what the kernel gets: where the place is, and the user data */
     void *user;      /* the program's own */
     uint32_t posted; /* entries */
-    uint32_t phase, gates;
+    uint32_t phase;
     uint32_t runs; /* of recorded tasks */
     struct weft_recording *recordings, *running;
     uint32_t next; /* number of a host's task to look at first for a free one */
@@ -28,19 +28,18 @@ struct weft_tasks {
 /* Of this job, if tasks have begun; NULL, and an error said. */
 struct weft_tasks *weft_tasks_of(weft_job *job, const char *call);
 
-/* Whether it is a task of this place, with gates below `gates`; else ARGUMENT, and an error said.
- */
+/* Whether it is a task of this place; else ARGUMENT, and an error said. */
 weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
-                            const weft_task_desc *desc, uint32_t gates);
+                            const weft_task_desc *desc);
 
 /* The next entry for the ranks of this place; may wait for space. Then it is posted. */
 struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self);
-void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a, uint32_t b);
+void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
 
 /* Tells the ranks of this place; may wait for space. record: NULL, or what to create, of
  * which `a` bytes matter. */
 void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     uint32_t b, const struct weft_task_record *record);
+                     const struct weft_task_record *record);
 
 /* Forgets the names of all tasks: they are done. */
 void weft_tasks_forget(struct weft_tasks *tasks);

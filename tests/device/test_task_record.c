@@ -331,9 +331,9 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_LIMIT);
     data->bytes = 8;
     data->mode = WEFT_TASK_IN;
-    desc.after = 1;
+    desc.count = UINT64_MAX;
     TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
-    desc.after = 0;
+    desc.count = 1;
     desc.body = 77;
     TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_tasks_add(recording, NULL), WEFT_ERR_ARGUMENT);
