@@ -14,19 +14,6 @@
 
 enum { MOST_TASKS = 1 << 24 };
 
-struct weft_recording {
-    weft_job *job;
-    struct weft_recording *next; /* of the job's */
-    struct weft_recorded recorded;
-    size_t room[3]; /* of its lists, in bytes */
-    weft_win *win;  /* of its data, each once */
-    uint32_t wins, edges;
-    uint64_t steps, epochs; /* steps of an epoch; epochs that have run */
-    bool ready, freed;      /* freed: but for its memory, which the kernel may not lose */
-    unsigned char *memory;  /* device memory: the tables */
-    struct weft_share share;
-};
-
 /* ---- recording --------------------------------------------------------------------------------
  */
 
@@ -48,37 +35,6 @@ weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* Where ranks of this place have a piece of data. Errors, which are said: WINDOW, BOUNDS,
- * UNSUPPORTED. */
-static weft_status reach(weft_job *job, const char *call, const weft_task_data_desc *data,
-                         uint64_t *address)
-{
-    const struct weft_window *const window = weft_host_window(job, call, data->win);
-
-    if (window == NULL)
-        return WEFT_ERR_WINDOW;
-    if (data->place >= window->members)
-        return weft_refused(job, WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
-                            data->place, window->members);
-    const struct weft_window_entry *const there = &window->entry[data->place];
-    if (!weft_inside(data->offset, data->pitch, data->bytes, weft_task_rows(data), there->bytes))
-        return weft_refused(job, WEFT_ERR_BOUNDS,
-                            "%s: %u rows of %llu bytes at %llu, %llu apart, are not inside the "
-                            "window of %llu bytes of process %d",
-                            call, data->rows, (unsigned long long)data->bytes,
-                            (unsigned long long)data->offset, (unsigned long long)data->pitch,
-                            (unsigned long long)there->bytes, data->place);
-    const bool alike = data->place == job->numbers.process ||
-                       (job->device_ops->host_access &&
-                        job->space.state.process_table[data->place].exposed != NULL);
-    if (there->address == NULL || !alike)
-        return weft_refused(job, WEFT_ERR_UNSUPPORTED,
-                            "%s: ranks of process %d do not load and store in process %d's memory",
-                            call, job->numbers.process, data->place);
-    *address = (uint64_t)(uintptr_t)there->address + data->offset;
-    return WEFT_OK;
-}
-
 static weft_status check(weft_job *job, const struct weft_tasks *tasks, const char *call,
                          const weft_task_desc *desc)
 {
@@ -89,7 +45,7 @@ static weft_status check(weft_job *job, const struct weft_tasks *tasks, const ch
         weft_task_data_desc data = desc->data[i];
         weft_task_pitch_of(&data);
         if (data.mode != WEFT_TASK_SCRATCH)
-            status = reach(job, call, &data, &address);
+            status = weft_recorded_reach(job, call, &data, &address);
         else
             scratch += (weft_task_bytes(&data) + 63) & ~(uint64_t)63;
     }
@@ -177,126 +133,14 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
+/* ---- ready ------------------------------------------------------------------------------------
  */
-
-/* Where the tables are in memory at `memory`; the value: its bytes. */
-static size_t lay_out(const struct weft_recording *r, unsigned char *memory,
-                      struct weft_task_tables *tables)
-{
-    size_t at = 0;
-
-    weft_task_carve(memory, &at, sizeof(*tables));
-    *tables = (struct weft_task_tables){
-        .word = weft_task_carve(memory, &at, r->recorded.tasks * sizeof(*tables->word)),
-        .step = weft_task_carve(memory, &at, r->steps * sizeof(*tables->step)),
-        .edge = weft_task_carve(memory, &at, r->edges * sizeof(*tables->edge)),
-        .part = weft_task_carve(memory, &at, r->recorded.datas * sizeof(*tables->part)),
-        .arguments = weft_task_carve(memory, &at, r->recorded.arguments_bytes + 1),
-        .steps = r->steps};
-    return at;
-}
-
-/* Ranks share calls out among themselves beforehand. */
-static uint32_t steps_of(const struct weft_recording *r, const struct weft_recorded_task *task)
-{
-    const uint32_t ranks = r->job->tasks->place.ranks;
-
-    return task->count < ranks ? (uint32_t)task->count : ranks;
-}
-
-/* The parts of a task; bit i of *scratch: part i lies in scratch memory. */
-static weft_status fill_parts(const struct weft_recording *r, const struct weft_recorded_task *task,
-                              struct weft_task_part *part, uint32_t *scratch)
-{
-    weft_status status = WEFT_OK;
-    uint64_t at = 0;
-
-    *scratch = 0;
-    for (uint32_t i = 0; status == WEFT_OK && i < task->datas; i++) {
-        const weft_task_data_desc *const data = &r->recorded.data[task->data + i];
-        part[i] = (struct weft_task_part){.address = at, .pitch = data->pitch};
-        if (data->mode != WEFT_TASK_SCRATCH) {
-            status = reach(r->job, "weft_tasks_ready", data, &part[i].address);
-            continue;
-        }
-        *scratch |= 1u << i;
-        part[i].pitch = data->bytes;
-        at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
-    }
-    return status;
-}
-
-/* The tables' content, for `tables` of a copy. */
-static weft_status fill(const struct weft_recording *r, const struct weft_edges *edges,
-                        const struct weft_task_tables *tables)
-{
-    struct weft_task_step *step = (struct weft_task_step *)tables->step;
-    struct weft_task_part *const parts = (struct weft_task_part *)tables->part;
-    weft_status status = WEFT_OK;
-
-    memcpy((uint32_t *)tables->edge, edges->edge, r->edges * sizeof(*edges->edge));
-    memcpy(tables->arguments, r->recorded.arguments, r->recorded.arguments_bytes);
-    for (uint32_t t = 0; status == WEFT_OK && t < r->recorded.tasks; t++) {
-        const struct weft_recorded_task *const task = &r->recorded.task[t];
-        const uint32_t steps = steps_of(r, task);
-        uint32_t scratch;
-        status = fill_parts(r, task, parts + task->data, &scratch);
-        tables->word[t].left = steps;
-        for (uint32_t i = 0; i < steps; i++)
-            *step++ = (struct weft_task_step){.first = task->count * i / steps,
-                                              .end = task->count * (i + 1) / steps,
-                                              .task = t,
-                                              .body = task->body,
-                                              .steps = steps,
-                                              .edge = edges->first[t],
-                                              .edges = edges->first[t + 1] - edges->first[t],
-                                              .part = task->data,
-                                              .parts = task->datas,
-                                              .scratch = scratch,
-                                              .arguments = task->arguments};
-    }
-    return status;
-}
-
-/* To device memory, beside the kernel. */
-static weft_status write_tables(struct weft_recording *r, const void *copy, size_t bytes)
-{
-    const struct weft_device_ops *const ops = r->job->device_ops;
-    weft_status status = ops->copy(r->job->device, WEFT_STREAM_TABLES, r->memory, copy, bytes);
-
-    return status == WEFT_OK ? ops->wait(r->job->device, WEFT_STREAM_TABLES) : status;
-}
-
-static weft_status make_tables(struct weft_recording *r, const struct weft_edges *edges)
-{
-    const struct weft_device_ops *const ops = r->job->device_ops;
-    struct weft_task_tables tables;
-    const size_t bytes = lay_out(r, NULL, &tables);
-    unsigned char *const copy = calloc(1, bytes);
-    weft_status status = copy == NULL ? WEFT_ERR_MEMORY : WEFT_OK;
-
-    if (status == WEFT_OK) {
-        lay_out(r, copy, &tables);
-        status = fill(r, edges, &tables);
-    }
-    if (status == WEFT_OK) {
-        r->memory = (ops->alloc_running != NULL ? ops->alloc_running
-                                                : ops->alloc)(r->job->device, bytes, &r->share);
-        status = r->memory == NULL ? WEFT_ERR_MEMORY : WEFT_OK;
-    }
-    if (status == WEFT_OK) {
-        lay_out(r, r->memory, &tables);
-        memcpy(copy, &tables, sizeof(tables));
-        status = write_tables(r, copy, bytes);
-    }
-    free(copy);
-    return status;
-}
 
 /* The windows of its data, each once. */
 static weft_status list_windows(struct weft_recording *r)
 {
+    free(r->win); /* of a call that has failed */
+    r->wins = 0;
     r->win = calloc((size_t)r->recorded.datas + 1, sizeof(*r->win));
     if (r->win == NULL)
         return WEFT_ERR_MEMORY;
@@ -324,16 +168,14 @@ weft_status weft_tasks_ready(weft_recording *recording)
     if (status == WEFT_OK)
         status = list_windows(recording);
     if (status == WEFT_OK) {
-        recording->edges = edges.first[recording->recorded.tasks];
-        recording->steps = 0;
-        for (uint32_t t = 0; t < recording->recorded.tasks; t++)
-            recording->steps += steps_of(recording, &recording->recorded.task[t]);
-        status = make_tables(recording, &edges);
+        status = weft_recording_tables(recording, &edges);
     }
     weft_edges_free(&edges);
+    if (status == WEFT_ERR_MEMORY)
+        weft_err(status, "%s: no memory for tables of %u tasks", host_name,
+                 recording->recorded.tasks);
     if (status != WEFT_OK)
-        WEFT_HOST_TRY(weft_refused(job, status, "%s: no tables of %u tasks", host_name,
-                                   recording->recorded.tasks));
+        WEFT_HOST_TRY(weft_refuse(job, status));
     recording->ready = true;
     return weft_host_leave(job, WEFT_OK);
 }
@@ -416,14 +258,6 @@ static void forget(struct weft_recording *r)
     free(r->win);
     r->recorded = (struct weft_recorded){.task = NULL};
     r->win = NULL;
-    r->freed = true;
-}
-
-static void release(struct weft_recording *r)
-{
-    if (r->memory != NULL)
-        r->job->device_ops->free(r->job->device, r->memory, &r->share);
-    r->memory = NULL;
 }
 
 weft_status weft_tasks_free(weft_recording **recording)
@@ -435,7 +269,7 @@ weft_status weft_tasks_free(weft_recording **recording)
     (void)self;
     forget(*recording);
     if (job->device_ops->host_access) /* others do not free beside a kernel */
-        release(*recording);
+        weft_recording_release(*recording);
     *recording = NULL;
     return weft_host_leave(job, WEFT_OK);
 }
@@ -446,7 +280,7 @@ void weft_recordings_free(struct weft_tasks *tasks)
         struct weft_recording *const r = tasks->recordings;
         tasks->recordings = r->next;
         forget(r);
-        release(r);
+        weft_recording_release(r);
         free(r);
     }
 }
