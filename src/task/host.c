@@ -246,9 +246,12 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     if (status != WEFT_OK)
         return status;
     free(job->tasks);
-    struct weft_tasks *const tasks = job->tasks = calloc(1, sizeof(*tasks));
-    if (tasks != NULL)
+    struct weft_tasks *const tasks = job->tasks =
+        aligned_alloc(_Alignof(struct weft_tasks), sizeof(*tasks));
+    if (tasks != NULL) {
+        memset(tasks, 0, sizeof(*tasks));
         tasks->data = calloc(1, kernel->kernel->user_bytes);
+    }
     if (tasks == NULL || tasks->data == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for tasks",
                       job->numbers.process);

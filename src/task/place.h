@@ -188,9 +188,10 @@ struct weft_task_place {
     uint32_t gone_to; /* a place that has some; service */
     struct weft_task_named *gone_last; /* by place */
     uint32_t stop;
-    uint64_t ran;                     /* calls, by this place's ranks */
-    uint64_t ticket, unused_here[7];  /* of recorded tasks, on a line of its own */
-    uint64_t over, waited;            /* steps of the run that are over; that had to wait, ever */
+    uint64_t ran;                                 /* calls, by this place's ranks */
+    uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
+    uint64_t over __attribute__((aligned(64))),
+        waited;                       /* steps of the run that are over; that had to wait, ever */
     uint32_t waiting;                 /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */

@@ -167,9 +167,8 @@ weft_status weft_tasks_ready(weft_recording *recording)
     weft_status status = weft_edges_find(&recording->recorded, &edges);
     if (status == WEFT_OK)
         status = list_windows(recording);
-    if (status == WEFT_OK) {
+    if (status == WEFT_OK)
         status = weft_recording_tables(recording, &edges);
-    }
     weft_edges_free(&edges);
     if (status == WEFT_ERR_MEMORY)
         weft_err(status, "%s: no memory for tables of %u tasks", host_name,
@@ -276,6 +275,7 @@ weft_status weft_tasks_free(weft_recording **recording)
 
 void weft_recordings_free(struct weft_tasks *tasks)
 {
+    tasks->running = NULL;
     while (tasks->recordings != NULL) {
         struct weft_recording *const r = tasks->recordings;
         tasks->recordings = r->next;

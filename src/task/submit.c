@@ -22,7 +22,9 @@ struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self)
     const struct weft_tasks *const tasks = job->tasks;
     struct weft_task_host *const host = tasks->place.host;
 
-    weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    do /* other threads of the program may post meanwhile */
+        weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    while (weft_load_relaxed_u32(&host->heard) == tasks->posted - WEFT_TASK_ENTRIES);
     return &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
 }
 

@@ -64,6 +64,14 @@ static uint32_t steps_of(const struct weft_recording *r, const struct weft_recor
     return task->count < ranks ? (uint32_t)task->count : ranks;
 }
 
+/* Of a task's i-th step. */
+static uint64_t first_call(const struct weft_recorded_task *task, uint32_t steps, uint32_t i)
+{
+    const uint64_t more = task->count % steps; /* steps have one call more */
+
+    return task->count / steps * i + (i < more ? i : more);
+}
+
 /* The parts of a task; bit i of *scratch: part i lies in scratch memory. */
 static weft_status fill_parts(const struct weft_recording *r, const struct weft_recorded_task *task,
                               struct weft_task_part *part, uint32_t *scratch)
@@ -103,8 +111,8 @@ static weft_status fill(const struct weft_recording *r, const struct weft_edges 
         status = fill_parts(r, task, parts + task->data, &scratch);
         tables->word[t].left = steps;
         for (uint32_t i = 0; i < steps; i++)
-            *step++ = (struct weft_task_step){.first = task->count * i / steps,
-                                              .end = task->count * (i + 1) / steps,
+            *step++ = (struct weft_task_step){.first = first_call(task, steps, i),
+                                              .end = first_call(task, steps, i + 1),
                                               .task = t,
                                               .body = task->body,
                                               .steps = steps,
