@@ -102,8 +102,10 @@ static weft_status fill(const struct weft_recording *r, const struct weft_edges 
     struct weft_task_part *const parts = (struct weft_task_part *)tables->part;
     weft_status status = WEFT_OK;
 
-    memcpy((uint32_t *)tables->edge, edges->edge, r->edges * sizeof(*edges->edge));
-    memcpy(tables->arguments, r->recorded.arguments, r->recorded.arguments_bytes);
+    if (r->edges != 0)
+        memcpy((uint32_t *)tables->edge, edges->edge, r->edges * sizeof(*edges->edge));
+    if (r->recorded.arguments_bytes != 0)
+        memcpy(tables->arguments, r->recorded.arguments, r->recorded.arguments_bytes);
     for (uint32_t t = 0; status == WEFT_OK && t < r->recorded.tasks; t++) {
         const struct weft_recorded_task *const task = &r->recorded.task[t];
         const uint32_t steps = steps_of(r, task);
