@@ -31,7 +31,7 @@ weft_status weft_recorded_reach(weft_job *job, const char *call, const weft_task
     const bool alike = data->place == job->numbers.process ||
                        (job->device_ops->host_access &&
                         job->space.state.process_table[data->place].exposed != NULL);
-    if (there->address == NULL || !alike)
+    if (data->bytes != 0 && (there->address == NULL || !alike))
         return weft_refused(job, WEFT_ERR_UNSUPPORTED,
                             "%s: ranks of process %d do not load and store in process %d's memory",
                             call, job->numbers.process, data->place);

@@ -304,6 +304,19 @@ static void others(struct test_env *env, const struct user *user, uint64_t *memo
     TEST(env, recording == NULL);
 }
 
+/* A window that is freed before it runs. */
+static void freed(struct test_env *env, weft_task_desc *desc)
+{
+    weft_recording *const recording = record(env);
+
+    TEST_EQ(env, weft_host_win_create(env->job, NULL, 0, &desc->data[0].win), WEFT_OK);
+    desc->data[0].bytes = 0;
+    TEST_EQ(env, weft_tasks_add(recording, desc), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    TEST_EQ(env, weft_host_win_free(env->job, &(weft_win){desc->data[0].win}), WEFT_OK);
+    TEST_EQ(env, weft_tasks_run(recording, 1), WEFT_ERR_WINDOW);
+}
+
 static void refused(struct test_env *env, const struct user *user, uint64_t *memory)
 {
     weft_recording *const recording = record(env);
@@ -344,6 +357,7 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     TEST_EQ(env, weft_tasks_ready(recording), WEFT_ERR_STATE);
     TEST_EQ(env, weft_tasks_add(NULL, &desc), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_tasks_run(NULL, 1), WEFT_ERR_ARGUMENT);
+    freed(env, &desc);
     env->expect = WEFT_ERR_STATE; /* what weft_close returns */
 }
 
