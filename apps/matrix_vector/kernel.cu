@@ -2,7 +2,7 @@
  * matrix_vector/kernel.cu - batches of vectors are sent, multiplied, and sent back, by ranks alone
  * (GPUrdma's multi-matrix-vector product); or one batch is multiplied, for the host programs.
  */
-#include <weft/device.h>
+#include <weft/queue.h>
 
 #include "matrix_vector.h"
 

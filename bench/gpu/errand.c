@@ -74,7 +74,7 @@ static bool measure_all(struct bench *b, void *host)
     const struct weft_errand store = {.kind = WEFT_ERRAND_STORE, .bytes = 8};
     const struct weft_errand add = {
         .kind = WEFT_ERRAND_UPDATE, .how = WEFT_SUM, .type = WEFT_U64, .bytes = 8, .data = {1}};
-    bool good = weft_cuda_block_stay(b->device, true, false) == WEFT_OK;
+    bool good = weft_cuda_block_stay(b->device, true, false, 0) == WEFT_OK;
 
     good = good && measure(b, "errand_fetch", fetch, 1, false);
     good = good && measure(b, "errand_fetch", most, 1, false);

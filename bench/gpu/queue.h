@@ -4,9 +4,9 @@
 #ifndef BENCH_GPU_QUEUE_H
 #define BENCH_GPU_QUEUE_H
 
-#include "gpu/measure.h"
+#include <weft/queue.h>
 
-#include <weft/device.h>
+#include "gpu/measure.h"
 
 enum { QUEUE_WRITE, QUEUE_READ };
 enum { STAGES = 3, RESULTS = 9 };

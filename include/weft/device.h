@@ -171,6 +171,22 @@ WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t
                                uint32_t value);
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                        uint32_t expected, uint32_t desired);
+/*
+ * The same without order: undivided among all updates, and in order with this rank's own of the
+ * same word; nothing else comes before or after. All threads; they block.
+ */
+WEFT_FN uint64_t weft_fetch_add_relaxed(weft_self *self, weft_win win, int target, size_t offset,
+                                        uint64_t value);
+WEFT_FN uint64_t weft_swap_relaxed(weft_self *self, weft_win win, int target, size_t offset,
+                                   uint64_t value);
+WEFT_FN uint64_t weft_compare_swap_relaxed(weft_self *self, weft_win win, int target, size_t offset,
+                                           uint64_t expected, uint64_t desired);
+WEFT_FN uint32_t weft_fetch_add_u32_relaxed(weft_self *self, weft_win win, int target,
+                                            size_t offset, uint32_t value);
+WEFT_FN uint32_t weft_swap_u32_relaxed(weft_self *self, weft_win win, int target, size_t offset,
+                                       uint32_t value);
+WEFT_FN uint32_t weft_compare_swap_u32_relaxed(weft_self *self, weft_win win, int target,
+                                               size_t offset, uint32_t expected, uint32_t desired);
 /* Non-blocking: *old (may be NULL) is written when the operation is done. */
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old);

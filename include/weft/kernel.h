@@ -43,6 +43,9 @@
 #define WEFT_SHARED_LEAST WEFT_SHARED_BYTES
 #endif
 #define WEFT_COLLECTIVES 0 /* weft/coll.h makes it 1 */
+#ifndef WEFT_QUEUES
+#define WEFT_QUEUES 0 /* weft/queue.h makes it 1 */
+#endif
 #ifdef __CUDACC__
 extern "C" {
 extern const int weft_program_has_cuda; /* the library looks whether any object defines it */
@@ -78,7 +81,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     }                                                                                              \
     extern "C" {                                                                                   \
     extern const weft_cuda_kernel name##_cuda;                                                     \
-    const weft_cuda_kernel name##_cuda = {name##_function, sizeof(weft_self)};                     \
+    const weft_cuda_kernel name##_cuda = {name##_function, sizeof(weft_self), WEFT_QUEUES};        \
     }                                                                                              \
     static __device__ void name##_body(weft_self *self, type *user)
 #else

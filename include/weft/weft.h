@@ -26,6 +26,7 @@ typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) 
 typedef struct weft_cuda_kernel {
     int (*function)(void **function); /* gets its CUfunction; returns a cudaError_t */
     size_t self_bytes;                /* size of a rank's state, as that compiler saw it */
+    int queues;                       /* whether its ranks can drive some (queue.h) */
 } weft_cuda_kernel;
 
 /* A kernel, defined by WEFT_KERNEL(name, ...) in a file that includes device.h. */

@@ -13,7 +13,8 @@
 #define WEFT_CCL_COLUMN_H
 
 #include "abi/ccl.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 #include "ring/lines.h"
 
 /* What is called, for one column: blocks of `bytes`, one of each member or for each. */

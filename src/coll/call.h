@@ -12,7 +12,8 @@
 #define WEFT_COLL_CALL_H
 
 #include "rank/exchange.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 #include "weft/coll.h"
 #ifdef __CUDACC__
 #include "rank/api.h"

@@ -1,7 +1,7 @@
 /* host/call.c - see host.h. Runs in the program's threads, one at a time. */
 #include "host/host.h"
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 #include "runtime/space/tables.h"
 
 weft_self *weft_host_enter(weft_job *job, const char *name, struct weft_port_call *call,

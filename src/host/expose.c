@@ -2,7 +2,7 @@
  * Program's threads. */
 #include "host/host.h"
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 
 #include <stdio.h>
 

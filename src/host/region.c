@@ -1,7 +1,7 @@
 /* host/region.c - regions that the host program names. Program's thread. */
 #include "host/host.h"
 
-#include "rank/parts.h"
+#include "rank/trace/trace.h"
 
 static weft_status mark(weft_job *job, const char *call, enum weft_trace_kind kind,
                         const char *name)

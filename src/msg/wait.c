@@ -7,7 +7,7 @@
 #include "host/host.h"
 #include "msg/call.h"
 #include "rank/host.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 
 #include <math.h>
 

@@ -153,7 +153,15 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
-/* The same for ranks of one device. */
+/* Without order, but in random mode alone: here it costs nothing. */
+static inline uint64_t weft_update_relaxed(void *word, const struct weft_change *change)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return weft_model->update(word, change, false, false);
+    return weft_update(word, change);
+}
+
+/* As weft_update, for ranks of one device. */
 static inline uint64_t weft_update_device(void *word, const struct weft_change *change)
 {
     return weft_update(word, change);

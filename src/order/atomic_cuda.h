@@ -206,6 +206,25 @@ WEFT_INLINE uint4 weft_poll_four(const uint32_t *p)
     return value;
 }
 
+/* An item without order, and without the L1 cache. */
+WEFT_INLINE uint4 weft_load_relaxed(const uint4 *p)
+{
+    uint4 value;
+    asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(WEFT_GLOBAL(p))
+                 : "memory");
+    return value;
+}
+WEFT_INLINE uint64_t weft_load_relaxed(const uint64_t *p)
+{
+    return weft_load_relaxed_u64(p);
+}
+WEFT_INLINE uint32_t weft_load_relaxed(const uint32_t *p)
+{
+    return weft_load_relaxed_u32(p);
+}
+
 WEFT_INLINE void weft_tell_u32(uint32_t *p, uint32_t value)
 {
     weft_store_relaxed_u32(p, value);

@@ -8,7 +8,8 @@
 #define WEFT_PGAS_API_H
 
 #include "pgas/lock.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 #ifdef __CUDACC__
 #include "rank/api.h"
 #endif

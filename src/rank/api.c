@@ -10,7 +10,7 @@ weft_op weft_update_begin(weft_self *self, weft_win win, int target, size_t offs
 {
     weft_op op;
 
-    weft_update_any(self, win, target, offset, *change, false, old, &op, __func__);
+    weft_update_any(self, win, target, offset, *change, WEFT_LATER, old, &op, __func__);
     return op;
 }
 

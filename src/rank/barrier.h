@@ -19,7 +19,8 @@
 #ifndef WEFT_RANK_BARRIER_H
 #define WEFT_RANK_BARRIER_H
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 
 enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one */
 

@@ -6,7 +6,7 @@
 #define WEFT_RANK_COLLECTIVE_H
 
 #include "rank/exchange.h"
-#include "rank/parts.h"
+#include "rank/put.h"
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
@@ -61,7 +61,7 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;
-    return weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
+    return weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
 }
 
 /* Each thread has a copy of the handle. */
@@ -77,7 +77,7 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
     weft_route_forget(self, mine);
     command.object = window->comm;
     command.offset = mine;
-    weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
+    weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_WIN_FREE);
     *win = WEFT_WIN_NONE;
 }
 
@@ -91,7 +91,8 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
     command.object = parent;
     command.offset = color < 0 ? UINT64_MAX : (uint64_t)color;
     command.width = (uint64_t)(int64_t)key;
-    const weft_comm comm = weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
+    const weft_comm comm =
+        weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
     if (comm != WEFT_COMM_NONE && weft_leads(self))
         self->barriers[weft_handle_index(comm)] = 0;
     return comm;
@@ -123,7 +124,7 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     struct weft_meeting *const meeting = &self->meeting[mine % WEFT_MEETINGS];
     if (weft_leads(self) && meeting->comm == (mine ^ self->tracer.alias))
         meeting->comm = WEFT_COMM_NONE;
-    weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
+    weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;
 }
 

@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_COPY_H
 #define WEFT_RANK_COPY_H
 
-#include "rank/state.h"
+#include "rank/wait/mailbox.h"
 
 /* A put's shape: `height` rows of `width` bytes; one row when it is contiguous. */
 struct weft_shape {

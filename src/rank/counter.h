@@ -13,12 +13,12 @@ WEFT_INLINE uint32_t weft_count_read_nic(const weft_self *self, uint32_t index)
     return (uint32_t)weft_poll_u64(&self->state->nic[index], ORDER_nic_count_read);
 }
 
-#ifdef __CUDACC__
-
 /* What is in a counter: of ranks of this process, and of all others. */
 struct weft_counted {
     uint32_t here, others;
 };
+
+#ifdef __CUDACC__
 
 /* One more, from a rank of this process. A release unless relaxed (which carries a fence). */
 WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
@@ -75,10 +75,6 @@ WEFT_INLINE void weft_count_watch(const weft_self *self, int watchers)
 }
 
 #else
-
-struct weft_counted {
-    uint32_t here, others;
-};
 
 WEFT_HOT void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
                                    bool relaxed)

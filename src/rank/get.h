@@ -7,25 +7,72 @@
 
 #include "rank/op.h"
 
+#ifdef __CUDACC__
+
+/* Longer gets have plain loads after a fence: of those more are under way at once. */
+enum { WEFT_LOADS_MOST = 8192 };
+
+/* Whether it is a row of words of 4 bytes, which are aligned at both ends. */
+WEFT_INLINE bool weft_loads_row(const void *to, const void *from, size_t bytes)
+{
+    return (((uintptr_t)to | (uintptr_t)from | bytes) & 3) == 0 && bytes - 1 < WEFT_LOADS_MOST;
+}
+
+/* Four at once; beyond the end the first one again, as in weft_copy_last. */
+template <class T>
+static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
+{
+    for (size_t i = threadIdx.x; i < count; i += 4 * (size_t)blockDim.x) {
+        T item[4];
+        WEFT_UNROLL
+        for (int k = 0; k < 4; k++) {
+            const size_t at = i + k * blockDim.x;
+            item[k] = weft_load_relaxed((const T *)from + (at < count ? at : i));
+        }
+        WEFT_UNROLL
+        for (int k = 0; k < 4; k++)
+            if (i + k * blockDim.x < count)
+                ((T *)to)[i + k * blockDim.x] = item[k];
+    }
+}
+
+/*
+ * Such a row: each load passes by the L1 cache, where what others have stored may be old. One word
+ * is undivided, as others update it. All threads.
+ */
+WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
+{
+    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
+
+    if (bytes == 8 && (all & 7) == 0) {
+        if (threadIdx.x == 0)
+            *(uint64_t *)to = weft_load_relaxed((const uint64_t *)from);
+    } else if ((all & 15) == 0) {
+        weft_load_items<uint4>(to, from, bytes / 16);
+    } else if ((all & 7) == 0) {
+        weft_load_items<uint64_t>(to, from, bytes / 8);
+    } else {
+        weft_load_items<uint32_t>(to, from, bytes / 4);
+    }
+}
+
+#endif
+
 /* From mapped memory. All threads; what another thread has fetched is there after a barrier. */
 WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const unsigned char *from,
                                    const struct weft_shape *shape)
 {
     const size_t bytes = shape->width;
-    const bool word = shape->height == 1 && (bytes == 4 || bytes == 8) &&
-                      (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
 #ifdef __CUDACC__
-    if (word && threadIdx.x == 0) {
-        if (bytes == 8)
-            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)from);
-        else
-            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)from);
-    }
-    if (word)
+    if (shape->height == 1 && weft_loads_row(to, from, bytes)) {
+        weft_load_row(to, from, bytes);
         return;
+    }
     weft_fence_acquire(); /* what the L1 cache has may be old */
     weft_copy_direct(self, to, from, shape);
 #else
+    const bool word = shape->height == 1 && (bytes == 4 || bytes == 8) &&
+                      (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
     if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */
         for (size_t row = 0; row < shape->height; row++)
             self->state->copy(self->state->copy_context, to + row * shape->pitch,
@@ -64,7 +111,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
                          route.bytes, from);
     if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
         weft_fail_memory(self, call, to);
-    if (self->queues != NULL && tag < 0 && weft_queue_reaches(self, &route)) {
+    if (weft_has_queues(self) && tag < 0 && weft_queue_reaches(self, &route)) {
         weft_join(self);
         if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
             if (!now)
@@ -118,37 +165,27 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
 
 #ifdef __CUDACC__
 
-/* A word of mapped memory, whose route is known: one load. False: nothing has been done. */
-WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               size_t bytes)
+/* A short row of mapped memory, whose route is known. False: nothing has been done. */
+WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                                 size_t bytes)
 {
-    const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
-    const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached *const found = weft_route_place(self, win, from);
     const struct weft_route *const route = &found->route;
     const unsigned char *const at = route->address + offset;
-    const bool here = route->way == WEFT_WAY_HERE;
-    const bool plain = found->handle == win && found->target == from &&
-                       (here || self->queues == NULL) && route->address != NULL &&
-                       (bytes == 8 || bytes == 4) && bytes <= route->bytes &&
-                       offset <= route->bytes - bytes && to != NULL &&
-                       (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
 
-    if (!plain)
+    if (!weft_route_reaches(self, found, win, from, offset, bytes) || to == NULL ||
+        !weft_loads_row(to, at, bytes))
         return false;
-    if (here) {
+    if (route->way == WEFT_WAY_HERE) {
         weft_join(self); /* what the other threads have put there */
     } else {
         if (weft_leads(self))
             weft_channel_clear(self, route, route->home + offset, bytes);
         weft_path_meet(self, route->process);
     }
-    if (threadIdx.x == 0) {
-        if (bytes == 8)
-            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);
-        else
-            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)at);
+    weft_load_row(to, at, bytes);
+    if (threadIdx.x == 0)
         weft_turn(self);
-    }
     weft_join(self);
     return true;
 }
@@ -167,7 +204,7 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
 {
     WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
 #ifdef __CUDACC__
-    if (weft_get_word(self, win, from, offset, to, bytes))
+    if (weft_get_cached(self, win, from, offset, to, bytes))
         return;
 #endif
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");

@@ -12,6 +12,7 @@
 #ifndef WEFT_RANK_MANY_H
 #define WEFT_RANK_MANY_H
 
+#include "rank/notify.h"
 #include "rank/put.h"
 
 WEFT_INLINE void weft_many_put_one(weft_self *self, weft_win win, const weft_put_item *item)

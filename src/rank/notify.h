@@ -4,7 +4,8 @@
 #ifndef WEFT_RANK_NOTIFY_H
 #define WEFT_RANK_NOTIFY_H
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 
 #ifdef __CUDACC__
 

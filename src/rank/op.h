@@ -12,7 +12,8 @@
 #ifndef WEFT_RANK_OP_H
 #define WEFT_RANK_OP_H
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 
 enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK, WEFT_OP_QUEUE };
 
@@ -25,16 +26,16 @@ WEFT_INLINE weft_op weft_op_done(void)
 /* The newest number of a kind. */
 WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t kind)
 {
-    return kind == WEFT_OP_PUT   ? self->sent_to[process]
-           : kind == WEFT_OP_ASK ? self->asked[process]
-                                 : self->queues[process].posted;
+    if (weft_has_queues(self) && kind == WEFT_OP_QUEUE)
+        return self->queues[process].posted;
+    return kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
 }
 
 /* What a put through the host, or by the queue, is. The one that was used last has put everything
  * before it to rest. */
 WEFT_INLINE uint32_t weft_op_put_kind(const weft_self *self, int process)
 {
-    return self->queues != NULL && self->settled[process] == (uint32_t)self->sent_to[process]
+    return weft_has_queues(self) && self->settled[process] == (uint32_t)self->sent_to[process]
                ? WEFT_OP_QUEUE
                : WEFT_OP_PUT;
 }
@@ -58,7 +59,7 @@ WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
         return true;
     if ((op.kind & 15) == WEFT_OP_ASK)
         return weft_ask_answered(self, op.process, op.sequence);
-    if ((op.kind & 15) == WEFT_OP_QUEUE)
+    if (weft_has_queues(self) && (op.kind & 15) == WEFT_OP_QUEUE)
         return weft_queue_is_done(self, op.process, op.sequence);
     const uint64_t sent = self->sent_to[op.process];
     const uint32_t open =
@@ -78,7 +79,7 @@ WEFT_INLINE bool weft_op_exists(const weft_self *self, weft_op op)
 
     if (kind == WEFT_OP_DONE)
         return true;
-    return kind <= (self->queues != NULL ? WEFT_OP_QUEUE : WEFT_OP_ASK) &&
+    return kind <= (weft_has_queues(self) ? WEFT_OP_QUEUE : WEFT_OP_ASK) &&
            (op.kind >> 4 & 0xff) == self->op_stamp && op.process >= 0 &&
            op.process < self->state->processes &&
            op.sequence <= weft_op_newest(self, op.process, kind);
@@ -141,7 +142,7 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
         uint32_t rounds = 0;
         if (kind == WEFT_OP_ASK)
             weft_ask_await(self, op.process, op.sequence);
-        if (kind == WEFT_OP_QUEUE)
+        if (weft_has_queues(self) && kind == WEFT_OP_QUEUE)
             weft_queue_await(self, op.process, op.sequence);
         if (kind == WEFT_OP_PUT && how == WEFT_REMOTE)
             weft_proxy_ask(self, op.process);

@@ -11,6 +11,7 @@
 #include "rank/op.h"
 
 #ifdef __CUDACC__
+#include "rank/path/channel_cuda.h"
 
 /*
  * One row to a target whose route is known, on this device or mapped: the same as weft_put_checked,
@@ -102,7 +103,8 @@ WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size
 {
     WEFT_IN_SHARED(self);
     if (weft_traced(self))
-        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width, call);
+        weft_far(self, weft_trace_enter_put)(self, tag, win, target, shape.height * shape.width,
+                                             call);
     weft_put_checked(self, win, target, offset, source, shape, tag, call);
     weft_trace_leave(self);
 }
@@ -206,22 +208,6 @@ WEFT_FN void weft_fence(weft_self *self)
         weft_channel_fence(self);
 }
 
-/* Some sources may not be reused yet. The leader. */
-WEFT_COLD void weft_await_local(weft_self *self)
-{
-    const uint32_t *word = &self->link->done_local;
-    const uint32_t sent = self->sent;
-    uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-
-    weft_trace_wait(self, WEFT_TRACE_LEFT, WEFT_TRACE_NOBODY, 0);
-    while ((int32_t)(done - sent) < 0 &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, sent))
-        done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
-    self->local_done = done;
-}
-
 /* The sources of puts on the window, and of no other, may be reused. */
 WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 {
@@ -239,7 +225,8 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
     WEFT_TOGETHER(self, weft_flush_local(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
     if (weft_leads(self) && self->local_done != self->sent)
-        weft_await_local(self);
+        self->local_done = weft_await(self, &self->link->done_local, ORDER_done_local_seen,
+                                      self->sent, WEFT_WAIT_LOCAL, WEFT_TRACE_NOBODY);
     if (weft_leads(self))
         weft_ask_flush(self);
     weft_reuse_sources(window);

@@ -6,7 +6,8 @@
 #ifndef WEFT_RANK_ROUTE_H
 #define WEFT_RANK_ROUTE_H
 
-#include "rank/state.h"
+#include "rank/fail.h"
+#include "rank/wait/wait.h"
 
 /* Of a window's ranks. call: the call that was made, here and below. */
 WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *call)
@@ -19,9 +20,7 @@ WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const
 /* What is wrong with a communicator, which goes by its name. text: "%s: ", the call, and "%s". */
 WEFT_COLD void weft_fail_comm(weft_self *self, const char *call, const char *text, weft_comm comm)
 {
-    weft_log_arg args[2];
-    args[0] = weft_name(call);
-    args[1] = weft_value(comm, WEFT_LOG_COMM);
+    const weft_log_arg args[] = {weft_name(call), weft_value(comm, WEFT_LOG_COMM)};
     weft_fail(self, WEFT_ERR_COMM, text, 2, args);
 }
 
@@ -29,11 +28,8 @@ WEFT_COLD void weft_fail_comm(weft_self *self, const char *call, const char *tex
 WEFT_COLD void weft_fail_target(weft_self *self, const char *call, int target, int members,
                                 weft_comm comm)
 {
-    weft_log_arg args[4];
-    args[0] = weft_name(call);
-    args[1] = weft_number(target);
-    args[2] = weft_number(members);
-    args[3] = weft_value(comm, WEFT_LOG_COMM);
+    const weft_log_arg args[] = {weft_name(call), weft_number(target), weft_number(members),
+                                 weft_value(comm, WEFT_LOG_COMM)};
     weft_fail(self, WEFT_ERR_RANK, "%s: target %d is not one of the %d ranks of %s", 4, args);
 }
 
@@ -47,14 +43,14 @@ WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *call)
 WEFT_COLD void weft_fail_bounds(weft_self *self, const char *call, uint64_t rows, uint64_t width,
                                 uint64_t pitch, uint64_t offset, uint64_t window, int rank)
 {
-    weft_log_arg args[7];
-    args[0] = weft_name(call);
-    args[1] = weft_number((int64_t)rows);
-    args[2] = weft_number((int64_t)width);
-    args[3] = weft_number((int64_t)pitch);
-    args[4] = weft_number((int64_t)offset);
-    args[5] = weft_number((int64_t)window);
-    args[6] = weft_number(rank);
+    const weft_log_arg args[] = {weft_name(call),
+                                 weft_number((int64_t)rows),
+                                 weft_number((int64_t)width),
+                                 weft_number((int64_t)pitch),
+                                 weft_number((int64_t)offset),
+                                 weft_number((int64_t)window),
+                                 weft_number(rank)};
+
     if (rows == 1)
         weft_fail_in(self, WEFT_ERR_BOUNDS, call,
                      "%s: %llu bytes at offset %llu are not inside the window of %llu bytes of "
@@ -100,7 +96,7 @@ WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
 /* Whether this rank has a queue for what it does not map of that rank's process. */
 WEFT_INLINE bool weft_is_queued(const weft_self *self, int32_t process, uint32_t slot)
 {
-    return self->queues != NULL && slot != WEFT_HOST_SLOT &&
+    return weft_has_queues(self) && slot != WEFT_HOST_SLOT &&
            self->state->process_table[process].queued != 0;
 }
 
@@ -216,6 +212,17 @@ WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct wef
 WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handle, int target)
 {
     return &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
+}
+
+/* Whether it is the route to a window's rank, and this rank loads so many bytes there itself. */
+WEFT_INLINE bool weft_route_reaches(const weft_self *self, const struct weft_cached *cached,
+                                    weft_win win, int target, size_t offset, size_t bytes)
+{
+    const struct weft_route *const to = &cached->route;
+
+    return cached->handle == win && cached->target == target && offset <= to->bytes &&
+           bytes <= to->bytes - offset && to->address != NULL &&
+           (to->way == WEFT_WAY_HERE || !weft_has_queues(self));
 }
 
 WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, int target,

@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_SELF_H
 #define WEFT_RANK_SELF_H
 
-#include "rank/parts.h"
+#include "rank/barrier.h"
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
@@ -71,7 +71,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
                    WEFT_LOG_ARGS, 0, 0);
     if (weft_thread(self) == 0) /* its threads need not meet */
-        weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
+        weft_far(self, weft_post_text)(self, WEFT_COMMAND_LOG, 0, format, count, args);
 }
 
 /*

@@ -288,6 +288,9 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
 
 #ifdef __CUDACC__
 #include "rank/state_cuda.h"
+#else
+#define weft_far(self, function) function
+#define weft_has_queues(self)    ((self)->queues != NULL)
 #endif
 
 #endif

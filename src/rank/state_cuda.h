@@ -30,6 +30,7 @@ struct __align__(16) weft_cached
 
 struct weft_cuda_rank {
     weft_self self; /* first: the API hands it around */
+    uint64_t zero;  /* weft_far */
     unsigned posting, failing;
     struct weft_cached routes[WEFT_ROUTES];
     uint32_t missed;    /* what was not among them last: its handle, */
@@ -47,6 +48,21 @@ WEFT_INLINE weft_self *weft_at(weft_self *self, const char *place)
     return self;
 }
 #endif
+
+/*
+ * weft_far(self, function)(arguments) calls what is never on the way of a message. A function that
+ * a kernel calls directly is given registers beyond those that its callers hold, so the kernel
+ * takes the sum along its deepest chain. This call goes by a pointer to which a 0 is added that no
+ * compiler sees: it keeps to the ABI, and its registers are its own. What is called so calls
+ * nothing so itself: of two levels nvcc cannot tell the stack.
+ */
+template <class F> static __device__ __forceinline__ F weft_far(const weft_self *self, F function)
+{
+    return (F)((uint64_t)function + ((const volatile struct weft_cuda_rank *)self)->zero);
+}
+
+/* Whether it drives queues: without weft/queue.h none does, and no code of theirs is there. */
+#define weft_has_queues(self) (WEFT_QUEUES && (self)->queues != NULL)
 
 /*
  * No handle is like that; if a program makes it up, the host is asked, and refuses it. The other
@@ -85,6 +101,7 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&rank.routes[i]);
     if (threadIdx.x == 0) {
+        rank.zero = 0;
         rank.posting = rank.failing = 0;
         rank.missed = UINT32_MAX;
         rank.missed_end = -1;

@@ -16,14 +16,14 @@ WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_ro
 
 /* The old value. */
 WEFT_INLINE uint64_t weft_update_mapped(const weft_self *self, void *address,
-                                        const struct weft_change *change)
+                                        const struct weft_change *change, bool relaxed)
 {
 #ifndef __CUDACC__
     if (self->state->copy != NULL) /* the host program, and memory that only a device reaches */
         return self->state->update(self->state->copy_context, address, change);
 #endif
     (void)self;
-    return weft_update(address, change);
+    return relaxed ? weft_update_relaxed(address, change) : weft_update(address, change);
 }
 
 /* The route to `bytes` bytes of words, of which each is aligned; what is wrong is said. */
@@ -69,13 +69,16 @@ WEFT_INLINE uint64_t weft_update_fetched(weft_self *self)
     return fetched;
 }
 
+/* When the old value of a word is there. RELAXED: as NOW, and the update orders nothing. */
+enum weft_when { WEFT_LATER, WEFT_NOW, WEFT_RELAXED };
+
 /*
  * One word. now: its old value is returned; else it goes to *old, which may be NULL, and *op is
  * what to wait for. All threads.
  */
 WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, size_t offset,
-                                   struct weft_change change, bool now, void *old, weft_op *op,
-                                   const char *call)
+                                   struct weft_change change, enum weft_when now, void *old,
+                                   weft_op *op, const char *call)
 {
     WEFT_IN_SHARED(self);
     const uint32_t size = weft_type_bytes(change.type);
@@ -84,9 +87,9 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 
     if (weft_is_private(self, old))
         weft_fail_memory(self, call, old);
-    if (self->queues != NULL && weft_queue_reaches(self, &to)) {
+    if (weft_has_queues(self) && weft_queue_reaches(self, &to)) {
         weft_join(self);
-        if (weft_queue_update(self, win, &to, target, offset, &change, now, old)) {
+        if (weft_queue_update(self, win, &to, target, offset, &change, now != WEFT_LATER, old)) {
             if (op != NULL)
                 *op = weft_op_of(self, to.process, WEFT_OP_QUEUE);
             return weft_update_fetched(self);
@@ -101,7 +104,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
     }
     if (weft_leads(self)) {
         if (itself) {
-            self->fetched = weft_update_mapped(self, to.address + offset, &change);
+            self->fetched =
+                weft_update_mapped(self, to.address + offset, &change, now == WEFT_RELAXED);
             if (to.exposed != NULL)
                 weft_count_nudge(to.exposed);
             if (old != NULL && size == 8)
@@ -110,8 +114,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
                 *(uint32_t *)old = (uint32_t)self->fetched;
             weft_turn(self);
         } else {
-            struct weft_command command =
-                weft_update_command(win, target, offset, size, change.how, change.type, old, now);
+            struct weft_command command = weft_update_command(win, target, offset, size, change.how,
+                                                              change.type, old, now != WEFT_LATER);
             command.flags = WEFT_COMMAND_WITHIN;
             command.source = change.value;
             command.source_pitch = change.expected;
@@ -133,61 +137,73 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
     return change;
 }
 
-/* The old value of a word of this type, which `call` changes; it is there on return. */
-#define WEFT_UPDATE_NOW(call, how, type, value, expected)                                          \
-    weft_update_any(self, win, target, offset, weft_change(how, type, value, expected), true,      \
-                    NULL, NULL, call)
+#ifdef __CUDACC__
 
-WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
-                                uint64_t value)
+/* A word of mapped memory whose route is known; *old: what it was. False: nothing has been done. */
+WEFT_INLINE bool weft_update_cached(weft_self *self, weft_win win, int target, size_t offset,
+                                    struct weft_change change, bool relaxed, uint64_t *old)
 {
-    WEFT_TOGETHER_FOR(uint64_t, self, weft_fetch_add(self, win, target, offset, value), win, target,
-                      offset, value)
-    return WEFT_UPDATE_NOW("weft_fetch_add", WEFT_SUM, WEFT_U64, value, 0);
+    const struct weft_cached *const kept = weft_route_place(self, win, target);
+    const struct weft_route *const to = &kept->route;
+    const uint32_t size = weft_type_bytes(change.type);
+
+    if (!weft_route_reaches(self, kept, win, target, offset, size) || !weft_way_is_mapped(to) ||
+        ((to->home + offset) & (size - 1)) != 0)
+        return false;
+    if (relaxed)
+        __syncthreads(); /* all have what the update before brought */
+    else
+        weft_path_meet(self, to->process);
+    if (threadIdx.x == 0) {
+        void *const word = to->address + offset;
+        self->fetched = relaxed ? weft_update_relaxed(word, &change) : weft_update(word, &change);
+        weft_turn(self);
+    }
+    weft_join(self);
+    *old = self->fetched; /* the next update begins with a barrier, before it changes that */
+    return true;
 }
 
-WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
-                                    uint32_t value)
+#endif
+
+/* The old value of a word, which is there on return. */
+WEFT_INLINE uint64_t weft_update_now(weft_self *self, weft_win win, int target, size_t offset,
+                                     struct weft_change change, bool relaxed, const char *call)
 {
-    WEFT_TOGETHER_FOR(uint32_t, self, weft_fetch_add_u32(self, win, target, offset, value), win,
-                      target, offset, value)
-    return (uint32_t)WEFT_UPDATE_NOW("weft_fetch_add_u32", WEFT_SUM, WEFT_U32, value, 0);
+#ifdef __CUDACC__
+    uint64_t old;
+
+    if (weft_update_cached(self, win, target, offset, change, relaxed, &old))
+        return old;
+#endif
+    return weft_far(self, weft_update_any)(self, win, target, offset, change,
+                                           relaxed ? WEFT_RELAXED : WEFT_NOW, NULL, NULL, call);
 }
 
-WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
-{
-    WEFT_TOGETHER_FOR(uint64_t, self, weft_swap(self, win, target, offset, value), win, target,
-                      offset, value)
-    return WEFT_UPDATE_NOW("weft_swap", WEFT_REPLACE, WEFT_U64, value, 0);
-}
-
-WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
-                               uint32_t value)
-{
-    WEFT_TOGETHER_FOR(uint32_t, self, weft_swap_u32(self, win, target, offset, value), win, target,
-                      offset, value)
-    return (uint32_t)WEFT_UPDATE_NOW("weft_swap_u32", WEFT_REPLACE, WEFT_U32, value, 0);
-}
-
-WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
-                                   uint64_t expected, uint64_t desired)
-{
-    WEFT_TOGETHER_FOR(uint64_t, self,
-                      weft_compare_swap(self, win, target, offset, expected, desired), win, target,
-                      offset, expected, desired)
-    return WEFT_UPDATE_NOW("weft_compare_swap", WEFT_COMPARE, WEFT_U64, desired, expected);
-}
-
-WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
-                                       uint32_t expected, uint32_t desired)
-{
-    WEFT_TOGETHER_FOR(uint32_t, self,
-                      weft_compare_swap_u32(self, win, target, offset, expected, desired), win,
-                      target, offset, expected, desired)
-    return (uint32_t)WEFT_UPDATE_NOW("weft_compare_swap_u32", WEFT_COMPARE, WEFT_U32, desired,
-                                     expected);
-}
-#undef WEFT_UPDATE_NOW
+#define WEFT_UPDATE_CALL(name, word, type, relaxed, how, value, expected, parameters, ...)         \
+    WEFT_FN word name parameters                                                                   \
+    {                                                                                              \
+        WEFT_TOGETHER_FOR(word, self, name(self, __VA_ARGS__), __VA_ARGS__)                        \
+        return (word)weft_update_now(self, win, target, offset,                                    \
+                                     weft_change(how, type, value, expected), relaxed, #name);     \
+    }
+#define WEFT_UPDATE_CALLS(word, suffix, type, relaxed)                                             \
+    WEFT_UPDATE_CALL(weft_fetch_add##suffix, word, type, relaxed, WEFT_SUM, value, 0,              \
+                     (weft_self * self, weft_win win, int target, size_t offset, word value), win, \
+                     target, offset, value)                                                        \
+    WEFT_UPDATE_CALL(weft_swap##suffix, word, type, relaxed, WEFT_REPLACE, value, 0,               \
+                     (weft_self * self, weft_win win, int target, size_t offset, word value), win, \
+                     target, offset, value)                                                        \
+    WEFT_UPDATE_CALL(                                                                              \
+        weft_compare_swap##suffix, word, type, relaxed, WEFT_COMPARE, desired, expected,           \
+        (weft_self * self, weft_win win, int target, size_t offset, word expected, word desired),  \
+        win, target, offset, expected, desired)
+WEFT_UPDATE_CALLS(uint64_t, , WEFT_U64, false)
+WEFT_UPDATE_CALLS(uint32_t, _u32, WEFT_U32, false)
+WEFT_UPDATE_CALLS(uint64_t, _relaxed, WEFT_U64, true)
+WEFT_UPDATE_CALLS(uint32_t, _u32_relaxed, WEFT_U32, true)
+#undef WEFT_UPDATE_CALLS
+#undef WEFT_UPDATE_CALL
 
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old)
@@ -195,16 +211,16 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
     WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
                       win, target, offset, value, old)
     weft_op op;
-    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
-                    old, &op, "weft_fetch_add_begin");
+    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
+                    WEFT_LATER, old, &op, "weft_fetch_add_begin");
     return op;
 }
 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
     WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
-    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
-                    NULL, NULL, "weft_add");
+    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
+                    WEFT_LATER, NULL, NULL, "weft_add");
 }
 
 /* ---- many words ------------------------------------------------------------------------------ */
@@ -238,7 +254,7 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #ifdef __CUDACC__
         weft_update_relaxed(target + i * size, &change);
 #else
-        weft_update_mapped(self, target + i * size, &change);
+        weft_update_mapped(self, target + i * size, &change, false);
 #endif
     }
 #ifdef __CUDACC__

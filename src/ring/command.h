@@ -34,14 +34,14 @@ struct weft_command_consumer {
     uint32_t tail; /* next line to read */
 };
 
-/* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. (A GPU
- * takes tens of instructions to divide.) */
+/* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. Nobody
+ * divides: a GPU takes tens of instructions to, a processor tens of cycles. */
 WEFT_INLINE uint64_t weft_lap(uint32_t index, uint32_t depth)
 {
 #ifdef __CUDACC__
     const uint32_t lap = index >> (31 - __clz((int)depth));
 #else
-    const uint32_t lap = index / depth;
+    const uint32_t lap = index >> __builtin_ctz(depth);
 #endif
     return (uint64_t)((lap + 1) & 0xff) << 56;
 }
@@ -200,35 +200,48 @@ static inline uint64_t weft_word_pack(const unsigned char *content, int word, ui
     return value | lap;
 }
 
-static inline void weft_command_push(struct weft_command_producer *ring,
-                                     const struct weft_command *command, const void *payload,
-                                     uint32_t payload_bytes, bool after)
+/* The i-th word of the payload's lines, behind a header that is yet to be written. */
+static inline void weft_payload_store(const struct weft_command_producer *ring, uint32_t i,
+                                      uint64_t value)
 {
-    const uint32_t mask = ring->depth - 1;
-    const uint32_t lines = weft_command_lines(payload_bytes);
+    const uint32_t index = ring->head + 1 + i / WEFT_LINE_WORDS;
+    struct weft_line *const line = &ring->lines[index & (ring->depth - 1)];
 
-    (void)after;
-    for (uint32_t l = 1; l < lines; l++) {
-        unsigned char content[WEFT_LINE_BYTES] = {0};
-        uint32_t at = (l - 1) * WEFT_LINE_BYTES, left = payload_bytes - at;
-        memcpy(content, (const unsigned char *)payload + at,
-               left < WEFT_LINE_BYTES ? left : WEFT_LINE_BYTES);
-        struct weft_line *line = &ring->lines[(ring->head + l) & mask];
+    if (i % WEFT_LINE_WORDS == 0)
         weft_claim_shared(line, sizeof(*line));
-        for (int w = 0; w < WEFT_LINE_WORDS; w++)
-            weft_store_relaxed_u64(
-                &line->word[w], weft_word_pack(content, w, weft_lap(ring->head + l, ring->depth)));
-    }
+    weft_store_relaxed_u64(&line->word[i % WEFT_LINE_WORDS], value | weft_lap(index, ring->depth));
+}
 
-    struct weft_line *header = &ring->lines[ring->head & mask];
+/* The header, and with it the message is there. */
+static inline void weft_command_write_header(struct weft_command_producer *ring,
+                                             const struct weft_command *command,
+                                             uint32_t payload_bytes)
+{
+    struct weft_line *header = &ring->lines[ring->head & (ring->depth - 1)];
     const uint64_t lap = weft_lap(ring->head, ring->depth);
+
     weft_claim_shared(header, sizeof(*header));
     for (int w = 1; w < WEFT_LINE_WORDS; w++)
         weft_store_relaxed_u64(&header->word[w],
                                weft_word_pack((const unsigned char *)command, w, lap));
     weft_store_release_u64(&header->word[0], weft_word_pack((const unsigned char *)command, 0, lap),
                            ORDER_command_commit);
-    ring->head += lines;
+    ring->head += weft_command_lines(payload_bytes);
+}
+
+static inline void weft_command_push(struct weft_command_producer *ring,
+                                     const struct weft_command *command, const void *payload,
+                                     uint32_t payload_bytes, bool after)
+{
+    (void)after;
+    for (uint32_t i = 0; i < (weft_command_lines(payload_bytes) - 1) * WEFT_LINE_WORDS; i++) {
+        const uint32_t left = 7 * i < payload_bytes ? payload_bytes - 7 * i : 0;
+        uint64_t value = 0;
+        memcpy(&value, (const unsigned char *)payload + (left != 0 ? 7 * i : 0),
+               left < 7 ? left : 7);
+        weft_payload_store(ring, i, value);
+    }
+    weft_command_write_header(ring, command, payload_bytes);
 }
 
 /* ---- the consumer, which is always the host ------------------------------------------------ */
@@ -299,4 +312,25 @@ static inline void weft_command_pop(struct weft_command_consumer *ring, uint32_t
 }
 
 #endif
+
+/* A payload that goes into the lines as it is made, before its header is written. */
+struct weft_payload {
+    const struct weft_command_producer *ring;
+    uint64_t word; /* the bytes since the last word that was stored */
+    uint32_t bytes;
+};
+
+/* More of it; at last zeros (NULL) up to the end of a line. One thread. */
+WEFT_COLD void weft_payload_add(struct weft_payload *payload, const void *from, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        const uint64_t byte = from != NULL ? ((const unsigned char *)from)[i] : 0;
+        payload->word |= byte << 8 * (payload->bytes % 7);
+        if (++payload->bytes % 7 == 0) {
+            weft_payload_store(payload->ring, payload->bytes / 7 - 1, payload->word);
+            payload->word = 0;
+        }
+    }
+}
+
 #endif

@@ -13,7 +13,8 @@
 #define WEFT_TASK_PLACE_H
 
 #include "order/atomic.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
+#include "rank/together.h"
 #include "weft/task.h"
 #ifdef __CUDACC__
 #include "rank/api.h"

@@ -96,6 +96,16 @@ WEFT_DEVICE_FN void check_words(weft_self *self, struct data *user, weft_win win
     CHECK_EQ(self, check, weft_swap(self, win, to, at + 16, 0), 51);
     CHECK_EQ(self, check, weft_swap_u32(self, win, to, at + 12, 0), 5);
     CHECK_EQ(self, check, fetch(self, user, win, to, at + 24), 0);
+
+    CHECK_EQ(self, check, weft_fetch_add_relaxed(self, win, to, at + 16, big), 0);
+    CHECK_EQ(self, check, weft_swap_relaxed(self, win, to, at + 16, 7), big);
+    CHECK_EQ(self, check, weft_compare_swap_relaxed(self, win, to, at + 16, 8, 9), 7);
+    CHECK_EQ(self, check, weft_compare_swap_relaxed(self, win, to, at + 16, 7, 0), 7);
+    CHECK_EQ(self, check, weft_fetch_add_u32_relaxed(self, win, to, at + 12, 0xffffffffu), 0);
+    CHECK_EQ(self, check, weft_swap_u32_relaxed(self, win, to, at + 12, 3), 0xffffffffu);
+    CHECK_EQ(self, check, weft_compare_swap_u32_relaxed(self, win, to, at + 12, 3, 0), 3);
+    CHECK_EQ(self, check, fetch(self, user, win, to, at + 8), 0);
+    CHECK_EQ(self, check, fetch(self, user, win, to, at + 16), 0);
 }
 
 /* ---- each type and operation ------------------------------------------------------------------
@@ -237,7 +247,8 @@ WEFT_DEVICE_FN void check_contention(weft_self *self, struct data *user, weft_wi
             ((unsigned char *)one)[i] = ((const unsigned char *)&half)[i];
     }
     for (uint32_t i = 0; i < each; i++) {
-        const uint64_t old = weft_fetch_add(self, win, 0, SUM, 1);
+        const uint64_t old = i % 2 == 0 ? weft_fetch_add(self, win, 0, SUM, 1)
+                                        : weft_fetch_add_relaxed(self, win, 0, SUM, 1);
         CHECK(self, &user->check, old < all);
         if (old < all)
             CHECK_EQ(self, &user->check, weft_swap_u32(self, win, 0, TICKETS + (size_t)old * 4, 1),

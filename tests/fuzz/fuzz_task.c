@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 #include "weft/task.h"
 
 enum { PLACES = 3, RANKS = 8, SLOTS = 8, CELLS = 16, BYTES = 4096, SCRATCH = 1024 };

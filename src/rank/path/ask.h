@@ -6,7 +6,7 @@
 #ifndef WEFT_RANK_PATH_ASK_H
 #define WEFT_RANK_PATH_ASK_H
 
-#include "rank/state.h"
+#include "rank/path/proxy.h"
 
 /* Whether all asks of a process up to that number have been answered; an acquire. The leader. */
 WEFT_INLINE bool weft_ask_answered(const weft_self *self, int process, uint64_t number)
@@ -21,16 +21,9 @@ WEFT_INLINE bool weft_ask_answered(const weft_self *self, int process, uint64_t 
 /* Waits for that. The leader. */
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number)
 {
-    uint32_t rounds = 0;
-
-    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
-    while (!weft_ask_answered(self, process, number) &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_ANSWER, (uint64_t)process,
-                           weft_load_relaxed_u32(weft_link_answered(self, process)),
-                           (uint32_t)self->asked[process]))
-        continue;
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
+    if (!weft_ask_answered(self, process, number)) /* else it may be too old to be compared so */
+        weft_await(self, weft_link_answered(self, process), ORDER_answer_seen, (uint32_t)number,
+                   WEFT_WAIT_ANSWER, process);
     if (number == self->asked[process] && self->answered[process] != number) {
         self->answered[process] = number;
         self->unsettled--;
@@ -43,7 +36,7 @@ WEFT_INLINE void weft_ask_flush(weft_self *self)
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++) {
         if (self->answered[p] != self->asked[p])
             weft_ask_await(self, p, self->asked[p]);
-        if (self->queues != NULL)
+        if (weft_has_queues(self))
             weft_queue_settle(self, p);
     }
 }
@@ -78,7 +71,7 @@ WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
 
     if (out != NULL)
         weft_out_drain(self, out);
-    if (self->queues != NULL)
+    if (weft_has_queues(self))
         weft_queue_settle(self, to->process);
     weft_ask_post(self, to->process, command, operands, bytes);
 }

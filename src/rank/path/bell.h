@@ -42,7 +42,7 @@ WEFT_INLINE void weft_batch_send(weft_self *self)
             weft_posted(self);
     }
 #else
-    if (WEFT_UNLIKELY(self->unrung != 0))
+    if (weft_has_queues(self) && WEFT_UNLIKELY(self->unrung != 0))
         weft_queue_ring_all(self);
 #endif
 }

@@ -17,7 +17,7 @@
 #ifndef WEFT_RANK_PATH_CHANNEL_H
 #define WEFT_RANK_PATH_CHANNEL_H
 
-#include "rank/state.h"
+#include "rank/route.h"
 
 /* ---- getting one ---------------------------------------------------------------------------- */
 
@@ -85,20 +85,10 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
 /* Blocks until the target has read up to a line, or a failure ends the wait. */
 WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
 {
-    uint32_t rounds = 0;
-
-    weft_trace_wait(self, WEFT_TRACE_TAKEN, out->process, 0);
-    while ((int32_t)(out->taken - line) < 0) {
-        out->taken = weft_load_acquire_u32(&out->channel->taken, ORDER_eager_space);
-        if ((int32_t)(out->taken - out->data_end) >= 0)
-            out->data_end = out->taken; /* never so far behind that it seems ahead */
-        if ((int32_t)(out->taken - line) < 0 &&
-            !weft_wait_round(self, &rounds, WEFT_WAIT_EAGER, (uint64_t)out->process, out->taken,
-                             line))
-            break;
-    }
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
+    out->taken = weft_await(self, &out->channel->taken, ORDER_eager_space, line, WEFT_WAIT_EAGER,
+                            out->process);
+    if ((int32_t)(out->taken - out->data_end) >= 0)
+        out->data_end = out->taken; /* never so far behind that it seems ahead */
 }
 
 /* Whether a message of so many lines has to wait. */

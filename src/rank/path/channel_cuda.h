@@ -8,7 +8,8 @@
 #ifndef WEFT_RANK_PATH_CHANNEL_CUDA_H
 #define WEFT_RANK_PATH_CHANNEL_CUDA_H
 
-#include "rank/state.h"
+#include "rank/path/proxy.h"
+#include "rank/wait/look_cuda.h"
 
 /* What the leader notes after a message. */
 WEFT_INLINE void weft_channel_put_noted(weft_self *self, struct weft_out *out,

@@ -5,29 +5,26 @@
 #ifndef WEFT_RANK_PATH_COMMAND_H
 #define WEFT_RANK_PATH_COMMAND_H
 
-#include "rank/state.h"
+#include "rank/fail.h"
+#include "rank/wait/wait.h"
 
-#ifdef __CUDACC__
 WEFT_INLINE void weft_ring_lock(weft_self *self)
 {
+    (void)self;
+#ifdef __CUDACC__
     while (atomicCAS(&((struct weft_cuda_rank *)self)->posting, 0, 1) != 0)
         continue;
+#endif
 }
+
 WEFT_INLINE void weft_ring_unlock(weft_self *self)
 {
+    (void)self;
+#ifdef __CUDACC__
     __threadfence_block();
     atomicExch(&((struct weft_cuda_rank *)self)->posting, 0);
-}
-#else
-static inline void weft_ring_lock(weft_self *self)
-{
-    (void)self;
-}
-static inline void weft_ring_unlock(weft_self *self)
-{
-    (void)self;
-}
 #endif
+}
 
 /* Waits for room in one of the rank's two rings, which are locked. False: the job has failed. */
 WEFT_COLD bool weft_post_space(weft_self *self, struct weft_command_producer *ring, uint32_t lines)
@@ -139,68 +136,87 @@ WEFT_COLD bool weft_prints_text(const char *format, int index)
     return false;
 }
 
-/* What of the text has room. */
-WEFT_INLINE uint32_t weft_copy_text(unsigned char *to, const char *text, uint32_t room)
+/* How much of the text has room. */
+WEFT_INLINE uint32_t weft_text_bytes(const char *text, uint32_t room)
 {
     uint32_t length = 0;
 
-    for (; length < room && text[length] != 0; length++)
-        to[length] = (unsigned char)text[length];
+    while (length < room && text[length] != 0)
+        length++;
     return length;
 }
 
-/* To the ring of logs, whose words the host looks at when `said` tells it to. */
-WEFT_COLD bool weft_post_log(weft_self *self, const struct weft_command *command,
-                             const void *payload, uint32_t payload_bytes)
+/* A value as the host expects it: of a text it says how much has room, which it takes. */
+WEFT_COLD weft_log_arg weft_text_value(const char *format, const weft_log_arg *args, int i,
+                                       uint32_t *room)
 {
-    const uint32_t lines = weft_command_lines(payload_bytes);
+    weft_log_arg value = args[i];
 
-    weft_ring_lock(self);
-    const bool space =
-        weft_command_space(&self->logs, lines) || weft_post_space(self, &self->logs, lines);
-    if (space) {
-        weft_command_push(&self->logs, command, payload, payload_bytes, true);
-        weft_store_relaxed_u32(&self->state->signals->said[self->slot].lines, self->logs.head);
-    }
-    weft_ring_unlock(self);
-    if (space)
-        weft_posted(self);
-    return space;
+    if (value.kind != WEFT_LOG_STRING)
+        return value;
+    if (value.bits == 0 || !weft_prints_text(format, i))
+        return weft_value(value.bits, WEFT_LOG_PTR);
+    value.bits = weft_text_bytes((const char *)(uintptr_t)value.bits, *room);
+    *room -= (uint32_t)value.bits;
+    return value;
 }
 
-/* An error or a log, as the host expects it: format, values, text. One thread. */
+/*
+ * An error or a log: format, values, text. Logs have a ring of their own, whose words the host
+ * looks at when `said` tells it to. One thread. False: the job has failed.
+ */
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
                               const char *format, int count, const weft_log_arg *args)
 {
-    unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
-    const uint32_t length = weft_copy_text(payload, format, WEFT_LOG_TEXT);
-    const uint32_t most = WEFT_LOG_TEXT + (uint32_t)count * sizeof(*args);
-    uint32_t end = length + (uint32_t)count * sizeof(*args);
+    const bool log = kind == WEFT_COMMAND_LOG;
+    struct weft_command_producer *const ring = log ? &self->logs : &self->commands;
+    const uint32_t length = weft_text_bytes(format, WEFT_LOG_TEXT);
+    const uint32_t values = (uint32_t)count * sizeof(*args);
+    uint32_t left = WEFT_LOG_TEXT - length;
 
-    for (int i = 0; i < count; i++) {
-        weft_log_arg arg = args[i];
-        if (arg.kind == WEFT_LOG_STRING && arg.bits != 0 && weft_prints_text(format, i)) {
-            const char *const text = (const char *)(uintptr_t)arg.bits;
-            arg.bits = weft_copy_text(payload + end, text, most - end);
-            end += (uint32_t)arg.bits;
-        } else if (arg.kind == WEFT_LOG_STRING) {
-            arg.kind = WEFT_LOG_PTR;
-        }
-        memcpy(payload + length + (uint32_t)i * sizeof(arg), &arg, sizeof(arg));
-    }
+    for (int i = 0; i < count; i++)
+        weft_text_value(format, args, i, &left);
 
     struct weft_command command = {0};
+    const uint32_t bytes = WEFT_LOG_TEXT - left + values, lines = weft_command_lines(bytes);
     command.kind = (uint8_t)kind;
     command.flags = WEFT_COMMAND_INLINE;
     command.tag = tag;
     command.height = (uint32_t)count;
     command.offset = length;
-    command.width = end;
+    command.width = bytes;
     command.pitch = self->work;
 
-    if (kind != WEFT_COMMAND_LOG)
-        return weft_post(self, &command, payload, end, true);
-    return weft_post_log(self, &command, payload, end);
+    weft_ring_lock(self);
+    const bool space = weft_command_space(ring, lines) || weft_post_space(self, ring, lines);
+    if (space) {
+        struct weft_payload text = {.ring = ring};
+        uint32_t again = bytes - length - values, last = again; /* no more, if texts change */
+#ifdef __CUDACC__
+        weft_fence_release(ORDER_command_commit);
+#endif
+        weft_payload_add(&text, format, length);
+        for (int i = 0; i < count; i++) {
+            const weft_log_arg value = weft_text_value(format, args, i, &again);
+            weft_payload_add(&text, &value, sizeof(value));
+        }
+        for (int i = 0; i < count; i++) {
+            const weft_log_arg value = weft_text_value(format, args, i, &last);
+            if (value.kind == WEFT_LOG_STRING)
+                weft_payload_add(&text, (const void *)(uintptr_t)args[i].bits,
+                                 (uint32_t)value.bits);
+        }
+        weft_payload_add(&text, NULL, (lines - 1) * WEFT_LINE_BYTES - text.bytes);
+        weft_command_write_header(ring, &command, bytes);
+        if (log)
+            weft_store_relaxed_u32(&self->state->signals->said[self->slot].lines, ring->head);
+    }
+    weft_ring_unlock(self);
+    if (space && log)
+        weft_posted(self);
+    else if (space)
+        weft_posted_in_batch(self);
+    return space;
 }
 
 WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
@@ -232,23 +248,15 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d)
 {
-    weft_log_arg args[4];
-    args[0] = weft_number(a);
-    args[1] = weft_number(b);
-    args[2] = weft_number(c);
-    args[3] = weft_number(d);
+    const weft_log_arg args[] = {weft_number(a), weft_number(b), weft_number(c), weft_number(d)};
     weft_fail(self, status, text, 4, args);
 }
 
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d)
 {
-    weft_log_arg args[5];
-    args[0] = weft_name(call);
-    args[1] = weft_number(a);
-    args[2] = weft_number(b);
-    args[3] = weft_number(c);
-    args[4] = weft_number(d);
+    const weft_log_arg args[] = {weft_name(call), weft_number(a), weft_number(b), weft_number(c),
+                                 weft_number(d)};
     weft_fail(self, status, text, 5, args);
 }
 

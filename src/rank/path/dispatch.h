@@ -5,7 +5,10 @@
 #ifndef WEFT_RANK_PATH_DISPATCH_H
 #define WEFT_RANK_PATH_DISPATCH_H
 
-#include "rank/state.h"
+#include "rank/path/ask.h"
+#include "rank/path/here.h"
+#include "rank/path/peer.h"
+#include "rank/path/queue.h"
 
 /* ---- order between the ways ----------------------------------------------------------------- */
 
@@ -64,7 +67,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
 {
     if (to->way == WEFT_WAY_HOST) {
         weft_proxy_notify(self, to->process, comm, target, tag);
-    } else if (to->exposed == NULL) {
+    } else if (weft_has_queues(self) && to->exposed == NULL) {
         weft_queue_notify(self, to->process, to->slot, (uint32_t)tag);
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
@@ -79,7 +82,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
 
 /* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
  * leader. */
-WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
+WEFT_COLD void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
 {
     struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
@@ -88,7 +91,7 @@ WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, boo
             weft_settle(self, process);
         weft_peer_tell(exposed, word, fenced);
     } else {
-        if (self->queues != NULL)
+        if (weft_has_queues(self))
             weft_queue_settle(self, process);
         weft_proxy_tell(self, process, word);
     }
@@ -146,7 +149,7 @@ WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_ro
                                    int tag)
 {
     const struct weft_shape nothing = {.height = 1};
-    const bool queued = to.way == WEFT_WAY_QUEUE;
+    const bool queued = weft_has_queues(self) && to.way == WEFT_WAY_QUEUE;
 
     weft_join(self);
     if (queued && weft_queue_put(self, win, to, target, offset, source, shape, tag))
@@ -173,21 +176,21 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
     if (to->exposed == NULL && to->process == self->process) {
-        weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
+        weft_far(self, weft_path_put_apart)(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
-        if (WEFT_UNLIKELY(self->queues != NULL) &&
+        if (WEFT_UNLIKELY(weft_has_queues(self)) &&
             weft_queue_put(self, win, *to, target, offset, source, *shape, tag))
             return;
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;
         if (weft_path_stores(self, to, shape))
-            weft_proxy_store(self, win, to->process, target, to->address + offset, source, *shape,
-                             tag);
+            weft_far(self, weft_proxy_store)(self, win, to->process, target, to->address + offset,
+                                             source, *shape, tag);
         else
-            weft_proxy_put(self, win, *to, target, offset, source, *shape, tag);
+            weft_far(self, weft_proxy_put)(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (!eager && weft_leads(self))

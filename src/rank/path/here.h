@@ -5,7 +5,7 @@
 #ifndef WEFT_RANK_PATH_HERE_H
 #define WEFT_RANK_PATH_HERE_H
 
-#include "rank/state.h"
+#include "rank/counter.h"
 
 /* One more, a release of what the rank did unless relaxed. The leader. */
 WEFT_HOT void weft_here_notify(const struct weft_route *to, uint32_t tag, bool relaxed)

@@ -5,7 +5,7 @@
 #ifndef WEFT_RANK_PATH_PEER_H
 #define WEFT_RANK_PATH_PEER_H
 
-#include "rank/state.h"
+#include "rank/path/channel.h"
 
 /* One more, a release of what the rank did unless relaxed. small: it is that of a put that a
  * channel would take. The leader. */

@@ -5,7 +5,9 @@
 #ifndef WEFT_RANK_PATH_PROXY_H
 #define WEFT_RANK_PATH_PROXY_H
 
-#include "rank/state.h"
+#include "rank/copy.h"
+#include "rank/path/channel.h"
+#include "rank/path/command.h"
 
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number); /* ask.h */
 WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /* queue.h */
@@ -58,17 +60,11 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 {
     const uint32_t sent = (uint32_t)self->sent_to[process];
-    uint32_t *done = &self->link->done_remote[process];
 
     if (self->settled[process] == sent)
         return;
-    weft_trace_wait(self, WEFT_TRACE_DELIVERED, process, 0);
-    uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
-    while ((int32_t)(seen - sent) < 0 &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
-        seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
+    const uint32_t seen = weft_await(self, &self->link->done_remote[process],
+                                     ORDER_done_remote_seen, sent, WEFT_WAIT_REMOTE, process);
     if ((int32_t)(seen - sent) < 0)
         return;
     const uint32_t now = (uint32_t)self->sent_to[process];
@@ -89,7 +85,7 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
     weft_proxy_await(self, process);
     if (self->answered[process] != self->asked[process])
         weft_ask_await(self, process, self->asked[process]);
-    if (self->queues != NULL)
+    if (weft_has_queues(self))
         weft_queue_settle(self, process);
 }
 

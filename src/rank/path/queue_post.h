@@ -6,7 +6,7 @@
 #define WEFT_RANK_PATH_QUEUE_POST_H
 
 #include "gda/shared.h"
-#include "rank/state.h"
+#include "rank/path/proxy.h"
 
 enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves unrung */
 

@@ -4,7 +4,11 @@
 #ifndef WEFT_RANK_WAIT_CALL_H
 #define WEFT_RANK_WAIT_CALL_H
 
-#include "rank/parts.h"
+#include "rank/route.h"
+#include "rank/together.h"
+#ifdef __CUDACC__
+#include "rank/wait/wait_cuda.h"
+#endif
 
 /* The leader waits for all. */
 WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
@@ -28,41 +32,19 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
     } while (WEFT_UNLIKELY(weft_attend(self)));
 }
 
-/* The leader. */
-WEFT_INLINE void weft_trace_open_wait(weft_self *self, uint32_t tag, uint32_t count)
-{
-    weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
-                          WEFT_TRACE_ANYRANK, count);
-}
-
-/* In a function of its own, which is so small that nothing of it is kept in memory. */
-WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
+/* Of a traced job. */
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t by)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
-        weft_trace_open_wait(self, tag, count);
-    weft_wait_led(self, tag, count, nic);
-    if (weft_leads(self))
-        weft_trace_close_single(self);
-}
-
-WEFT_COLD void weft_wait_warped_traced(weft_self *self, uint32_t tag, uint32_t count)
-{
-    WEFT_IN_SHARED(self);
-    if (weft_leads(self))
-        weft_trace_open_wait(self, tag, count);
-    weft_wait_warped(self, tag, count);
-    if (weft_leads(self))
-        weft_trace_close_single(self);
-}
-
-/* Which of the two, decided here: weft_wait is part of every kernel. */
-WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
-{
-    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
-        weft_wait_warped_traced(self, tag, count);
+        weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
+                              WEFT_TRACE_ANYRANK, count);
+    if (by == WEFT_WAITS_BY_WARP)
+        weft_wait_warped(self, tag, count);
     else
-        weft_wait_led_traced(self, tag, count, waits != (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE));
+        weft_wait_led(self, tag, count, WEFT_QUEUES && by == WEFT_WAITS_BY_NIC);
+    if (weft_leads(self))
+        weft_trace_close_single(self);
 }
 
 /* Apart, so that waits of jobs without queues stay as they are. */
@@ -80,10 +62,10 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_led(self, (uint32_t)tag, count, false);
     else if (waits == WEFT_WAITS_BY_WARP)
         weft_wait_warped(self, (uint32_t)tag, count);
-    else if (waits == WEFT_WAITS_BY_NIC)
+    else if (WEFT_QUEUES && waits == WEFT_WAITS_BY_NIC)
         weft_wait_nic(self, (uint32_t)tag, count);
     else
-        weft_wait_traced(self, (uint32_t)tag, count, waits);
+        weft_far(self, weft_wait_traced)(self, (uint32_t)tag, count, waits & ~WEFT_WAITS_TRACED);
 }
 
 #else
@@ -151,21 +133,12 @@ int weft_test(weft_self *self, int tag, uint32_t count)
 
 WEFT_INLINE bool weft_compares(uint64_t value, weft_compare how, uint64_t with)
 {
-    switch (how) {
-    case WEFT_EQ:
-        return value == with;
-    case WEFT_NE:
-        return value != with;
-    case WEFT_GT:
-        return value > with;
-    case WEFT_GE:
-        return value >= with;
-    case WEFT_LT:
-        return value < with;
-    case WEFT_LE:
-        return value <= with;
-    }
-    return false;
+    return how == WEFT_EQ   ? value == with
+           : how == WEFT_NE ? value != with
+           : how == WEFT_GT ? value > with
+           : how == WEFT_GE ? value >= with
+           : how == WEFT_LT ? value < with
+                            : how == WEFT_LE && value <= with;
 }
 
 WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)

@@ -11,7 +11,7 @@
 #ifndef WEFT_RANK_WAIT_LOOK_CUDA_H
 #define WEFT_RANK_WAIT_LOOK_CUDA_H
 
-#include "rank/state.h"
+#include "rank/wait/mailbox.h"
 
 enum { WEFT_COUNTER_LANE = WEFT_CHANNELS_IN, WEFT_LOOK_LINES = 31 - WEFT_COUNTER_LANE };
 

@@ -15,7 +15,7 @@
 #ifndef WEFT_RANK_WAIT_MAILBOX_H
 #define WEFT_RANK_WAIT_MAILBOX_H
 
-#include "rank/state.h"
+#include "rank/wait/deliver.h"
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
 enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32 };
@@ -38,48 +38,36 @@ WEFT_INLINE struct weft_crew weft_crew_alone(void)
     return crew;
 }
 
-#ifdef __CUDACC__
-
 /* Those that write a message. Others have lane >= lanes. */
 WEFT_INLINE struct weft_crew weft_crew_first_warp(void)
 {
-    struct weft_crew crew;
+    struct weft_crew crew = weft_crew_alone();
+#ifdef __CUDACC__
     crew.lane = threadIdx.x;
     crew.lanes = blockDim.x < 32 ? 1 : 32;
+#endif
     return crew;
 }
 
 WEFT_INLINE bool weft_crew_any(struct weft_crew crew, bool value)
 {
-    return crew.lanes == 1 ? value : __any_sync(~0u, value) != 0;
+#ifdef __CUDACC__
+    if (crew.lanes > 1)
+        return __any_sync(~0u, value) != 0;
+#endif
+    (void)crew;
+    return value;
 }
 
 /* What any of them wrote to the rank's state before, all see after. */
 WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
 {
+    (void)crew;
+#ifdef __CUDACC__
     if (crew.lanes > 1)
         __syncwarp();
-}
-
-#else
-
-static inline struct weft_crew weft_crew_first_warp(void)
-{
-    return weft_crew_alone();
-}
-
-static inline bool weft_crew_any(struct weft_crew crew, bool value)
-{
-    (void)crew;
-    return value;
-}
-
-static inline void weft_crew_meet(struct weft_crew crew)
-{
-    (void)crew;
-}
-
 #endif
+}
 
 /* Four lines, `step` apart, in one go. */
 WEFT_INLINE void weft_lap_read_apart(struct weft_ring_line line[4], const struct weft_in *in,

@@ -7,7 +7,7 @@
 #ifndef WEFT_RANK_WAIT_TAKE_CUDA_H
 #define WEFT_RANK_WAIT_TAKE_CUDA_H
 
-#include "rank/state.h"
+#include "rank/wait/look_cuda.h"
 
 /* Messages of a channel in one go: then others have their turn. */
 enum { WEFT_TAKE_MANY = 16 };

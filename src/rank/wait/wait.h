@@ -12,40 +12,33 @@
 #ifndef WEFT_RANK_WAIT_WAIT_H
 #define WEFT_RANK_WAIT_WAIT_H
 
-#include "rank/state.h"
+#include "rank/counter.h"
+#include "rank/path/bell.h"
+#include "rank/trace/trace.h"
+#include "rank/wait/mailbox.h"
 #ifndef __CUDACC__
 #include "device/cpu/where.h"
 #endif
 
+/* The thread that acts for the rank: of the CPU device the one that a call has (together.h). */
+WEFT_INLINE bool weft_leads(const weft_self *self)
+{
 #ifdef __CUDACC__
-
-/* The thread that acts for the rank. */
-WEFT_INLINE bool weft_leads(const weft_self *self)
-{
     return weft_thread(self) == 0;
-}
-
-/* A barrier of the rank's threads, and nothing else (weft_join). */
-WEFT_INLINE void weft_block_sync(const weft_self *self)
-{
-    weft_sync(self);
-}
-
 #else
-
-/* The one thread that a rank of the CPU device has in a call (rank/together.h). */
-WEFT_INLINE bool weft_leads(const weft_self *self)
-{
     (void)self;
     return true;
+#endif
 }
 
+/* A barrier of a GPU's threads of the rank, and nothing else (weft_join). */
 WEFT_INLINE void weft_block_sync(const weft_self *self)
 {
     (void)self;
-}
-
+#ifdef __CUDACC__
+    weft_sync(self);
 #endif
+}
 
 /* Stores another number to a word of the watchdog's. A GPU does not read it: it is host memory. */
 WEFT_INLINE void weft_tell_next(weft_self *self, uint32_t *word)
@@ -284,6 +277,29 @@ static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 }
 
 #endif
+
+/*
+ * Blocks until a word that others store is at `need` or beyond; both wrap. An acquire, by the
+ * label. Returns what is there; less: the job has failed. kind, process: what the watchdog and a
+ * trace say of it.
+ */
+WEFT_INLINE uint32_t weft_await(weft_self *self, const uint32_t *word, enum weft_order label,
+                                uint32_t need, enum weft_wait_kind kind, int process)
+{
+    uint32_t rounds = 0, there = weft_load_acquire_u32(word, label);
+
+    weft_trace_wait(self,
+                    kind == WEFT_WAIT_LOCAL   ? WEFT_TRACE_LEFT
+                    : kind == WEFT_WAIT_EAGER ? WEFT_TRACE_TAKEN
+                                              : WEFT_TRACE_DELIVERED,
+                    process, 0);
+    while ((int32_t)(there - need) < 0 &&
+           weft_wait_round(self, &rounds, kind, (uint64_t)process, there, need))
+        there = weft_load_acquire_u32(word, label);
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    return there;
+}
 
 /*
  * Blocks until `need` notifications of a tag are there. Acquires all that they released. nic: on a

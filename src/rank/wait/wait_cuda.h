@@ -4,7 +4,8 @@
 #ifndef WEFT_RANK_WAIT_WAIT_CUDA_H
 #define WEFT_RANK_WAIT_WAIT_CUDA_H
 
-#include "rank/state.h"
+#include "rank/wait/take_cuda.h"
+#include "rank/wait/wait.h"
 
 enum { WEFT_LOOK_WAITS = 64, WEFT_GIVE_WAITS = 256 };
 

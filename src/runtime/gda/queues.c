@@ -175,7 +175,7 @@ void weft_queues_free(struct weft_job *job)
 
 void weft_queues_place(struct weft_job *job, weft_self *self)
 {
-    if (job->queues == NULL || self->slot == WEFT_HOST_SLOT)
+    if (!job->ranks.queues || self->slot == WEFT_HOST_SLOT)
         return;
     self->queues = (struct weft_gda_queue *)(void *)job->queues->there +
                    (size_t)(self->slot - 1) * (size_t)job->numbers.processes;

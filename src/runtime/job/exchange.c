@@ -9,7 +9,7 @@
 #include "runtime/job/exchange.h"
 
 #include "base/say.h"
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,8 @@
 /* What a process brings to weft_prepare. */
 struct brought {
     int32_t ranks;   /* -1: it cannot */
-    char kernel[60]; /* its name, or the beginning of it */
+    int32_t queues;  /* whether its ranks can drive some */
+    char kernel[56]; /* its name, or the beginning of it */
 };
 
 static weft_status check_kernels(const struct weft_job *job, const struct brought *all)
@@ -27,17 +28,26 @@ static weft_status check_kernels(const struct weft_job *job, const struct brough
     for (int p = 1; p < job->numbers.processes; p++)
         if (memcmp(all[p].kernel, all[0].kernel, sizeof(all[p].kernel)) != 0)
             return weft_err(
-                WEFT_ERR_MISMATCH, "weft_prepare: %s prepares kernel %.60s, and %s kernel %.60s",
+                WEFT_ERR_MISMATCH, "weft_prepare: %s prepares kernel %.56s, and %s kernel %.56s",
                 job->processes[0].name, all[0].kernel, job->processes[p].name, all[p].kernel);
     return WEFT_OK;
 }
 
-/* Learns how many ranks every process brings. */
-static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const char *kernel,
+/* Whether the ranks of such a kernel can drive queues: on GPUs its file says so. */
+static bool can_queue(const struct weft_job *job, const weft_kernel *kernel)
+{
+    return job->device_ops->host_access || kernel == NULL || kernel->cuda == NULL ||
+           kernel->cuda->queues;
+}
+
+/* Learns how many ranks every process brings, and whether all can drive queues. */
+static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const weft_kernel *wanted,
                                   int ranks)
 {
     const int n = job->numbers.processes;
-    struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1};
+    const char *const kernel = wanted != NULL ? wanted->name : "";
+    struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1,
+                              .queues = can_queue(job, wanted)};
     struct brought *all = calloc((size_t)n, sizeof(*all));
 
     if (all == NULL) { /* the others would wait for what this process brings */
@@ -56,6 +66,15 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     }
     if (status == WEFT_OK)
         status = check_kernels(job, all);
+    job->ranks.queues = job->queues != NULL;
+    for (int p = 0; status == WEFT_OK && p < n; p++)
+        job->ranks.queues &= all[p].queues != 0;
+    if (status == WEFT_OK && job->queues != NULL && !job->ranks.queues &&
+        job->config.path == WEFT_PATH_QUEUE)
+        status = weft_err(WEFT_ERR_STATE,
+                          "WEFT_PATH=queue, but the file of kernel %s does not include "
+                          "weft/queue.h",
+                          kernel);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         job->space.state.process_table[p].first_rank = first;
         job->space.state.process_table[p].ranks = all[p].ranks;
@@ -207,7 +226,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
         wish.beside_most = weft_nic_blocks((int)job->config.gda_queues);
         status = job->device_ops->ranks(job->device, &wish, &ranks);
     }
-    status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
+    status = agree_on_ranks(job, status, kernel, ranks);
     if (status != WEFT_OK)
         return weft_refuse(job, status);
 

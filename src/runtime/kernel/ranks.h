@@ -15,6 +15,7 @@ struct weft_ranks {
     const weft_kernel *kernel;
     size_t shared_most;  /* bytes that weft_limit_shared leaves a rank, */
     size_t shared_bytes; /* and what a rank of the kernel was prepared with, at most */
+    bool queues;         /* they drive queues (runtime/gda/queues.h) */
     bool serves;         /* the device does what others ask of its memory while it runs */
     void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;

@@ -94,6 +94,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
     weft_net_caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
     job->proxy.net_rows_bytes = caps.rows_bytes;
+    job->proxy.net_same_host = caps.same_host_only;
     job->proxy.net_stage = caps.stage;
     job->space.state.tells_when_asked = caps.tells_when_asked;
     status = check_reach(job, name, &caps);

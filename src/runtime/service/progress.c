@@ -29,7 +29,7 @@ static bool stopping(const struct weft_job *job)
     return __atomic_load_n(&job->proxy.stop_services, __ATOMIC_ACQUIRE) != 0;
 }
 
-static bool drive_network(struct weft_job *job, enum weft_net_side side)
+bool weft_services_drive(struct weft_job *job, enum weft_net_side side)
 {
     bool did = false;
 
@@ -43,12 +43,12 @@ static bool drive_network(struct weft_job *job, enum weft_net_side side)
 
 static bool send_round(struct weft_job *job)
 {
-    return drive_network(job, WEFT_NET_SEND);
+    return weft_services_drive(job, WEFT_NET_SEND);
 }
 
 static bool receive_round(struct weft_job *job)
 {
-    return drive_network(job, WEFT_NET_RECEIVE);
+    return weft_services_drive(job, WEFT_NET_RECEIVE);
 }
 
 const struct weft_service weft_network_service = {.round = {send_round, receive_round}};

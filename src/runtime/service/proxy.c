@@ -219,11 +219,15 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
 }
 
 enum { FAR = 6, NEAR = 2, LINES = 7 }; /* ranks ahead; lines of a payload */
+/* Of ranks between two looks at the network: a packet to another host is a system call. */
+enum { TURNS = 16, FAR_TURNS = 128 };
 
 /* The progress task's: commands of all ranks, and the flush that the main thread waits for. */
 static bool manager_round(struct weft_job *job)
 {
     const uint32_t slots = weft_job_slots(job);
+    const uint32_t turns = job->proxy.net_same_host ? TURNS : FAR_TURNS;
+    uint32_t served = 0;
     bool did = false;
 
     for (uint32_t slot = 0; slot < slots && weft_mutation != DRAIN_commands; slot++) {
@@ -231,7 +235,11 @@ static bool manager_round(struct weft_job *job)
             weft_command_expect(&job->proxy.of_ranks[slot + FAR].commands, 0);
             weft_command_expect(&job->proxy.of_ranks[slot + NEAR].commands, LINES);
         }
-        did |= weft_proxy_serve(job, slot);
+        if (!weft_proxy_serve(job, slot))
+            continue;
+        did = true;
+        if (++served % turns == 0) /* what is merged goes while more is merged */
+            weft_services_drive(job, WEFT_NET_SEND);
     }
     if (__atomic_load_n(&job->proxy.flush_all, __ATOMIC_RELAXED) != 0) {
         __atomic_store_n(&job->proxy.flush_all, 0, __ATOMIC_RELAXED);

@@ -100,6 +100,7 @@ struct weft_proxy {
     struct weft_net *net;
     bool net_reads_device;          /* some puts, if it is asked: net.h */
     size_t net_rows_bytes;          /* the same */
+    bool net_same_host;             /* and this: same_host_only */
     bool net_keeps_memory;          /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds; /* who applies which notices */
     struct weft_deliveries
@@ -202,6 +203,8 @@ bool weft_services_help(void *job, uint64_t now);
 /* A module has something to send: does its round now, or, if somebody is at it, leaves it to him.
  */
 void weft_services_send(struct weft_job *job, weft_service_round *round);
+/* One look of a side at the network; errors fail the job. By who holds the side's lock. */
+bool weft_services_drive(struct weft_job *job, enum weft_net_side side);
 void weft_services_leave(void *job);
 
 /* Both services have seen that the job failed, and touch nothing any more: ranks may end. */

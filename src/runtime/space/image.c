@@ -285,7 +285,7 @@ const struct weft_counter *weft_image_counters(struct weft_job *job)
 
     if (image == NULL)
         return job->space.state.exposed->counters;
-    if (job->queues != NULL ||
+    if (job->ranks.queues ||
         weft_job_copy(job, image->seen, image->exposed->counters, bytes) != WEFT_OK)
         return NULL;
     return image->seen;

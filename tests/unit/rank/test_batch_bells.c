@@ -2,7 +2,7 @@
  * How often a rank rings for its host: for each command, or, in a batch, once for all of it, for
  * each turn of the host, and whenever the rank waits, tests or ends.
  */
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * How the first warp of a rank on a GPU takes what several channels bring (rank/wait/take_cuda.h),
  * without a GPU: an emulated warp, and senders that write the lines of their messages in any order.
  */
-#include "rank/parts.h"
+#include "rank/path/dispatch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
