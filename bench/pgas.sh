@@ -111,7 +111,7 @@ cpu_access() {
 
 cpu_tasks() {
     local form n way times variant
-    for form in indexed host spawn; do
+    for form in indexed host spawn recorded; do
         empty $form "$bin/bench_tasks" --form $form --repeats 200000
     done
     [ ! -x "$bin/stencil2d_starpu" ] ||
@@ -211,6 +211,7 @@ cuda_tasks() {
     empty indexed "${on_gpu[@]}" "$bin/bench_tasks" --form indexed --repeats 4000000
     empty host "${on_gpu[@]}" "$bin/bench_tasks" --form host --repeats 100000
     empty spawn "${on_gpu[@]}" "$bin/bench_tasks" --form spawn --repeats 1000000
+    empty recorded "${on_gpu[@]}" "$bin/bench_tasks" --form recorded --repeats 4000000
     cuda cuda_memory --form launch --from 8 --to 8 --repeats 100000
     figure task cuda host '^[0-9]*,[0-9]*,\([0-9.e-]*\)$' "${command[@]}"
     figure uts gpu geometric '.*, \([0-9.]*\) ms$' "${on_gpu[@]}" "${tree[@]}" --verify

@@ -1,7 +1,8 @@
 /*
  * bench/tasks.cu - what tasks cost that do nothing: the calls of one task of many (indexed), a
- * record each from the host program (host), children that tasks make (spawn). Each process has its
- * own; process 0 prints its own time.
+ * record each from the host program (host), children that tasks make (spawn), a thousand recorded
+ * tasks that run again and again (recorded). Each process has its own; process 0 prints its own
+ * time.
  */
 #include "support/bench.h"
 
@@ -49,9 +50,21 @@ WEFT_TASK_KERNEL(bench_tasks, BODIES, struct nothing)
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 32, INDEXED = 0, HOST, SPAWN };
+enum { THREADS = 32, RECORDED_TASKS = 1000, INDEXED = 0, HOST, SPAWN, RECORDED };
 
-static const char *const forms[] = {"indexed", "host", "spawn", NULL};
+static const char *const forms[] = {"indexed", "host", "spawn", "recorded", NULL};
+
+static weft_status record(weft_job *job, weft_recording **recording)
+{
+    struct tree tree = {0, 0};
+    const weft_task_desc desc = {
+        .body = leaf_id, .arguments = &tree, .arguments_bytes = sizeof(tree)};
+    weft_status status = weft_tasks_record(job, recording);
+
+    for (int i = 0; i < RECORDED_TASKS && status == WEFT_OK; i++)
+        status = weft_tasks_add(*recording, &desc);
+    return status == WEFT_OK ? weft_tasks_ready(*recording) : status;
+}
 
 static weft_status create(weft_job *job, int form, uint64_t count)
 {
@@ -75,11 +88,20 @@ static weft_status create(weft_job *job, int form, uint64_t count)
     return status == WEFT_OK ? weft_tasks_finish(job) : status;
 }
 
-/* Of count tasks, or, spawned, of 2^k - 1 that are as many at least. */
+static weft_status work(weft_job *job, weft_recording *recording, int form, uint64_t count)
+{
+    return form == RECORDED
+               ? weft_tasks_run(recording, (count + RECORDED_TASKS - 1) / RECORDED_TASKS)
+               : create(job, form, count);
+}
+
+/* Of count tasks, or, spawned, of 2^k - 1 that are as many at least; recorded, of thousands. */
 static uint64_t tasks_of(int form, uint64_t count)
 {
     uint64_t all = 1;
 
+    if (form == RECORDED)
+        return (count + RECORDED_TASKS - 1) / RECORDED_TASKS * RECORDED_TASKS;
     while (form == SPAWN && all < count)
         all = 2 * all + 1;
     return form == SPAWN ? all : count;
@@ -90,6 +112,7 @@ int main(int argc, char **argv)
     struct bench_options options;
     struct nothing nothing = {0};
     weft_task_numbers numbers = {0};
+    weft_recording *recording = NULL;
     weft_job *job;
 
     if (weft_open(&job, &argc, argv) != WEFT_OK)
@@ -100,11 +123,13 @@ int main(int argc, char **argv)
     const int form = options.form;
     const uint64_t tasks = tasks_of(form, options.repeats);
     weft_status status = weft_tasks_begin(job, &bench_tasks, &nothing, THREADS, 0);
+    if (status == WEFT_OK && form == RECORDED)
+        status = record(job, &recording);
     if (status == WEFT_OK)
-        status = create(job, form, bench_warm_up(tasks));
+        status = work(job, recording, form, bench_warm_up(tasks));
     const double begun = bench_seconds();
     if (status == WEFT_OK)
-        status = create(job, form, options.repeats);
+        status = work(job, recording, form, options.repeats);
     const double us = (bench_seconds() - begun) * 1e6;
     const int ranks = weft_numbers_of(job)->ranks_here;
     if (status == WEFT_OK)

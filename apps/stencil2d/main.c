@@ -1,7 +1,7 @@
 /*
  * stencil2d/main.c - a plate whose points become the mean of their neighbours, by tasks of one tile
  * each. Every place has some of the rows, in two fields, and makes the tasks for its own. Where the
- * rows above or below are another's, the task fetches them.
+ * rows above or below are another's, the task fetches them. One place alone records its tasks.
  */
 #include <weft/task.h>
 
@@ -25,7 +25,6 @@ struct plate {
     uint64_t first, end; /* this place's rows */
     double *fields;      /* device memory: its rows, one above and one below, of either field */
     weft_win win;
-    uint32_t *gate[2]; /* variant tasks: by tile, of this iteration and the next */
 };
 
 static double now_ms(void)
@@ -72,7 +71,7 @@ static bool fill(struct plate *plate)
            weft_host_win_create(plate->job, plate->fields, 2 * bytes, &plate->win) == WEFT_OK;
 }
 
-/* The task of one tile of an iteration, but for gates. */
+/* The task of one tile of an iteration. */
 static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uint64_t column,
                      uint32_t columns, int from, weft_task_desc *desc)
 {
@@ -88,7 +87,7 @@ static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uin
                          [TILE_OUT] = {row, column, rows, columns, 1 - from}};
 
     *desc = (weft_task_desc){.body = relax_id, .priority = 1, .datas = TILE_DATA};
-    if (o->variant == VARIANT_STATIC || o->variant == VARIANT_TASKS)
+    if (o->variant == VARIANT_STATIC)
         desc->flags = WEFT_TASK_HOLD;
     for (int i = 0; i < TILE_DATA; i++) {
         weft_task_data_desc *const data = &desc->data[i];
@@ -114,47 +113,16 @@ static void grid(const struct plate *plate, uint64_t *down, uint64_t *across, ui
     *across = (o->n + *width - 1) / *width;
 }
 
-/* Gates of the next iteration: each tile waits for itself and its neighbours in this one. */
-static bool next_gates(struct plate *plate, uint64_t down, uint64_t across, bool last)
-{
-    uint32_t *const made = plate->gate[0];
-
-    plate->gate[0] = plate->gate[1];
-    plate->gate[1] = made;
-    for (uint64_t r = 0; r < down; r++)
-        for (uint64_t c = 0; c < across; c++) {
-            const uint32_t near = 1 + (r > 0) + (r + 1 < down) + (c > 0) + (c + 1 < across);
-            made[r * across + c] = 0;
-            if (!last && weft_gate_create(plate->job, near, &made[r * across + c]) != WEFT_OK)
-                return false;
-        }
-    return true;
-}
-
-static void add_gates(const struct plate *plate, uint64_t r, uint64_t c, uint64_t down,
-                      uint64_t across, weft_task_desc *desc)
-{
-    static const int steps[5][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
-
-    desc->after = plate->gate[0][r * across + c];
-    for (int i = 0; i < 5; i++) {
-        const uint64_t row = r + (uint64_t)steps[i][0], column = c + (uint64_t)steps[i][1];
-        if (row < down && column < across && plate->gate[1][row * across + column] != 0)
-            desc->open[desc->opens++] = plate->gate[1][row * across + column];
-    }
-}
-
-/* All tasks of an iteration. */
-static bool make_tasks(struct plate *plate, uint32_t iteration, bool last)
+/* All tasks of an iteration: created, or recorded. */
+static bool make_tasks(const struct plate *plate, uint32_t iteration, weft_recording *recording)
 {
     const struct options *o = &plate->options;
     uint64_t down, across, height, width;
+    weft_status status = WEFT_OK;
 
     grid(plate, &down, &across, &height, &width);
-    if (o->variant == VARIANT_TASKS && !next_gates(plate, down, across, last))
-        return false;
     for (uint64_t r = 0; r < down; r++)
-        for (uint64_t c = 0; c < across; c++) {
+        for (uint64_t c = 0; c < across && status == WEFT_OK; c++) {
             const uint64_t row = plate->first + r * height, column = 1 + c * width;
             const struct tile tile = {
                 .rows = (uint32_t)(plate->end - row < height ? plate->end - row : height),
@@ -165,32 +133,46 @@ static bool make_tasks(struct plate *plate, uint32_t iteration, bool last)
             describe(plate, row, tile.rows, column, tile.columns, (int)(iteration % 2), &desc);
             desc.arguments = &tile;
             desc.arguments_bytes = sizeof(tile);
-            if (o->variant == VARIANT_TASKS)
-                add_gates(plate, r, c, down, across, &desc);
-            if (weft_task_create(plate->job, &desc, NULL) != WEFT_OK)
-                return false;
+            status = recording != NULL ? weft_tasks_add(recording, &desc)
+                                       : weft_task_create(plate->job, &desc, NULL);
         }
-    return true;
+    return status == WEFT_OK;
 }
 
-static bool iterate(struct plate *plate)
+/* The first iterations, as an epoch of recorded tasks. */
+static bool record(const struct plate *plate, uint32_t iterations, weft_recording **recording)
 {
-    enum { GATES = 60000 }; /* fewer than WEFT_TASK_GATES has by default */
-    const struct options *o = &plate->options;
-    uint64_t down, across, height, width;
+    bool good = weft_tasks_record(plate->job, recording) == WEFT_OK;
 
-    grid(plate, &down, &across, &height, &width);
-    const uint64_t tiles = down * across;
-    const uint64_t stretch = o->variant != VARIANT_TASKS ? 1 : tiles < GATES ? GATES / tiles : 1;
-    for (int i = 0; i < 2; i++)
-        if ((plate->gate[i] = calloc(tiles + 1, sizeof(uint32_t))) == NULL)
-            return false;
-    for (uint32_t it = 0; it < o->iterations; it++) {
-        const bool last = (it + 1) % stretch == 0 || it + 1 == o->iterations;
-        if (!make_tasks(plate, it, last) || (last && weft_tasks_finish(plate->job) != WEFT_OK))
-            return false;
-    }
-    return true;
+    for (uint32_t it = 0; good && it < iterations; it++)
+        good = make_tasks(plate, it, *recording);
+    return good && weft_tasks_ready(*recording) == WEFT_OK;
+}
+
+/* There and back is an epoch; an odd number ends with one there. */
+static bool run_recorded(const struct plate *plate, double *ms)
+{
+    const uint32_t iterations = plate->options.iterations;
+    weft_recording *both, *there;
+
+    if (!record(plate, 2, &both) || !record(plate, 1, &there))
+        return false;
+    const double began = now_ms();
+    const bool done = weft_tasks_run(both, iterations / 2) == WEFT_OK &&
+                      weft_tasks_run(there, iterations % 2) == WEFT_OK;
+    *ms = now_ms() - began;
+    return done;
+}
+
+static bool run_created(const struct plate *plate, double *ms)
+{
+    const double began = now_ms();
+    bool done = true;
+
+    for (uint32_t it = 0; done && it < plate->options.iterations; it++)
+        done = make_tasks(plate, it, NULL) && weft_tasks_finish(plate->job) == WEFT_OK;
+    *ms = now_ms() - began;
+    return done;
 }
 
 /* Process 0 fetches all rows, and compares. */
@@ -254,9 +236,9 @@ static bool run(struct plate *plate)
     if (!fill(plate) ||
         weft_tasks_begin(plate->job, &stencil2d_tasks, &nothing, o->threads, o->ranks) != WEFT_OK)
         return false;
-    const double began = now_ms();
-    const bool done = iterate(plate);
-    const double ms = now_ms() - began;
+    double ms;
+    const bool done =
+        o->variant == VARIANT_TASKS ? run_recorded(plate, &ms) : run_created(plate, &ms);
     if (weft_tasks_end(plate->job) != WEFT_OK || !done || !tell(plate, ms))
         return false;
     return finish(plate);
@@ -344,8 +326,6 @@ int main(int argc, char **argv)
     } else {
         good = run(&plate);
     }
-    free(plate.gate[0]);
-    free(plate.gate[1]);
     weft_free(plate.job, plate.fields);
     return weft_close(plate.job) != WEFT_OK || !report_flushed() || !good;
 }

@@ -26,7 +26,6 @@ extern "C" {
 
 enum {
     WEFT_TASK_DATA = 8,       /* pieces of data of a task, at most */
-    WEFT_TASK_OPENS = 8,      /* gates that it opens, at most */
     WEFT_TASK_ARGUMENTS = 96, /* bytes of its arguments, at most */
     WEFT_TASK_PRIORITIES = 4,
     WEFT_TASK_BODIES = 32, /* in a list, at most */
@@ -64,12 +63,9 @@ typedef struct weft_task_desc {
     uint32_t body;     /* an id of the list */
     uint32_t flags;    /* WEFT_TASK_CPU_ONLY ... */
     uint32_t priority; /* 0, the first, to 3; tasks of a higher number wait while there are such */
-    uint32_t after;    /* a gate of weft_gate_create: it waits until that is open; 0: none */
     uint64_t count;    /* the body is called for each index below count; 0: as 1 */
     const void *arguments;
     uint32_t arguments_bytes, datas; /* bytes at arguments; pieces of data */
-    uint32_t opens;                  /* gates of its place that it opens by one when it is done */
-    uint32_t open[WEFT_TASK_OPENS];
     weft_task_data_desc data[WEFT_TASK_DATA];
 } weft_task_desc;
 
@@ -78,7 +74,7 @@ typedef struct weft_task_id {
     uint32_t number, generation;
 } weft_task_id;
 
-/* What a task does. QUEUED: it has not ended: it waits, is held by a gate, runs, or is away. */
+/* What a task does. QUEUED: it has not ended: it waits, runs, or is away. */
 typedef enum weft_task_status {
     WEFT_TASK_NONE,
     WEFT_TASK_QUEUED,
@@ -125,18 +121,49 @@ WEFT_API weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_
 /*
  * Asks for its end: no call of its body begins any more at its place. Calls that run go on, unless
  * they look (weft_task_cancelled), and so does what another place has taken. Does not block; the
- * task still ends as any does. What it held by gates, those it opens, are opened all the same.
- * Errors: ARGUMENT.
+ * task still ends as any does. Errors: ARGUMENT.
  */
 WEFT_API weft_status weft_task_cancel(weft_job *job, weft_task_id task);
 
-/*
- * A gate of this place that opens when it was told so `count` (1 or more) times. It is valid until
- * the next weft_tasks_finish. Errors: STATE, ARGUMENT, LIMIT (WEFT_TASK_GATES).
+/* ---- recorded tasks ---------------------------------------------------------------------------
+ * A program records tasks once; the ranks of its place then run all of them, in epoch after epoch,
+ * without the host program. What waits for what follows from the order of recording: a task waits
+ * for those before it, and in the epoch before, whose data its own overlap, if either writes.
+ * Pieces of different windows do not overlap. A task has data that its ranks load and store: of
+ * its own place, or, on the CPU device, of processes of the same node.
  */
-WEFT_API weft_status weft_gate_create(weft_job *job, uint32_t count, uint32_t *gate);
-/* Tells it so once. Errors: ARGUMENT. Once too often ends the job (ARGUMENT). */
-WEFT_API weft_status weft_gate_open(weft_job *job, uint32_t gate);
+typedef struct weft_recording weft_recording;
+
+/* Begins to record. It is this place's. weft_tasks_end frees it. Errors: STATE (tasks have not
+ * begun), MEMORY. */
+WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording);
+/*
+ * Records a task; what desc points to is copied. Its priority is not used: tasks begin in
+ * the order of recording. A count's calls are not ordered among themselves. Arguments are the same
+ * memory in each epoch. Errors name the task's number: STATE (it is ready), ARGUMENT, RANK, WINDOW,
+ * BOUNDS, UNSUPPORTED (data are out of its ranks' reach), LIMIT, MEMORY.
+ */
+WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
+/* Finds what waits for what, and tells the device. Blocking. Errors: STATE, WINDOW, MEMORY. */
+WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
+/*
+ * Blocks until the place's ranks have run all its tasks `epochs` times; what those wrote is visible
+ * to host programs and ranks. It may run again. What bodies spawn is not waited for
+ * (weft_tasks_finish). One runs at a time. Errors: STATE (not ready), WINDOW (one was freed).
+ */
+WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
+/* Forgets it; *recording is not used any more. A GPU keeps its memory until weft_tasks_end. */
+WEFT_API weft_status weft_tasks_free(weft_recording **recording);
+
+typedef struct weft_recording_numbers {
+    uint64_t tasks, edges; /* recorded; what they wait for, in all */
+    uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
+    uint64_t epochs;       /* that have run */
+    uint64_t waited;       /* steps of all recordings of this place that had to wait */
+} weft_recording_numbers;
+/* Errors: ARGUMENT. */
+WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
+                                         weft_recording_numbers *numbers);
 
 /* Collective, blocking: all tasks of all places are done, and what they wrote is visible. */
 WEFT_API weft_status weft_tasks_finish(weft_job *job);
@@ -152,14 +179,13 @@ typedef struct weft_task_numbers {
     uint64_t taken;    /* tasks that it took from other places, */
     uint64_t given;    /* and that others took from it */
     uint64_t bytes;    /* moved for those it took, both ways */
-    uint64_t ahead;    /* tasks whose data were fetched while another one ran */
 } weft_task_numbers;
 /* Of this place, after weft_tasks_end. Errors: STATE. */
 WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers);
 
 /* ---- bodies -----------------------------------------------------------------------------------
  * Called by all threads of a rank, which make all calls of device.h as in any kernel, but wait for
- * no other task: gates do that.
+ * no other task: recorded ones do that before they begin.
  */
 typedef struct weft_task_self weft_task_self;
 

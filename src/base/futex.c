@@ -128,6 +128,15 @@ NOT_FOR_TSAN void weft_bell_ring(struct weft_bell *bell)
         weft_bell_wake(bell);
 }
 
+NOT_FOR_TSAN void weft_bell_ring_for(struct weft_bell *bell, const uint32_t *waiting)
+{
+    if (weft_model != NULL)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(waiting, __ATOMIC_RELAXED) != 0)
+        weft_bell_ring(bell);
+}
+
 /* Who has waited takes it as 2, since others may still sleep; unlocking a 2 wakes one of them. */
 void weft_lock_wait(struct weft_lock *lock)
 {

@@ -63,6 +63,8 @@ void weft_bell_wake(struct weft_bell *bell);
 
 /* Wakes all sleepers; a load and a fence when there are none. */
 void weft_bell_ring(struct weft_bell *bell);
+/* The same only if the word, to which sleepers of one kind have added, is not 0. */
+void weft_bell_ring_for(struct weft_bell *bell, const uint32_t *waiting);
 
 /*
  * The same without the fence: may miss a sleeper that lies down at this very moment. For changes

@@ -111,6 +111,14 @@ static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
+/* The same for ranks of one device. */
+static inline uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return weft_model->add(p, 8, value, false, false);
+    return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+}
+
 /* The old value. An acquire and a release, each with its own label. */
 static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order acquire,
                                          enum weft_order release)

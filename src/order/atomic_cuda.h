@@ -115,6 +115,17 @@ WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
     return old;
 }
 
+/* The same for ranks of one device. */
+WEFT_INLINE uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
+{
+    uint64_t old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(WEFT_GLOBAL(p)), "l"(value)
+                 : "memory");
+    return old;
+}
+
 /* The old value; an acquire and a release. */
 WEFT_INLINE uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order,
                                        enum weft_order)

@@ -53,6 +53,8 @@
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(task_give, "a task, or that one is done, and all before it; pairs with task_take")           \
     X(task_take, "who takes it sees that; pairs with task_give")                                   \
+    X(task_done, "all that a recorded task did before its epoch is told; pairs with task_seen")    \
+    X(task_seen, "a task that waits for it sees that; pairs with task_done")                       \
     X(nic_wqe, "requests before the record that says they are there; pairs with nic_fetch")        \
     X(nic_fetch, "a NIC reads whole requests, and their data; pairs with nic_wqe")                 \
     X(nic_ring, "the record before the doorbell; pairs with nic_rung")                             \

@@ -157,8 +157,9 @@ enum weft_wait_kind {
     WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h; have: the only process
                           that can end it, + 1; 0: several can */
     WEFT_WAIT_COLUMN,  /* a: head of a call (abi/ccl.h), have: member, need: number of the call */
-    WEFT_WAIT_TASKS,   /* a: slot, maker, body of a task; have: tasks that are away, that gates
-                          hold; need: of its gate count, left, or the place that has it */
+    WEFT_WAIT_TASKS,   /* a: slot, maker, body of a task; have: tasks that are away; need: the
+                          place that has it */
+    WEFT_WAIT_RECORD,  /* a: recorded task, the one that it waits for; have, need: its epochs */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
     WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };

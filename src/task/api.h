@@ -15,7 +15,7 @@
 
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i)
 {
-    return (uint32_t)i < task->record->datas ? task->data[i] : NULL;
+    return (uint32_t)i < task->datas ? task->data[i] : NULL;
 }
 
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)
@@ -59,7 +59,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
     if (weft_leads(self)) {
         int64_t n[3];
-        const char *const wrong = weft_task_wrong(desc, p, p->gates, n);
+        const char *const wrong = weft_task_wrong(desc, p, n);
         if (WEFT_UNLIKELY(wrong != NULL))
             weft_fail_in(self, WEFT_ERR_ARGUMENT, "weft_task_spawn", wrong, n[0], n[1], n[2], 0);
         *slot = weft_task_slot_take(p, task->rank, false);
@@ -74,7 +74,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
                 weft_store_relaxed_u32(&record->next, task->rank->spawned);
                 task->rank->spawned = *slot;
             } else {
-                weft_task_admit(self, p, task->rank, *slot - 1);
+                weft_task_ready(self, p, task->rank, *slot - 1);
             }
         }
     }
@@ -89,18 +89,11 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
 /* What the leader tells the others of what comes next. */
 struct weft_task_turn {
-    uint32_t slot, status; /* slot + 1; 0: the rank ends */
+    uint32_t slot, status; /* slot + 1; 0: recorded tasks, or the rank ends */
+    uint32_t recorded;     /* steps of recorded tasks come next */
     uint64_t first, end;   /* calls */
     uint32_t tickets;      /* that it gives up after them: 1 or 0 */
-    uint32_t kept;         /* the rank had kept the task */
 };
-
-/* What a failure of the rank names: place, body and number of its task. */
-WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
-{
-    return ((uint64_t)record->home + 1) << 40 | (uint64_t)(record->body & 0xff) << 32 |
-           record->home_slot;
-}
 
 /*
  * Takes calls of a task. Of many it takes some, and keeps its ticket for more: a task is not over
@@ -115,7 +108,7 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     const uint64_t begun = weft_load_relaxed_u64(&record->first);
     const uint64_t left = begun < record->end ? record->end - begun : 0;
 
-    self->work = weft_task_work(record);
+    self->work = weft_task_work(record->home, record->body, record->home_slot);
     turn->status = record->home == p->me && weft_task_is_cancelled(p, record) ? WEFT_TASK_CANCELLED
                                                                               : WEFT_TASK_DONE;
     turn->first = begun;
@@ -154,34 +147,34 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
     const uint32_t next = r->kept;
     bool kept = next != 0;
 
+    if (r->stepped != 0 && !weft_task_has_tickets(p))
+        weft_task_run_over(self, p, r);
+    turn->slot = 0;
+    turn->recorded = !kept && weft_task_has_tickets(p) && weft_task_ring_empty(&p->ready[0]);
+    if (turn->recorded)
+        return;
     for (uint32_t i = 0; kept && i < p->record[next - 1].priority; i++)
         kept = weft_task_ring_empty(&p->ready[i]);
     if (next != 0 && !kept)
         weft_task_ready(self, p, NULL, next - 1);
     r->kept = 0;
-    turn->kept = kept;
     turn->slot = kept ? next : weft_task_find(p, r);
     if (turn->slot != 0)
         weft_task_begin(self, p, r, turn, kept);
 }
 
-/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if gates
- * hold tasks, or other places have some. */
+/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if other
+ * places have tasks of this one. */
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
-    const uint32_t held = weft_load_relaxed_u32(&p->held), gone = weft_load_relaxed_u32(&p->gone);
-    const struct weft_task_named *const last =
-        held != 0 ? &p->held_last : &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
-    const uint32_t at = weft_load_relaxed_u32(&last->at);
-    const struct weft_task_gate *const gate = &p->gate[held != 0 ? at : 0];
-    const uint64_t need =
-        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left);
+    const uint32_t gone = weft_load_relaxed_u32(&p->gone);
+    const struct weft_task_named *const last = &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
 
-    weft_wait_round(self, rounds, (held | gone) != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+    weft_wait_round(self, rounds, gone != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
                     (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |
                         (uint64_t)weft_load_relaxed_u32(&last->by) << 8 |
                         (weft_load_relaxed_u32(&last->body) & 0xff),
-                    (uint64_t)gone << 32 | held, held != 0 ? need : at);
+                    gone, weft_load_relaxed_u32(&last->at));
 }
 
 /* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
@@ -197,11 +190,11 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
         weft_check_stop(self);
         if (weft_leads(self)) {
             weft_task_take(self, p, r, turn);
-            if (turn->slot == 0)
+            if (turn->slot == 0 && !turn->recorded)
                 turn->status = weft_load_acquire_u32(&p->stop, ORDER_task_take);
         }
         weft_join(self);
-        if (turn->slot != 0 || turn->status != 0)
+        if (turn->slot != 0 || turn->recorded || turn->status != 0)
             break;
         weft_sync(self);
         weft_task_service(self, p, r, true);
@@ -219,7 +212,7 @@ WEFT_INLINE void weft_task_admit_spawned(weft_self *self, struct weft_task_place
     while (r->spawned != 0) {
         const uint32_t slot = r->spawned - 1;
         r->spawned = weft_load_relaxed_u32(&p->record[slot].next);
-        weft_task_admit(self, p, r, slot);
+        weft_task_ready(self, p, r, slot);
     }
 }
 
@@ -242,7 +235,7 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
         *last = weft_task_add64(&record->left, 0 - over) == over;
         if (*last && home == p->me)
-            weft_task_complete(self, p, task->rank, task->slot, status);
+            weft_task_complete(self, p, task->slot, status);
     }
     weft_sync(self);
     if (*last && home != p->me)
@@ -262,72 +255,22 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
  * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
 enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
 
-/* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
-WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *record)
-{
-    struct weft_trace_event event;
-
-    event.process = record->home;
-    event.slot = record->home_slot;
-    event.amount = record->after << 8 | record->body;
-    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)record->by, 0);
-    weft_trace_mark(self, &event);
-}
-
-/* Beside a task of another place whose data are copies, begins to fetch those of another such task.
- * *next: it; slot 0: there is none. All threads. */
-WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, weft_task_self *next)
-{
-    struct weft_task_place *const p = task->place;
-    struct weft_task_rank *const r = task->rank;
-
-    next->slot = 0;
-    if (task->record->home == p->me || task->record->many || task->staged == 0)
-        return;
-    if (weft_leads(self)) {
-        const uint32_t slot = weft_task_find(p, r);
-        const struct weft_task_record *const record = slot != 0 ? &p->record[slot - 1] : NULL;
-        if (record != NULL && record->home != p->me && !record->many &&
-            weft_task_needs(record) + weft_task_needs(task->record) <= p->scratch)
-            r->kept = slot;
-        else if (record != NULL)
-            weft_task_ready(self, p, r, slot - 1);
-        r->ahead += r->kept != 0;
-    }
-    weft_sync(self);
-    next->slot = r->kept;
-    if (next->slot == 0)
-        return;
-    next->place = p;
-    next->rank = r;
-    next->user = task->user;
-    next->record = &p->record[next->slot - 1];
-    next->high = !task->high;
-    weft_task_stage(self, next, next->high ? p->scratch - weft_task_needs(next->record) : 0);
-}
-
-/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. DONE, or QUEUED:
- * its data have no room here. All threads. */
-WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
-                                     bool here, weft_task_bodies *bodies)
+/* The task's calls. DONE, or QUEUED: its data have no room here. All threads. */
+WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
+                                     weft_task_bodies *bodies)
 {
     const uint32_t body = task->record->body;
     const bool timed = task->rank->brief == 0;
-    const uint64_t began = timed && !here && task->record->datas != 0 ? weft_port_clock() : 0;
+    const uint64_t began = timed && task->record->datas != 0 ? weft_port_clock() : 0;
 
-    if (!here) {
-        task->high = 0;
-        if (!weft_task_stage(self, task, 0))
-            return WEFT_TASK_QUEUED;
-    }
-    weft_task_ahead(self, task, next);
-    weft_task_fetched(self, task);
+    if (!weft_task_stage(self, task))
+        return WEFT_TASK_QUEUED;
     const uint64_t staged = timed ? weft_port_clock() : 0;
     for (task->index = task->first; task->index < task->end; task->index++) {
         bodies(self, task, body, task->record->arguments);
         weft_sync(self);
     }
-    if (!weft_leads(self))
+    if (weft_thread(self) != 0)
         return WEFT_TASK_DONE;
     task->rank->executed += task->end - task->first;
     weft_add_relaxed_u64(&task->place->ran, task->end - task->first);
@@ -338,7 +281,7 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft
     const uint64_t ns = weft_port_clock() - staged;
     weft_task_sample(task->place, body, ns / (task->end - task->first));
     task->rank->brief = ns < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
-    if (task->staged != 0 && !here) {
+    if (task->staged != 0) {
         uint64_t bytes = 1024;
         for (uint32_t i = 0; i < task->record->datas; i++)
             bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
@@ -357,7 +300,7 @@ WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
         weft_store_relaxed_u32(&p->record[first + i].next,
                                i + 1 < p->slots ? first + (uint32_t)i + 2 : 0);
     weft_sync(self);
-    if (weft_leads(self)) {
+    if (weft_thread(self) == 0) {
         r->free = first + 1;
         r->seed = first + 1;
     }
@@ -369,39 +312,37 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
 {
     WEFT_SHARED(struct weft_task_turn, turn, 1);
     struct weft_task_place *const p = (struct weft_task_place *)begun->place;
-    struct weft_task_self task, next;
+    struct weft_task_self task;
 
-    next.slot = 0;
     task.place = p;
     task.rank = &p->rank[weft_rank(self, WEFT_COMM_DEVICE)];
     task.user = user;
     weft_task_slots(self, p, task.rank);
     for (;;) {
         weft_task_next(self, p, task.rank, turn);
+        if (turn->recorded) {
+            weft_task_steps(self, &task, bodies);
+            continue;
+        }
         if (turn->slot == 0)
             break;
-        const bool here = turn->kept && next.slot == turn->slot;
-        if (here)
-            task = next;
-        else
-            task.staged = 0;
-        if (!here && next.slot != 0)
-            weft_task_fetched(self, &next); /* into memory that is used again */
-        next.slot = 0;
+        task.staged = 0;
         task.slot = turn->slot - 1;
         task.record = &p->record[task.slot];
+        task.datas = task.record->datas;
         task.first = turn->first;
         task.end = turn->end;
         const uint32_t tickets = turn->tickets;
         uint32_t status = turn->status;
         if (weft_traced(self) && weft_thread(self) == 0)
-            weft_task_mark(self, task.record);
+            weft_task_mark(self, task.record->home, task.record->home_slot, task.record->by,
+                           task.record->body);
         weft_sync(self);
         if (status == WEFT_TASK_DONE && task.first < task.end)
-            status = weft_task_calls(self, &task, &next, here, bodies);
+            status = weft_task_calls(self, &task, bodies);
         weft_task_end(self, &task, status, tickets);
         weft_region_end(self);
-        if (weft_leads(self))
+        if (weft_thread(self) == 0)
             self->work = 0;
     }
 }

@@ -1,8 +1,7 @@
 /*
  * task/data.h - a task's data as its rank reaches them: where they are, if this rank can load and
  * store there as it does its own; else a copy in the rank's scratch memory, which is fetched before
- * the calls and brought back after them. Of tasks taken from other places, the next one's data are
- * fetched while one runs: copies of the two are at either end of that memory.
+ * the calls and brought back after them.
  */
 #ifndef WEFT_TASK_DATA_H
 #define WEFT_TASK_DATA_H
@@ -18,10 +17,8 @@ struct weft_task_self {
     uint64_t index, first, end; /* of the calls */
     void *data[WEFT_TASK_DATA];
     uint64_t pitch[WEFT_TASK_DATA];
-    weft_op fetch[WEFT_TASK_DATA];
+    uint32_t datas;
     uint32_t slot, staged; /* staged: bit i: data i is a copy */
-    uint32_t fetching;     /* bit i: fetch[i] has not been waited for */
-    uint32_t high;         /* its copies are at the upper end of the scratch memory */
 };
 
 /* Where a piece of data is for loads and stores; NULL: it must be copied. It lies in its window, or
@@ -50,24 +47,16 @@ WEFT_COLD bool weft_task_writes_copies(weft_self *self, const struct weft_task_r
     return false;
 }
 
-/* Scratch memory that a task's data take at most. */
-WEFT_INLINE uint64_t weft_task_needs(const struct weft_task_record *record)
-{
-    uint64_t needs = 0;
-
-    for (uint32_t i = 0; i < record->datas; i++)
-        needs += (weft_task_bytes(&record->data[i]) + 63) & ~(uint64_t)63;
-    return needs;
-}
-
-/* Finds the data, and begins to fetch what is read, into scratch memory from `at` on. False:
+/* Finds the data, and fetches what is read into scratch memory, all of it at the same time. False:
  * another place's task needs more than there is; its place has thought that this rank reaches them.
  * All threads. */
-WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t at)
+WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task)
 {
     const struct weft_task_record *const record = task->record;
+    weft_op fetch[WEFT_TASK_DATA];
+    uint64_t at = 0;
 
-    task->staged = task->fetching = 0;
+    task->staged = 0;
     for (uint32_t i = 0; i < record->datas; i++) {
         const weft_task_data_desc *const data = &record->data[i];
         const bool own = data->mode == WEFT_TASK_SCRATCH;
@@ -94,22 +83,13 @@ WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
         const weft_task_data_desc *const data = &record->data[i];
         if ((task->staged >> i & 1) == 0 || (data->mode & WEFT_TASK_IN) == 0)
             continue;
-        task->fetching |= 1u << i;
-        task->fetch[i] =
-            weft_get_2d_begin(self, data->win, data->place, data->offset, data->pitch,
-                              task->data[i], data->bytes, data->bytes, weft_task_rows(data));
+        fetch[i] = weft_get_2d_begin(self, data->win, data->place, data->offset, data->pitch,
+                                     task->data[i], data->bytes, data->bytes, weft_task_rows(data));
     }
+    for (uint32_t i = 0; i < record->datas; i++)
+        if ((task->staged >> i & 1) != 0 && (record->data[i].mode & WEFT_TASK_IN) != 0)
+            weft_op_wait(self, fetch[i], WEFT_LOCAL);
     return true;
-}
-
-/* What is fetched is there. All threads. */
-WEFT_INLINE void weft_task_fetched(weft_self *self, weft_task_self *task)
-{
-    for (uint32_t i = 0; task->fetching != 0; i++) {
-        if ((task->fetching & 1) != 0)
-            weft_op_wait(self, task->fetch[i], WEFT_LOCAL);
-        task->fetching >>= 1;
-    }
 }
 
 /* Brings back what was written. What goes to another place than `home` is visible there on return.

@@ -14,15 +14,6 @@
 /* ---- the memory of a place ----------------------------------------------------------------------
  */
 
-/* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
-static void *carve(unsigned char *memory, size_t *at, size_t bytes)
-{
-    void *const part = memory != NULL ? memory + *at : NULL;
-
-    *at += (bytes + 63) & ~(size_t)63;
-    return part;
-}
-
 /* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
 static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
                       unsigned char *memory, unsigned char *scratch, size_t *image)
@@ -30,23 +21,22 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     const size_t slots = (size_t)p->ranks * p->slots, n = (size_t)p->places;
     size_t at = 0;
 
-    carve(memory, &at, sizeof(*p));
-    p->rank = carve(memory, &at, p->ranks * sizeof(*p->rank));
+    weft_task_carve(memory, &at, sizeof(*p));
+    p->rank = weft_task_carve(memory, &at, p->ranks * sizeof(*p->rank));
     *image = at;
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
-        p->ready[i].cell = carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
-    uint32_t *const cells = carve(memory, &at, slots * sizeof(*cells));
-    p->gate = carve(memory, &at, p->gates * sizeof(*p->gate));
-    p->answered = carve(memory, &at, n * sizeof(*p->answered));
-    p->returned = carve(memory, &at, n * sizeof(*p->returned));
-    p->sent = carve(memory, &at, n * sizeof(*p->sent));
-    p->away = carve(memory, &at, n * sizeof(*p->away));
-    p->gone_last = carve(memory, &at, n * sizeof(*p->gone_last));
-    p->pace = carve(memory, &at, n * sizeof(*p->pace));
-    p->vain = carve(memory, &at, n * sizeof(*p->vain));
-    p->again = carve(memory, &at, n * sizeof(*p->again));
-    p->report_seen = carve(memory, &at, n * sizeof(*p->report_seen));
-    p->record = carve(memory, &at, slots * sizeof(*p->record));
+        p->ready[i].cell = weft_task_carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
+    uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
+    p->answered = weft_task_carve(memory, &at, n * sizeof(*p->answered));
+    p->returned = weft_task_carve(memory, &at, n * sizeof(*p->returned));
+    p->sent = weft_task_carve(memory, &at, n * sizeof(*p->sent));
+    p->away = weft_task_carve(memory, &at, n * sizeof(*p->away));
+    p->gone_last = weft_task_carve(memory, &at, n * sizeof(*p->gone_last));
+    p->pace = weft_task_carve(memory, &at, n * sizeof(*p->pace));
+    p->vain = weft_task_carve(memory, &at, n * sizeof(*p->vain));
+    p->again = weft_task_carve(memory, &at, n * sizeof(*p->again));
+    p->report_seen = weft_task_carve(memory, &at, n * sizeof(*p->report_seen));
+    p->record = weft_task_carve(memory, &at, slots * sizeof(*p->record));
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;
         ranks[r].scratch = scratch + (size_t)r * p->scratch;
@@ -65,7 +55,6 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     while (cells < (uint64_t)p->ranks * (p->slots + 1))
         cells *= 2;
     p->ring_mask = (uint32_t)cells - 1;
-    p->gates = (uint32_t)job->config.task_gates + 1;
     p->bodies = kernel->bodies;
     for (int q = 0; q < p->places && q < 32; q++)
         p->kinds |= (uint32_t)(job->processes[q].kind == WEFT_KIND_CUDA) << q;
@@ -75,6 +64,8 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->stealing = job->config.steal != 0;
     p->asking = -1;
     p->backoff = 20000;
+    p->ticket = WEFT_TASK_OVER;
+    p->recorded.home = p->me;
 }
 
 static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
@@ -134,6 +125,7 @@ static void free_tasks(weft_job *job)
 
     if (tasks == NULL)
         return;
+    weft_recordings_free(tasks);
     weft_free(job, tasks->memory);
     weft_free(job, tasks->scratch);
     weft_free(job, tasks->place.mail);
@@ -254,9 +246,12 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     if (status != WEFT_OK)
         return status;
     free(job->tasks);
-    struct weft_tasks *const tasks = job->tasks = calloc(1, sizeof(*tasks));
-    if (tasks != NULL)
+    struct weft_tasks *const tasks = job->tasks =
+        aligned_alloc(_Alignof(struct weft_tasks), sizeof(*tasks));
+    if (tasks != NULL) {
+        memset(tasks, 0, sizeof(*tasks));
         tasks->data = calloc(1, kernel->kernel->user_bytes);
+    }
     if (tasks == NULL || tasks->data == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for tasks",
                       job->numbers.process);
@@ -286,17 +281,16 @@ weft_status weft_tasks_finish(weft_job *job)
         return weft_host_leave(job, WEFT_ERR_STATE);
     WEFT_HOST_TRY(weft_host_together(job, host_name));
     tasks->phase = tasks->phase % 0xffff + 1;
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, 0, NULL);
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
     weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
     weft_tasks_forget(tasks);
-    tasks->gates = 0;
     return weft_host_leave(job, WEFT_OK);
 }
 
 static weft_status stop(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_end");
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, 0, NULL);
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, NULL);
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -317,7 +311,6 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
-        tasks->numbers.ahead += ranks[r].ahead;
     }
     free(ranks);
     return status;
@@ -346,11 +339,10 @@ weft_status weft_tasks_end(weft_job *job)
         tasks->counted = true;
         weft_say(WEFT_SAY_INFO,
                  "tasks: %llu calls at place %d, %llu tasks taken from others, %llu given, %llu "
-                 "bytes moved, data of %llu fetched ahead",
+                 "bytes moved",
                  (unsigned long long)tasks->numbers.executed, tasks->place.me,
                  (unsigned long long)tasks->numbers.taken, (unsigned long long)tasks->numbers.given,
-                 (unsigned long long)tasks->numbers.bytes,
-                 (unsigned long long)tasks->numbers.ahead);
+                 (unsigned long long)tasks->numbers.bytes);
     }
     free_tasks(job);
     return status;

@@ -29,13 +29,55 @@ enum {
 };
 #define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* of a piece of data */
 
+/*
+ * Recorded tasks, in device memory. A step is what a rank does at a time: calls of one task, of
+ * each epoch. Steps are read by all and written by none; words grow.
+ */
+struct weft_task_step {
+    uint64_t first, end;  /* calls */
+    uint32_t task, body;  /* task: its word */
+    uint32_t steps;       /* of the task */
+    uint32_t edge, edges; /* words that it waits for */
+    uint32_t part, parts; /* its data */
+    uint32_t scratch;     /* bit i: part i lies in the rank's scratch memory */
+    uint32_t arguments;   /* offset */
+    uint32_t unused[3];
+};
+struct weft_task_word {
+    uint64_t done; /* epochs that the task has finished */
+    uint64_t left; /* steps of this epoch, where there are several */
+    uint64_t unused[6];
+};
+static_assert(sizeof(struct weft_task_step) == 64 && sizeof(struct weft_task_word) == 64, "lines");
+struct weft_task_part {
+    uint64_t address, pitch;
+};
+#define WEFT_TASK_BEFORE (1u << 31) /* of an edge, which is a task: of the epoch before */
+struct weft_task_tables {
+    struct weft_task_word *word;
+    const struct weft_task_step *step;
+    const uint32_t *edge;
+    const struct weft_task_part *part;
+    unsigned char *arguments;
+    uint64_t steps;
+};
+
+/* Epochs of recorded tasks that run. */
+struct weft_task_run {
+    struct weft_task_tables tables;
+    uint64_t base, total; /* the first epoch; steps of all epochs */
+    uint32_t number, unused;
+};
+/* A ticket: the run's number, 24 bits of it, and a count that reaches this when none is left. */
+#define WEFT_TASK_OVER ((uint64_t)1 << 39)
+
 struct weft_task_record {
     uint64_t first; /* calls from here to `end` have not begun; it may be beyond */
     uint64_t left;  /* calls that are not over; where there are many, also its tickets */
     uint32_t next;  /* in a list: slot + 1 */
     uint32_t taker; /* the place that has taken it + 1 */
     /* The rest stays as it is: */
-    uint32_t body, flags, priority, after;
+    uint32_t body, flags, priority;
     uint64_t end;
     int32_t home;              /* the place in whose books it is, */
     uint32_t home_slot;        /* and its slot there */
@@ -43,11 +85,11 @@ struct weft_task_record {
     uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
     uint32_t many;             /* calls: 1; 2: they have begun, by tickets (weft_task_begin) */
     uint32_t by;               /* who made it: a slot of its place, WEFT_HOST_SLOT or a rank's */
-    uint32_t datas, opens, open[WEFT_TASK_OPENS];
+    uint32_t datas;
     unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
     weft_task_data_desc data[WEFT_TASK_DATA];
 } __attribute__((aligned(64)));
-static_assert(sizeof(struct weft_task_record) == 576, "a record is nine lines");
+static_assert(sizeof(struct weft_task_record) == 512, "a record is eight lines");
 
 /* A queue that any rank puts into and takes from: never full, for it has a cell for each slot, and
  * for as many tickets beyond a task's first as there are ranks. */
@@ -63,21 +105,15 @@ struct weft_task_rank {
     uint32_t free;                  /* its own list of free slots */
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
-    uint64_t executed, taken, bytes, ahead;
-    uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
-                       fetches; 0: none */
-    uint32_t brief; /* tasks that it may run before it looks at the clock again */
+    uint64_t executed, taken, bytes;
+    uint64_t stepped,
+        waited;       /* steps of a run, of which the place has not heard; that had to wait */
+    uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
+    uint32_t brief;   /* tasks that it may run before it looks at the clock again */
     uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
     uint32_t *cell;   /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
-
-struct weft_task_gate {
-    uint32_t left; /* how often it must still be told */
-    uint32_t held; /* tasks that it holds: slot + 1, and so on; OPEN: it holds none any more */
-    uint32_t count, unused;
-};
-#define WEFT_TASK_OPEN UINT32_MAX
 
 /* What other places write and read. The rest follows, by the functions below. */
 struct weft_task_mail {
@@ -92,29 +128,32 @@ struct weft_task_mail {
 /* What the host program asks of its ranks. */
 enum weft_task_what {
     WEFT_TASK_WHAT_CREATE, /* a: bytes of its record */
-    WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
-    WEFT_TASK_WHAT_OPEN,   /* a: gate */
+    WEFT_TASK_WHAT_RUN,    /* a: number; epochs of recorded tasks: tables, base, total */
     WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
     WEFT_TASK_WHAT_STOP    /* ranks end */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
-    uint32_t what, a, b;
-    uint32_t unused[12];
+    uint32_t what, a, unused;
+    uint64_t tables, base, total;
+    uint64_t unused_too[3];
     struct weft_task_record record;
 };
+static_assert(sizeof(struct weft_task_entry) == 64 + sizeof(struct weft_task_record), "one line");
 
 /* Host memory that the host program and its ranks reach. */
 struct weft_task_host {
     uint32_t heard, unused[15];        /* entries that ranks have read */
     uint32_t finished, unused_too[15]; /* the phase that is over */
+    uint32_t ran, unused_also[13];     /* the run that is over; */
+    uint64_t waited;                   /* steps that had to wait, of all runs */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
     uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
 };
 
 /* Which task, and what of it: for the watchdog, plain words that it may read at any moment. */
 struct weft_task_named {
-    uint32_t body, by, slot, at; /* at: its gate; the place that has taken it */
+    uint32_t body, by, slot, at; /* at: the place that has taken it */
 };
 
 /* How long calls take that another place has, the way included. */
@@ -126,7 +165,7 @@ struct weft_task_pace {
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
-    uint32_t ring_mask, gates;
+    uint32_t ring_mask;
     uint32_t bodies, kinds; /* kinds: bit p: place p drives a GPU, of the first 32 */
     uint32_t barred;        /* WEFT_TASK_CPU_ONLY or GPU_ONLY: of tasks that do not run here */
     uint64_t scratch;       /* bytes of each rank */
@@ -136,7 +175,6 @@ struct weft_task_place {
     struct weft_task_host *host;
     struct weft_task_record *record;
     struct weft_task_rank *rank;
-    struct weft_task_gate *gate; /* from 1 on */
     uint64_t *answered;          /* by place: the last ask that was answered; service */
     uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
     uint32_t *away;              /* by place: how many of this place's tasks it has; service */
@@ -147,13 +185,18 @@ struct weft_task_place {
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
     uint32_t tickets; /* of tasks whose calls have begun */
-    uint32_t held;    /* tasks that gates hold */
     uint32_t gone;    /* tasks that other places have */
     uint32_t gone_to; /* a place that has some; service */
-    struct weft_task_named held_last, *gone_last; /* gone_last: by place */
+    struct weft_task_named *gone_last; /* by place */
     uint32_t stop;
-    uint64_t ran;              /* calls, by this place's ranks */
-    uint32_t lock, unused[15]; /* of the service */
+    uint64_t ran;                                 /* calls, by this place's ranks */
+    uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
+    uint64_t over __attribute__((aligned(64))),
+        waited;                       /* steps of the run that are over; that had to wait, ever */
+    uint32_t waiting;                 /* ranks that wait in a step */
+    struct weft_task_run run;         /* by the service, while no ticket is left */
+    struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
+    uint32_t lock, unused[15];        /* of the service */
     /* Of who has the lock: */
     uint64_t heard;         /* entries of the host program */
     uint64_t served;        /* when */
@@ -236,6 +279,17 @@ WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
 {
     const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U64};
     return weft_update_device(word, &change);
+}
+
+/* Ranks that wait in a step look again, if they sleep. */
+WEFT_INLINE void weft_task_wake_steps(weft_self *self, const struct weft_task_place *p)
+{
+#ifdef __CUDACC__
+    (void)self, (void)p;
+#else
+    if (p->ranks > 1)
+        weft_bell_ring_for(&self->state->exposed->bell, &p->waiting);
+#endif
 }
 
 /* Ranks of this place, and its host program, that sleep look again. */

@@ -32,23 +32,16 @@ WEFT_INLINE uint32_t weft_task_slot_take(struct weft_task_place *p, struct weft_
     return slot;
 }
 
-/* Onto a list that others take as a whole. list: slot + 1; false: it is closed, as OPEN says. */
-WEFT_INLINE bool weft_task_list_add(struct weft_task_place *p, uint32_t *list, uint32_t slot)
-{
-    for (;;) {
-        const uint32_t first = weft_load_relaxed_u32(list);
-        if (first == WEFT_TASK_OPEN)
-            return false;
-        weft_store_relaxed_u32(&p->record[slot].next, first);
-        if (weft_task_swap32(list, first, slot + 1))
-            return true;
-    }
-}
-
-/* Any leader of the place. */
+/* Onto its rank's list, which the rank takes as a whole. Any leader of the place. */
 WEFT_INLINE void weft_task_slot_give(struct weft_task_place *p, uint32_t slot)
 {
-    weft_task_list_add(p, &p->rank[slot / p->slots].freed, slot);
+    uint32_t *const list = &p->rank[slot / p->slots].freed;
+    uint32_t first;
+
+    do {
+        first = weft_load_relaxed_u32(list);
+        weft_store_relaxed_u32(&p->record[slot].next, first);
+    } while (!weft_task_swap32(list, first, slot + 1));
 }
 
 /* ---- a rank's deque -----------------------------------------------------------------------------

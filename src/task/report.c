@@ -10,25 +10,36 @@ static const char *name_of(const struct weft_job *job, uint32_t body)
     return kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?";
 }
 
-/* The last task that a gate holds, or, if none does, that went to another place. */
+static void waits_for_recorded(const struct weft_job *job, const struct weft_wait_seen *wait,
+                               char *text, size_t bytes)
+{
+    const uint32_t task = (uint32_t)(wait->a >> 32), other = (uint32_t)wait->a;
+    const bool known = job->tasks != NULL;
+
+    snprintf(
+        text, bytes,
+        "for recorded task %u \"%s\", which has done %llu of %llu epochs, to run task %u \"%s\"",
+        other, known ? weft_recorded_name(job->tasks, other) : "?", (unsigned long long)wait->have,
+        (unsigned long long)wait->need, task, known ? weft_recorded_name(job->tasks, task) : "?");
+}
+
+/* The last task that went to another place. */
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {
-    const uint32_t held = (uint32_t)wait->have, gone = (uint32_t)(wait->have >> 32);
     const uint32_t by = (uint32_t)(wait->a >> 8) & 0xffffff;
-    char maker[40], why[60];
+    char maker[40];
 
+    if (wait->kind == WEFT_WAIT_RECORD) {
+        waits_for_recorded(job, wait, text, bytes);
+        return;
+    }
     weft_slot_name(job, by < weft_job_slots(job) ? by : WEFT_HOST_SLOT, maker, sizeof(maker));
-    if (held != 0)
-        snprintf(why, sizeof(why), "waits for %u of %u", (uint32_t)wait->need,
-                 (uint32_t)(wait->need >> 32));
-    else
-        snprintf(why, sizeof(why), "is at place %u", (uint32_t)wait->need);
     snprintf(text, bytes,
-             "for tasks: place %d: %u tasks held by gates, %u away; the last of them \"%s\" %u %s, "
-             "made by %s",
-             job->numbers.process, held, gone, name_of(job, (uint32_t)wait->a & 0xff),
-             (uint32_t)(wait->a >> 32), why, maker);
+             "for tasks: place %d: %u tasks away; the last of them \"%s\" %u is at place %u, made "
+             "by %s",
+             job->numbers.process, (uint32_t)wait->have, name_of(job, (uint32_t)wait->a & 0xff),
+             (uint32_t)(wait->a >> 32), (uint32_t)wait->need, maker);
 }
 
 /* See weft_task_work. */
@@ -50,12 +61,12 @@ static void done(const struct weft_job *job, const struct weft_trace_event *even
                        : job->space.state.process_table[event->process].first_rank + event->tag - 1;
 
     snprintf(name, name_bytes, "%s", name_of(job, event->amount & 0xff));
-    snprintf(args, args_bytes, "\"task\":%u,\"place\":%d,\"%s\":%d,\"after_gate\":%u", event->slot,
-             event->process, by_rank ? "made_by" : "made_by_host", by, event->amount >> 8);
+    snprintf(args, args_bytes, "\"task\":%u,\"place\":%d,\"%s\":%d", event->slot, event->process,
+             by_rank ? "made_by" : "made_by_host", by);
 }
 
 const struct weft_service weft_tasks_service = {
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS) | WEFT_KIND(WEFT_WAIT_RECORD),
     .works_on = works_on,
     .work_done = done,
     .waits_for = waits_for,

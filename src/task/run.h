@@ -1,14 +1,33 @@
 /*
- * task/run.h - what becomes of a task at its own place: it is made, held by a gate, made ready,
- * and, when its calls are over, taken out of the books. The leader of any rank does each of these.
+ * task/run.h - what becomes of a task at its own place: it is made, made ready, and, when its calls
+ * are over, taken out of the books. The leader of any rank does each of these.
  *
- * `created` counts a task before anybody can run it, `completed` when all that it opens is open. So
- * a task whose end is counted has counted its children before, which is what finish.h needs.
+ * `created` counts a task before anybody can run it, `completed` when it is over. So a task whose
+ * end is counted has counted its children before, which is what finish.h needs.
  */
 #ifndef WEFT_TASK_RUN_H
 #define WEFT_TASK_RUN_H
 
 #include "task/queue.h"
+
+/* What a failure of the rank names: place, body and number of its task. */
+WEFT_INLINE uint64_t weft_task_work(int32_t home, uint32_t body, uint32_t number)
+{
+    return ((uint64_t)home + 1) << 40 | (uint64_t)(body & 0xff) << 32 | number;
+}
+
+/* The timeline has a task as its calls: its number at its place, who made it, its body. */
+WEFT_COLD void weft_task_mark(weft_self *self, int32_t home, uint32_t number, uint32_t by,
+                              uint32_t what)
+{
+    struct weft_trace_event event;
+
+    event.process = home;
+    event.slot = number;
+    event.amount = what;
+    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)by, 0);
+    weft_trace_mark(self, &event);
+}
 
 /* One word may be of another task than the next: this is for people. */
 WEFT_INLINE void weft_task_tell(struct weft_task_named *named,
@@ -18,44 +37,6 @@ WEFT_INLINE void weft_task_tell(struct weft_task_named *named,
     weft_tell_u32(&named->by, record->by);
     weft_tell_u32(&named->slot, record->home_slot);
     weft_tell_u32(&named->at, at);
-}
-
-/* The slot's task waits at its gate, or is made ready. It has been counted. */
-WEFT_INLINE void weft_task_admit(weft_self *self, struct weft_task_place *p,
-                                 struct weft_task_rank *r, uint32_t slot)
-{
-    const uint32_t after = p->record[slot].after;
-
-    if (after != 0) {
-        weft_add_relaxed_u32(&p->held, 1);
-        weft_task_tell(&p->held_last, &p->record[slot], after);
-        if (weft_task_list_add(p, &p->gate[after].held, slot))
-            return;
-        weft_add_relaxed_u32(&p->held, UINT32_MAX);
-    }
-    weft_task_ready(self, p, r, slot);
-}
-
-/* The gate is told once. */
-WEFT_INLINE void weft_task_open(weft_self *self, struct weft_task_place *p,
-                                struct weft_task_rank *r, uint32_t gate)
-{
-    struct weft_task_gate *const g = &p->gate[gate];
-    const uint32_t left = weft_task_add32(&g->left, UINT32_MAX);
-
-    if (WEFT_UNLIKELY(left == 0))
-        weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   "gate %d of place %d is opened more often than %d times", gate, p->me,
-                   weft_load_relaxed_u32(&g->count), 0);
-    if (left != 1)
-        return;
-    uint32_t slot = weft_task_exchange(&g->held, WEFT_TASK_OPEN);
-    while (slot != 0) {
-        const uint32_t next = weft_load_relaxed_u32(&p->record[slot - 1].next);
-        weft_add_relaxed_u32(&p->held, UINT32_MAX);
-        weft_task_ready(self, p, r, slot - 1);
-        slot = next;
-    }
 }
 
 /* Whether the host program has cancelled this task of the place's own. */
@@ -69,8 +50,8 @@ WEFT_INLINE bool weft_task_is_cancelled(const struct weft_task_place *p,
 }
 
 /* All calls of the slot's task are over; it is this place's own. */
-WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
-                                  struct weft_task_rank *r, uint32_t slot, uint32_t status)
+WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, uint32_t slot,
+                                  uint32_t status)
 {
     const struct weft_task_record *record = &p->record[slot];
 
@@ -83,8 +64,6 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
         if (weft_task_add64(&p->record[slot].left, 0 - calls) != calls)
             return;
     }
-    for (uint32_t i = 0; i < record->opens; i++)
-        weft_task_open(self, p, r, record->open[i]);
     if (record->host != 0) {
         weft_store_release_u32(&p->host->state[record->host - 1], record->generation << 8 | status,
                                ORDER_task_give);
@@ -124,7 +103,7 @@ WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, u
 
 /* NULL: it is one; else what is wrong: a text for the name of the call and three numbers. */
 WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct weft_task_place *p,
-                                        uint32_t gates, int64_t number[3])
+                                        int64_t number[3])
 {
     number[2] = 0;
     number[0] = desc->body;
@@ -148,17 +127,17 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct
         (desc->arguments_bytes != 0 && desc->arguments == NULL))
         return "%s: %lld bytes of arguments, at most %lld, or they are NULL";
     number[0] = desc->datas;
-    number[1] = desc->opens;
-    number[2] = WEFT_TASK_DATA;
-    if (desc->datas > WEFT_TASK_DATA || desc->opens > WEFT_TASK_OPENS)
-        return "%s: %lld pieces of data, %lld gates to open, at most %lld";
-    number[1] = gates;
-    number[0] = desc->after;
-    for (uint32_t i = 0; i < desc->opens && number[0] < gates; i++)
-        number[0] = desc->open[i] == 0 ? (int64_t)gates : desc->open[i];
-    if (number[0] >= (int64_t)gates)
-        return "%s: gate %lld is not one of %lld";
+    number[1] = WEFT_TASK_DATA;
+    if (desc->datas > WEFT_TASK_DATA)
+        return "%s: %lld pieces of data, at most %lld";
     return weft_task_wrong_data(desc->data, desc->datas, p->places, number);
+}
+
+/* One without a pitch has rows that follow each other. */
+WEFT_INLINE void weft_task_pitch_of(weft_task_data_desc *data)
+{
+    if (data->rows <= 1 || data->pitch == 0)
+        data->pitch = data->bytes;
 }
 
 /* The record of a good one; whose it is follows. */
@@ -167,7 +146,6 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
     record->body = desc->body;
     record->flags = desc->flags;
     record->priority = desc->priority;
-    record->after = desc->after;
     record->first = 0;
     record->end = desc->count > 1 ? desc->count : 1;
     record->many = desc->count > 1;
@@ -175,15 +153,11 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
     record->parent = record->host = record->generation = record->taker = 0;
     record->by = WEFT_HOST_SLOT;
     record->datas = desc->datas;
-    record->opens = desc->opens;
-    for (uint32_t i = 0; i < desc->opens; i++)
-        record->open[i] = desc->open[i];
     for (uint32_t i = 0; i < desc->arguments_bytes; i++)
         record->arguments[i] = ((const unsigned char *)desc->arguments)[i];
     for (uint32_t i = 0; i < desc->datas; i++) {
         record->data[i] = desc->data[i];
-        if (desc->data[i].rows <= 1 || desc->data[i].pitch == 0)
-            record->data[i].pitch = desc->data[i].bytes;
+        weft_task_pitch_of(&record->data[i]);
         if (desc->count > 1 && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
             record->flags |= WEFT_TASK_HOLD; /* each rank would bring back all of it */
     }

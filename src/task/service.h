@@ -6,6 +6,7 @@
 #define WEFT_TASK_SERVICE_H
 
 #include "task/finish.h"
+#include "task/record.h"
 
 enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have tasks to run */
 
@@ -14,9 +15,9 @@ enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have 
 enum { WEFT_TASK_HEAR = 32 };
 
 struct weft_task_heard {
-    uint32_t turn, what, a, b;
-    uint32_t slot;     /* + 1; 0: it is no task */
-    uint32_t together; /* it becomes ready with others: `turn` behind the base of priority `b` */
+    uint32_t turn, what, a;
+    uint32_t slot;            /* + 1; 0: it is no task */
+    uint32_t priority, place; /* a task's, and its place among those of its priority */
 };
 
 WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,
@@ -36,7 +37,6 @@ WEFT_INLINE bool weft_task_read(const struct weft_task_place *p, uint64_t i,
         return false;
     heard->what = entry->what;
     heard->a = entry->a;
-    heard->b = entry->b;
     return true;
 }
 
@@ -81,26 +81,17 @@ WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
 #endif
 }
 
-/* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
+/* Does what an entry asks for that is no task. The leader. */
 WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
+                                const struct weft_task_entry *entry,
                                 const struct weft_task_heard *heard)
 {
-    const uint32_t a = heard->a, b = heard->b;
-
     switch (heard->what) {
-    case WEFT_TASK_WHAT_CREATE:
-        weft_task_admit(self, p, NULL, heard->slot - 1);
-        break;
-    case WEFT_TASK_WHAT_GATE:
-        weft_store_relaxed_u32(&p->gate[a].count, b);
-        weft_store_relaxed_u32(&p->gate[a].held, 0);
-        weft_store_relaxed_u32(&p->gate[a].left, b);
-        break;
-    case WEFT_TASK_WHAT_OPEN:
-        weft_task_open(self, p, NULL, a);
+    case WEFT_TASK_WHAT_RUN:
+        weft_task_run_begin(self, p, entry);
         break;
     case WEFT_TASK_WHAT_CLOSE:
-        p->closed = a;
+        p->closed = heard->a;
         break;
     default:
         weft_store_release_u32(&p->stop, 1, ORDER_task_give);
@@ -108,36 +99,29 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* Tasks that wait at no gate go to the rings together: where in them each does, and how many go to
- * each; else what the entry asks for is done. The leader. */
+/* Tasks go to the rings together: where in them each does, and how many go to each; else what the
+ * entry asks for is done. The leader. */
 WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
                                     struct weft_task_heard *heard, uint32_t n, uint64_t *base)
 {
-    uint32_t count[WEFT_TASK_PRIORITIES] = {0}, tasks = 0, ready = 0;
+    uint32_t count[WEFT_TASK_PRIORITIES] = {0}, tasks = 0;
 
-    for (uint32_t i = 0; i < n; i++)
-        if (heard[i].what == WEFT_TASK_WHAT_CREATE) {
-            struct weft_task_record *const record = &p->record[heard[i].slot - 1];
-            record->home = p->me;
-            record->home_slot = heard[i].slot - 1;
-            tasks++;
-        }
-    weft_add_relaxed_u64(&p->mail->created, tasks);
     for (uint32_t i = 0; i < n; i++) {
-        const struct weft_task_record *const record =
-            heard[i].slot != 0 ? &p->record[heard[i].slot - 1] : NULL;
-        heard[i].together = record != NULL && record->after == 0;
-        if (heard[i].together) {
-            heard[i].b = record->priority;
-            heard[i].turn = count[record->priority]++;
-            ready++;
-        } else {
-            weft_task_obey(self, p, &heard[i]);
+        if (heard[i].slot == 0) {
+            weft_task_obey(self, p, weft_task_entry(p, i), &heard[i]);
+            continue;
         }
+        struct weft_task_record *const record = &p->record[heard[i].slot - 1];
+        record->home = p->me;
+        record->home_slot = heard[i].slot - 1;
+        heard[i].priority = record->priority;
+        heard[i].place = count[record->priority]++;
+        tasks++;
     }
-    if (ready == 0)
+    if (tasks == 0)
         return;
-    weft_add_relaxed_u32(&p->queued, ready);
+    weft_add_relaxed_u64(&p->mail->created, tasks);
+    weft_add_relaxed_u32(&p->queued, tasks);
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         base[i] = count[i] != 0 ? weft_task_add64(&p->ready[i].tail, count[i]) : 0;
 }
@@ -166,9 +150,9 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
         weft_task_obey_all(self, p, heard, n, base);
     weft_sync(self);
     weft_for (i, n)
-        if (heard[i].together)
-            weft_task_ring_set(p, &p->ready[heard[i].b], base[heard[i].b] + heard[i].turn,
-                               heard[i].slot - 1);
+        if (heard[i].slot != 0)
+            weft_task_ring_set(p, &p->ready[heard[i].priority],
+                               base[heard[i].priority] + heard[i].place, heard[i].slot - 1);
     weft_sync(self);
     if (weft_leads(self)) {
         p->heard += n;

@@ -77,7 +77,7 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
             p->record[slot].taker = 0;
             pace->calls += p->record[slot].end - p->record[slot].first;
             if (status != WEFT_TASK_QUEUED) {
-                weft_task_complete(self, p, r, slot, status);
+                weft_task_complete(self, p, slot, status);
             } else { /* there it does not run */
                 p->record[slot].flags |= WEFT_TASK_HOLD;
                 weft_task_ready(self, p, r, slot);

@@ -1,5 +1,5 @@
 /*
- * task/submit.c - tasks and gates that a host program creates, and what it asks of them.
+ * task/submit.c - tasks that a host program creates, and what it asks of them.
  *
  * What it wants goes through a ring in host memory to the ranks of its place, in order. What
  * becomes of a task stands in its word of `state`, which it may sleep on.
@@ -17,22 +17,38 @@ struct weft_tasks *weft_tasks_of(weft_job *job, const char *call)
     return job->tasks != NULL && job->tasks->begun ? job->tasks : NULL;
 }
 
-void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     uint32_t b, const struct weft_task_record *record)
+struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self)
 {
-    struct weft_tasks *tasks = job->tasks;
-    struct weft_task_host *host = tasks->place.host;
-    struct weft_task_entry *entry = &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+    const struct weft_tasks *const tasks = job->tasks;
+    struct weft_task_host *const host = tasks->place.host;
 
-    weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    do /* other threads of the program may post meanwhile */
+        weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    while (weft_load_relaxed_u32(&host->heard) == tasks->posted - WEFT_TASK_ENTRIES);
+    return &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+}
+
+void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a)
+{
+    struct weft_tasks *const tasks = job->tasks;
+    struct weft_task_entry *const entry =
+        &tasks->place.host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+
     entry->what = what;
     entry->a = a;
-    entry->b = b;
-    if (record != NULL)
-        weft_write_shared(&entry->record, record, a);
     weft_store_release_u32(&entry->turn, tasks->posted / WEFT_TASK_ENTRIES + 1, ORDER_task_give);
     tasks->posted++;
     weft_bell_ring(&job->space.state.exposed->bell);
+}
+
+void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
+                     const struct weft_task_record *record)
+{
+    struct weft_task_entry *const entry = weft_tasks_entry(job, self);
+
+    if (record != NULL)
+        weft_write_shared(&entry->record, record, a);
+    weft_tasks_posted(job, what, a);
 }
 
 void weft_tasks_forget(struct weft_tasks *tasks)
@@ -64,13 +80,12 @@ static uint32_t take_name(struct weft_tasks *tasks)
     return 0;
 }
 
-static weft_status check_desc(weft_job *job, const struct weft_tasks *tasks, const char *call,
-                              const weft_task_desc *desc)
+weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
+                            const weft_task_desc *desc)
 {
     char text[160];
     int64_t n[3] = {0};
-    const char *wrong = desc == NULL ? "%s: desc is NULL"
-                                     : weft_task_wrong(desc, &tasks->place, tasks->gates + 1, n);
+    const char *wrong = desc == NULL ? "%s: desc is NULL" : weft_task_wrong(desc, &tasks->place, n);
 
     if (wrong == NULL)
         return WEFT_OK;
@@ -87,7 +102,7 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
 
     if (tasks == NULL)
         return WEFT_ERR_STATE;
-    const weft_status status = check_desc(job, tasks, call, desc);
+    const weft_status status = weft_task_check(job, tasks, call, desc);
     if (status != WEFT_OK)
         return status;
     weft_task_fill(&record, desc);
@@ -99,7 +114,7 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
                                 WEFT_TASK_STATES);
         record.generation = tasks->generation[record.host - 1];
     }
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas), 0,
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas),
                     &record);
     if (task != NULL)
         *task = (weft_task_id){record.host - 1, record.generation};
@@ -198,39 +213,5 @@ weft_status weft_task_cancel(weft_job *job, weft_task_id task)
     /* Not through the ring: all ranks may be in bodies. */
     weft_swap(self, p->win, p->me, weft_task_mail_at(weft_task_cancel_at(p->places, task.number)),
               task.generation);
-    return weft_host_leave(job, WEFT_OK);
-}
-
-/* ---- gates --------------------------------------------------------------------------------------
- */
-
-weft_status weft_gate_create(weft_job *job, uint32_t count, uint32_t *gate)
-{
-    WEFT_HOST_BEGIN(job, self, "weft_gate_create");
-    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
-    if (tasks == NULL)
-        return weft_host_leave(job, WEFT_ERR_STATE);
-    WEFT_HOST_TRY(weft_host_place(job, host_name, "gate", gate));
-    if (count == 0)
-        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: a gate of 0 is open", host_name));
-    if (tasks->gates + 1 >= tasks->place.gates)
-        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_LIMIT,
-                                   "%s: all %u gates are in use (WEFT_TASK_GATES)", host_name,
-                                   tasks->place.gates - 1));
-    *gate = ++tasks->gates;
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_GATE, *gate, count, NULL);
-    return weft_host_leave(job, WEFT_OK);
-}
-
-weft_status weft_gate_open(weft_job *job, uint32_t gate)
-{
-    WEFT_HOST_BEGIN(job, self, "weft_gate_open");
-    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
-    if (tasks == NULL)
-        return weft_host_leave(job, WEFT_ERR_STATE);
-    if (gate == 0 || gate > tasks->gates)
-        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: gate %u is not one of 1..%u",
-                                   host_name, gate, tasks->gates));
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_OPEN, gate, 0, NULL);
     return weft_host_leave(job, WEFT_OK);
 }

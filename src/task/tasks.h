@@ -15,7 +15,9 @@ struct weft_tasks {
     void *data;      /* what the kernel gets: where the place is, and the user data */
     void *user;      /* the program's own */
     uint32_t posted; /* entries */
-    uint32_t phase, gates;
+    uint32_t phase;
+    uint32_t runs; /* of recorded tasks */
+    struct weft_recording *recordings, *running;
     uint32_t next; /* number of a host's task to look at first for a free one */
     uint32_t generation[WEFT_TASK_STATES];
     bool begun; /* the kernel was started */
@@ -26,13 +28,35 @@ struct weft_tasks {
 /* Of this job, if tasks have begun; NULL, and an error said. */
 struct weft_tasks *weft_tasks_of(weft_job *job, const char *call);
 
+/* Whether it is a task of this place; else ARGUMENT, and an error said. */
+weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
+                            const weft_task_desc *desc);
+
+/* The next entry for the ranks of this place; may wait for space. Then it is posted. */
+struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self);
+void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
+
 /* Tells the ranks of this place; may wait for space. record: NULL, or what to create, of
  * which `a` bytes matter. */
 void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     uint32_t b, const struct weft_task_record *record);
+                     const struct weft_task_record *record);
 
 /* Forgets the names of all tasks: they are done. */
 void weft_tasks_forget(struct weft_tasks *tasks);
+
+/* The body of a task of the recording that runs. */
+const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task);
+/* All of them; no kernel runs. */
+void weft_recordings_free(struct weft_tasks *tasks);
+
+/* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
+static inline void *weft_task_carve(unsigned char *memory, size_t *at, size_t bytes)
+{
+    void *const part = memory != NULL ? memory + *at : NULL;
+
+    *at += (bytes + 63) & ~(size_t)63;
+    return part;
+}
 
 extern const struct weft_service weft_tasks_service; /* report.c */
 

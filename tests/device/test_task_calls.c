@@ -1,5 +1,5 @@
 /*
- * Tasks: each runs once, wherever; what it wrote is there when its end is known; gates, priorities,
+ * Tasks: each runs once, wherever; what it wrote is there when its end is known; priorities,
  * calls by index, trees of tasks; cancelled in every state; nothing is finished before all is done.
  */
 #include "support/test.h"
@@ -157,16 +157,12 @@ static weft_task_desc desc_of(struct test_env *env, const struct user *user, uin
 }
 
 static weft_status create(struct test_env *env, const struct user *user, uint32_t body,
-                          uint32_t index, uint32_t after, uint32_t priority, uint32_t open,
-                          weft_task_id *task)
+                          uint32_t index, uint32_t priority, weft_task_id *task)
 {
     struct args args = {.index = index};
     weft_task_desc desc = desc_of(env, user, body, &args);
 
-    desc.after = after;
     desc.priority = priority;
-    desc.opens = open != 0;
-    desc.open[0] = open;
     return weft_task_create(env->job, &desc, task);
 }
 
@@ -178,7 +174,7 @@ static void once(struct test_env *env, const struct user *user)
 
     clear(env, user);
     for (uint32_t i = 0; env->numbers->process == 0 && i < n; i++)
-        TEST_EQ(env, create(env, user, mark_id, i, 0, i % 4, 0, i < 8 ? &first[i] : NULL), WEFT_OK);
+        TEST_EQ(env, create(env, user, mark_id, i, i % 4, i < 8 ? &first[i] : NULL), WEFT_OK);
     for (uint32_t i = 0; env->numbers->process == 0 && i < 8; i++) {
         weft_task_status status;
         TEST_EQ(env, weft_task_wait(env->job, first[i], &status), WEFT_OK);
@@ -207,28 +203,6 @@ static void trees(struct test_env *env, const struct user *user)
     TEST_EQ(env, word_at(env, user, COUNTER), (uint64_t)n << depth);
 }
 
-/* A chain; each waits for the one before, and the first for the host program. */
-static void gates(struct test_env *env, const struct user *user)
-{
-    const uint32_t n = env->brief ? 5 : 50;
-    uint32_t gate[64];
-
-    clear(env, user);
-    for (uint32_t i = 0; i < n; i++)
-        TEST_EQ(env, weft_gate_create(env->job, i == 0 ? 2 : 1, &gate[i]), WEFT_OK);
-    for (uint32_t i = n; i-- > 0;)
-        TEST_EQ(env,
-                create(env, user, stamp_id, i, gate[i], i % 4, i + 1 < n ? gate[i + 1] : 0, NULL),
-                WEFT_OK);
-    TEST_EQ(env, weft_gate_open(env->job, gate[0]), WEFT_OK);
-    TEST_EQ(env, weft_gate_open(env->job, gate[0]), WEFT_OK);
-    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
-    for (uint32_t i = 0; i < n; i++) {
-        TEST_EQ(env, cell_at(env, user, i).count, 1);
-        TEST_EQ(env, cell_at(env, user, i).value, i);
-    }
-}
-
 static void indexed(struct test_env *env, const struct user *user)
 {
     const uint32_t n = env->brief ? 20 : CELLS;
@@ -248,34 +222,24 @@ static void indexed(struct test_env *env, const struct user *user)
         TEST_EQ(env, cell_at(env, user, i).count, env->numbers->process == 0 ? 2 : 0);
 }
 
-/* Held, waiting, running here or away, and ended. */
+/* Running here or away, and ended. */
 static void cancelled(struct test_env *env, const struct user *user)
 {
-    weft_task_id held, runs, done;
+    weft_task_id runs, done;
     weft_task_status status;
-    uint32_t gate;
 
     clear(env, user);
-    TEST_EQ(env, weft_gate_create(env->job, 1, &gate), WEFT_OK);
-    TEST_EQ(env, create(env, user, stamp_id, 0, gate, 0, 0, &held), WEFT_OK);
-    TEST_EQ(env, create(env, user, spin_id, 1, 0, 0, 0, &runs), WEFT_OK);
-    TEST_EQ(env, create(env, user, mark_id, 2, 0, 0, 0, &done), WEFT_OK);
-    TEST_EQ(env, weft_task_cancel(env->job, held), WEFT_OK);
+    TEST_EQ(env, create(env, user, spin_id, 1, 0, &runs), WEFT_OK);
+    TEST_EQ(env, create(env, user, mark_id, 2, 0, &done), WEFT_OK);
     while (cell_at(env, user, 1).count == 0)
         TEST_EQ(env, weft_task_test(env->job, runs, &status), WEFT_OK);
     TEST_EQ(env, weft_task_cancel(env->job, runs), WEFT_OK);
     TEST_EQ(env, weft_task_wait(env->job, runs, &status), WEFT_OK);
     TEST_EQ(env, status, WEFT_TASK_DONE);
     TEST_EQ(env, cell_at(env, user, 1).value, 2);
-    TEST_EQ(env, weft_task_test(env->job, held, &status), WEFT_OK);
-    TEST_EQ(env, status, WEFT_TASK_QUEUED);
-    TEST_EQ(env, weft_gate_open(env->job, gate), WEFT_OK);
-    TEST_EQ(env, weft_task_wait(env->job, held, &status), WEFT_OK);
-    TEST_EQ(env, status, WEFT_TASK_CANCELLED);
     TEST_EQ(env, weft_task_wait(env->job, done, &status), WEFT_OK);
     TEST_EQ(env, status, WEFT_TASK_DONE);
     TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
-    TEST_EQ(env, cell_at(env, user, 0).count, 0);
 }
 
 /* One rank is busy: those that wait go by priority; one waits and is cancelled. */
@@ -351,10 +315,7 @@ static void refused(struct test_env *env, const struct user *user)
     desc.flags = 8;
     TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
     desc.flags = 0;
-    desc.after = 1 << 20;
-    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_task_wait(env->job, (weft_task_id){0, 0}, &status), WEFT_ERR_ARGUMENT);
-    TEST_EQ(env, weft_gate_open(env->job, 1 << 20), WEFT_ERR_ARGUMENT);
     env->expect = WEFT_ERR_ARGUMENT; /* what weft_close returns */
 }
 
@@ -368,8 +329,11 @@ static int body(struct test_env *env)
     static const struct {
         const char *name;
         void (*run)(struct test_env *, const struct user *);
-    } cases[] = {{"once", once},       {"trees", trees},         {"gates", gates},
-                 {"indexed", indexed}, {"cancelled", cancelled}, {"kinds", kinds}};
+    } cases[] = {{"once", once},
+                 {"trees", trees},
+                 {"indexed", indexed},
+                 {"cancelled", cancelled},
+                 {"kinds", kinds}};
     struct user user = {.processes = 0};
     weft_task_numbers numbers;
 

@@ -1,5 +1,5 @@
 /*
- * Jobs of tasks that break: bodies that fail, gates that nobody opens, lists that differ, words
+ * Jobs of tasks that break: bodies that fail, or wait for ever, lists that differ, words
  * that no place would send, and a place that is killed while it has tasks of another.
  */
 #include "support/fault_job.h"
@@ -74,9 +74,8 @@ enum provoked {
     BEYOND,
     SPAWNS,
     LARGE,
-    TWICE,
-    STALL,
     WAITS,
+    RECORDED,
     TIMEOUT,
     LISTS,
     GRANT,
@@ -131,32 +130,44 @@ static void lie(weft_job *job, weft_win win)
     }
 }
 
+/* The second task waits for the first, which never ends. */
+static weft_status record(weft_job *job, weft_win win)
+{
+    weft_recording *recording;
+    weft_task_desc desc = {.body = waits_id, .datas = 1};
+    weft_status status = weft_tasks_record(job, &recording);
+
+    desc.data[0] = (weft_task_data_desc){.win = win, .bytes = 8, .mode = WEFT_TASK_OUT};
+    if (status == WEFT_OK)
+        status = weft_tasks_add(recording, &desc);
+    desc.body = fine_id;
+    if (status == WEFT_OK)
+        status = weft_tasks_add(recording, &desc);
+    if (status == WEFT_OK)
+        status = weft_tasks_ready(recording);
+    return status == WEFT_OK ? weft_tasks_run(recording, 1) : status;
+}
+
 static weft_status create(weft_job *job, struct user *user, int process)
 {
-    static const uint32_t bodies[PROVOKED] = {[BEYOND] = beyond_id,
-                                              [SPAWNS] = spawns_id,
-                                              [LARGE] = large_id,
-                                              [KILL] = endless_id,
-                                              [WAITS] = waits_id};
+    static const uint32_t bodies[PROVOKED] = {
+        [BEYOND] = beyond_id, [SPAWNS] = spawns_id, [LARGE] = large_id,
+        [KILL] = endless_id,  [WAITS] = waits_id,   [TIMEOUT] = waits_id};
     weft_task_desc desc = {.body = bodies[provoked]};
-    uint32_t gate = 0;
 
     if (is_lie()) { /* nobody is done before the lie is found */
-        weft_gate_create(job, 1, &desc.after);
+        desc = (weft_task_desc){.body = waits_id, .flags = WEFT_TASK_HOLD};
         weft_task_create(job, &desc, NULL);
         if (process == 1)
             lie(job, user->win);
     }
     if (process != 0 || is_lie())
         return WEFT_OK;
+    if (provoked == RECORDED)
+        return record(job, user->win);
     if (provoked == LARGE)
         desc.data[desc.datas++] =
             (weft_task_data_desc){.bytes = 1ull << 40, .mode = WEFT_TASK_SCRATCH};
-    if (provoked == TWICE || provoked == STALL || provoked == TIMEOUT)
-        weft_gate_create(job, 2, &gate);
-    for (int i = 0; i < (provoked == TWICE ? 3 : 1) && gate != 0; i++)
-        weft_gate_open(job, gate);
-    desc.after = provoked == TWICE ? 0 : gate;
     for (int i = 0; i < (provoked == KILL ? 2000 : 1); i++)
         weft_task_create(job, &desc, NULL);
     return WEFT_OK;
@@ -172,10 +183,11 @@ static int body(int process)
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
     if (status == WEFT_OK)
-        status = weft_tasks_begin(job, kernel, &user, 1, provoked == KILL ? 2 : 1); /* 1: task 0 */
+        status = weft_tasks_begin(job, kernel, &user, 1,
+                                  provoked == KILL || provoked == RECORDED || is_lie() ? 2 : 1);
     if (status == WEFT_OK) {
-        create(job, &user, process);
         fault_add(FAULT_WORD_READY);
+        create(job, &user, process);
         status = weft_tasks_end(job);
     }
     fault_add(FAULT_WORD_READY);
@@ -238,8 +250,8 @@ static void kills(void)
             break;
     }
     check(fault_look(FAULT_WORD_A) != 0, &job, 1, "it took no task");
-    check(fault_says(&job, "tasks held by gates, ", " is at place 1, made by ", FAULT_HANG_S), &job,
-          0, "it does not say what is away");
+    check(fault_says(&job, " tasks away", " is at place 1, made by ", FAULT_HANG_S), &job, 0,
+          "it does not say what is away");
     unsetenv("WEFT_STALL_S");
     fault_kill(&job, 1, 0);
     const double from = fault_now() - job.started;
@@ -257,7 +269,6 @@ int main(void)
     expect(BEYOND, WEFT_ERR_BOUNDS, "in task \"beyond\" 0 of place 0");
     expect(SPAWNS, WEFT_ERR_ARGUMENT, "weft_task_spawn: body 77 of 6; in task \"spawns\"");
     expect(LARGE, WEFT_ERR_LIMIT, "needs 1099511627776 bytes for its data, and has 2097152");
-    expect(TWICE, WEFT_ERR_ARGUMENT, "gate 1 of place 0 is opened more often than 2 times");
     expect(TIMEOUT, WEFT_ERR_TIMEOUT, "has waited");
     expect(LISTS, WEFT_ERR_MISMATCH,
            "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
@@ -267,9 +278,10 @@ int main(void)
            "weft_task_data: 8 bytes at offset 60 are not inside the window of 64 bytes of rank 0; "
            "in task \"fine\" 0 of place 1");
     expect(EARLY, WEFT_ERR_PROTOCOL, "place 0 says that all is done, and place 0 has done 0 of 1");
-    stalls(STALL, "1 tasks held by gates",
-           "\"fine\" 0 waits for 1 of 2, made by host of process 0");
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
+    stalls(RECORDED, "for recorded task 0 \"waits\", which has done 0 of 1 epochs",
+           "to run task 1 \"fine\"");
+    stalls(RECORDED, "in weft_wait for tag 3", "in task \"waits\" 0 of place 0");
     kills();
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;

@@ -9,7 +9,7 @@
 #include "rank/path/dispatch.h"
 #include "weft/task.h"
 
-enum { PLACES = 3, RANKS = 8, SLOTS = 8, GATES = 4, CELLS = 16, BYTES = 4096, SCRATCH = 1024 };
+enum { PLACES = 3, RANKS = 8, SLOTS = 8, CELLS = 16, BYTES = 4096, SCRATCH = 1024 };
 enum { MOST_CALLS = 64, NAMES = 256, BLOCKS = 16, WINS = 4, WIN = 1 << WEFT_HANDLE_BITS };
 enum { MAIL_WIN = WIN | 1, DATA_WIN = WIN | 2, RANK_WIN = WIN | 3 };
 
@@ -63,8 +63,7 @@ static void *block[BLOCKS]; /* the place's memory */
 static int blocks;
 
 /* What the host program says. */
-static void say(enum weft_task_what what, uint32_t a, uint32_t b,
-                const struct weft_task_record *record)
+static void say(enum weft_task_what what, uint32_t a, const struct weft_task_record *record)
 {
     struct weft_task_entry *const next = &host.entry[posted % WEFT_TASK_ENTRIES];
 
@@ -72,7 +71,6 @@ static void say(enum weft_task_what what, uint32_t a, uint32_t b,
         return;
     next->what = what;
     next->a = a;
-    next->b = b;
     if (record != NULL)
         next->record = *record;
     next->turn = posted++ / WEFT_TASK_ENTRIES + 1;
@@ -102,14 +100,13 @@ static void own_task(void)
     struct weft_task_record record = {0};
 
     desc.count = fuzz_byte(&in) % 8;
-    desc.after = fuzz_byte(&in) % 8 == 0;
     desc.datas = fuzz_byte(&in) % 3;
     for (uint32_t i = 0; i < desc.datas; i++)
         desc.data[i] = any_data(true);
     weft_task_fill(&record, &desc);
     record.host = 1 + fuzz_byte(&in);
     record.generation = 1;
-    say(WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas), 0, &record);
+    say(WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas), &record);
 }
 
 /* A record that another place gives: one that could be, or with wrong fields, or any bytes. */
@@ -131,8 +128,6 @@ static void any_grant(struct weft_task_record *record)
     record->end = (wrong & 1) != 0 ? fuzz_number(&in) : record->end;
     record->taker = (wrong & 2) != 0 ? 1 + fuzz_byte(&in) % PLACES : record->taker;
     record->datas = (wrong & 4) != 0 ? (uint32_t)fuzz_number(&in) : record->datas;
-    if (wrong & 8)
-        record->opens = record->open[0] = (uint32_t)fuzz_number(&in);
     record->first = (wrong & 16) != 0 ? fuzz_number(&in) : record->first;
     for (unsigned i = 0; (wrong & 128) != 0 && i < 8; i++)
         ((unsigned char *)record)[fuzz_word(&in) % sizeof(*record)] = (unsigned char)fuzz_byte(&in);
@@ -194,7 +189,7 @@ static void others(void)
             own_task();
             break;
         case 2:
-            say(fuzz_byte(&in) % 2 != 0 ? WEFT_TASK_WHAT_CLOSE : WEFT_TASK_WHAT_GATE, 1, 2, NULL);
+            say(WEFT_TASK_WHAT_CLOSE, 1, NULL);
             break;
         case 3:
         case 4:
@@ -343,7 +338,6 @@ static void make_place(void)
     place.ranks = 1;
     place.slots = SLOTS;
     place.ring_mask = CELLS - 1;
-    place.gates = GATES;
     place.bodies = 2;
     place.kinds = 4;
     place.scratch = SCRATCH;
@@ -353,7 +347,6 @@ static void make_place(void)
     place.rank = &rank;
     place.mail = zeros(weft_task_mail_bytes(PLACES));
     place.record = zeros(SLOTS * sizeof(*place.record));
-    place.gate = zeros(GATES * sizeof(*place.gate));
     place.answered = zeros(PLACES * sizeof(uint64_t));
     place.returned = zeros(PLACES * sizeof(uint64_t));
     place.sent = zeros(PLACES * sizeof(uint64_t));
@@ -369,6 +362,7 @@ static void make_place(void)
         place.mail->word[weft_task_row(PLACES, WEFT_TASK_LOAD, i)] = 5;
     place.asking = -1;
     place.backoff = 20000;
+    place.ticket = WEFT_TASK_OVER;
     rank.cell = zeros(SLOTS * sizeof(*rank.cell));
     rank.scratch = zeros(SCRATCH);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program of docs/tasks.md, as it stands there, is built on what was installed, and prints what
+# The programs of docs/tasks.md, as they stand there, are built on what was installed, and print what
 # the text says.
 # usage: test_tasks_doc.sh BIN-FOLDER
 set -u
@@ -8,13 +8,21 @@ doc=${here%/tests/install}/docs/tasks.md
 # shellcheck source=tests/install/installed.sh
 source "$here/installed.sh"
 
-awk '$0 == "```" { inside = 0 } inside; $0 == "```c" { inside = 1 }' "$doc" >tasks.cu
 export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig
-# shellcheck disable=SC2046 # the flags are words
-gcc -xc -O2 -Wall -Werror $(pkg-config --cflags weft) tasks.cu -xnone -o tasks $(pkg-config --libs weft) ||
-    fail "the program of docs/tasks.md"
-said=$(sed -n 's/.*`weftrun -n 2 .\/tasks` prints `\(.*\)`\.$/\1/p' "$doc")
-[ -n "$said" ] || fail "what docs/tasks.md says that it prints"
-[ "$(WEFT_DEVICE=cpu timeout 60 "$HOME/opt/weft/bin/weftrun" -n 2 ./tasks 2>&1)" = "$said" ] ||
-    fail "weftrun -n 2 ./tasks"
+
+# program NUMBER NAME COMMAND... - the page's program of that number; what `COMMAND` prints by it.
+program() {
+    local number=$1 name=$2 said
+    shift 2
+    awk -v wanted="$number" '$0 == "```" { inside = 0 } inside && n == wanted; $0 == "```c" { inside = 1; n++ }' \
+        "$doc" >"$name.cu"
+    # shellcheck disable=SC2046 # the flags are words
+    gcc -xc -O2 -Wall -Werror $(pkg-config --cflags weft) "$name.cu" -xnone -o "$name" $(pkg-config --libs weft) ||
+        fail "program $number of docs/tasks.md"
+    said=$(sed -n "s|.*\`$*\` prints \`\(.*\)\`\.\$|\1|p" "$doc")
+    [ -n "$said" ] || fail "what docs/tasks.md says that $name prints"
+    [ "$(WEFT_DEVICE=cpu PATH=$HOME/opt/weft/bin:$PATH timeout 60 "$@" 2>&1)" = "$said" ] || fail "$*"
+}
+program 1 tasks weftrun -n 2 ./tasks
+program 2 ring ./ring
 exit $((failures > 0))

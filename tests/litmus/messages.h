@@ -8,6 +8,7 @@
 int litmus_messages(weft_job *job);
 int litmus_shared(weft_job *job);
 int litmus_tasks(weft_job *job);
+int litmus_recorded(weft_job *job);
 int litmus_ccl(weft_job *job);
 int litmus_experts(weft_job *job);
 

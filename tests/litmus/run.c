@@ -52,6 +52,8 @@ const struct litmus litmus_table[] = {
     {"ccl-pieces", NULL, "direct", "pieces", "the same, by pieces", litmus_ccl, 0},
     {"ccl-experts", NULL, "direct", "words", "a mixture of experts", litmus_experts, 0},
     {"tasks", NULL, "direct", "small", "tasks that both processes run", litmus_tasks, 0},
+    {"recorded", NULL, "direct", "small", "recorded tasks, each after the one before",
+     litmus_recorded, 0},
     {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process", NULL,
      0},
     {"far-queue", &litmus_far, "queue", "default", "the same to another process", NULL, 0},

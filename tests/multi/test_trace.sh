@@ -64,7 +64,7 @@ grep -qE ' barrier, in [a-z_]+$' out || fail "no barrier in a collective"
 check 0 env WEFT_TRACE=tasks.json "$bin/weftrun" -n 2 "$bin/stencil2d" -N 300 --tile 50x90 --slow 1:400 --iterations 12 --verify
 check 0 "$bin/weft-trace" summary tasks.json
 grep -qE '^relax +288 ' out || fail "not 24 tiles in 12 iterations"
-grep -q '"name":"relax","cat":"region",.*"pid":1,.*"args":{"task":[0-9]*,"place":1,"made_by_host":1,"after_gate":[0-9]' tasks.json ||
+grep -q '"name":"relax","cat":"region",.*"pid":1,.*"args":{"task":[0-9]*,"place":1,"made_by_host":1}' tasks.json ||
     fail "no task of place 1 at place 0"
 # Every rank of the stencil sends its neighbours as much as they send it; what is waited for is a tag.
 check 0 "$bin/weft-trace" summary --longest 1000 t.json

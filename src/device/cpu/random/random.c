@@ -261,7 +261,7 @@ static void model_join(struct weft_model_task *task)
     weft_clock_join(parent->stamps, clock);
     weft_clock_drop(clock);
     weft_held_before(&m->holding, parent->stamps, parent->index, UINT32_MAX);
-    weft_tasks_free(task);
+    weft_tasks_reap(task);
 }
 
 /* Stores that arrived may end a wait, too. */

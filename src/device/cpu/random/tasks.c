@@ -166,7 +166,7 @@ void weft_tasks_destroy(struct weft_model_tasks *tasks)
     for (uint32_t i = tasks->slots; i-- > 0;) { /* readers come after their tasks */
         if (tasks->slot[i]->index != i)
             continue;
-        weft_tasks_free(tasks->slot[i]);
+        weft_tasks_reap(tasks->slot[i]);
         free(tasks->slot[i]);
     }
     free(tasks);
@@ -211,7 +211,7 @@ void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *tas
     leave(tasks);
 }
 
-void weft_tasks_free(struct weft_model_task *task)
+void weft_tasks_reap(struct weft_model_task *task)
 {
     if (task->fiber != NULL)
         weft_fiber_destroy(task->fiber);

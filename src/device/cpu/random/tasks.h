@@ -88,9 +88,9 @@ void weft_tasks_destroy(struct weft_model_tasks *tasks);
 /* A task that will run once it is chosen. It knows nothing yet. NULL: no stack, or too many. */
 struct weft_model_task *weft_tasks_start(struct weft_model_tasks *tasks, const char *name,
                                          void (*run)(void *), void *argument);
-/* Waits until the task has ended; its place and name stay until weft_tasks_free. */
+/* Waits until the task has ended; its place and name stay until weft_tasks_reap. */
 void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *task);
-void weft_tasks_free(struct weft_model_task *task);
+void weft_tasks_reap(struct weft_model_task *task);
 void weft_tasks_exit(struct weft_model_tasks *tasks) __attribute__((noreturn));
 
 /* The current task's reader for a target; NULL, first: for its loads. 0: there is no room. */

@@ -235,8 +235,7 @@ static void task_calls(void **state)
     REFUSED(weft_task_wait, NULL, task, NULL);
     REFUSED(weft_task_test, NULL, task, NULL);
     REFUSED(weft_task_cancel, NULL, task);
-    REFUSED(weft_gate_create, NULL, 1, &half);
-    REFUSED(weft_gate_open, NULL, 1);
+    REFUSED(weft_tasks_record, NULL, NULL);
     REFUSED(weft_tasks_finish, NULL);
     REFUSED(weft_tasks_end, NULL);
     REFUSED(weft_tasks_numbers, NULL, &numbers);

@@ -1,0 +1,59 @@
+/*
+ * task/recorded.h - what a host program has recorded, and which of its tasks wait for which.
+ */
+#ifndef WEFT_TASK_RECORDED_H
+#define WEFT_TASK_RECORDED_H
+
+#include "device/device.h"
+#include "weft/task.h"
+
+#include <stdbool.h>
+
+/* data, arguments: where its own are in the lists of all. */
+struct weft_recorded_task {
+    uint64_t count;
+    uint32_t body, data, datas;
+    uint32_t arguments;
+};
+
+struct weft_recorded {
+    struct weft_recorded_task *task;
+    weft_task_data_desc *data;
+    unsigned char *arguments;
+    uint32_t tasks, datas, arguments_bytes;
+};
+
+/* edge[first[t]] to edge[first[t + 1] - 1]: the tasks that task t waits for; with WEFT_TASK_BEFORE,
+ * in the epoch before. Every pair of accesses that overlap, one of which writes, is in order. */
+struct weft_edges {
+    uint32_t *first, *edge;
+};
+
+/* Finds them; `edges` is freed by weft_edges_free, also after an error. Errors: MEMORY, which is
+ * not said. */
+weft_status weft_edges_find(const struct weft_recorded *recorded, struct weft_edges *edges);
+void weft_edges_free(struct weft_edges *edges);
+
+struct weft_recording {
+    weft_job *job;
+    struct weft_recording *next; /* of the job's */
+    struct weft_recorded recorded;
+    size_t room[3]; /* of its lists, in bytes */
+    weft_win *win;  /* of its data, each once */
+    uint32_t wins, edges;
+    uint64_t steps, epochs; /* steps of an epoch; epochs that have run */
+    bool ready;
+    unsigned char *memory; /* device memory: the tables */
+    struct weft_share share;
+};
+
+/* Where ranks of this place have a piece of data. Errors, which are said: WINDOW, RANK, BOUNDS,
+ * UNSUPPORTED. */
+weft_status weft_recorded_reach(weft_job *job, const char *call, const weft_task_data_desc *data,
+                                uint64_t *address);
+/* Makes the tables. Errors: as above, and MEMORY, DEVICE, which are not said. */
+weft_status weft_recording_tables(struct weft_recording *r, const struct weft_edges *edges);
+/* Frees them. */
+void weft_recording_release(struct weft_recording *r);
+
+#endif

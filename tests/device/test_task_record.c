@@ -1,0 +1,395 @@
+/*
+ * Recorded tasks: random ones, whose data overlap anyhow, leave what a serial run leaves, in epoch
+ * after epoch; calls of a count; what bodies spawn; recordings beside created tasks; what is
+ * refused.
+ */
+#include "support/test.h"
+
+#include <weft/task.h>
+
+enum { SIDE = 64, PITCH = SIDE + 16, WORDS = SIDE * PITCH, FLAT = 4096, MOST = 200, DATAS = 4 };
+enum { CALLS = 37, SPAWNED = WORDS + FLAT, COUNTED = SPAWNED + 8, ALL = COUNTED + CALLS };
+
+struct user {
+    struct test_check check;
+    weft_win win;
+};
+
+struct args {
+    uint64_t number;
+    uint32_t bytes[DATAS], rows[DATAS], mode[DATAS];
+    uint32_t datas, unused;
+};
+
+#define BODIES(X) X(blend) X(tick) X(child) X(parent)
+WEFT_TASK_IDS(BODIES)
+
+/* What a task makes of its data: a sum of all that it reads; what it writes depends on that. The
+ * host's and the rank's. */
+WEFT_DEVICE_FN uint64_t sum_of(const uint64_t *words, uint64_t pitch, uint64_t rows, uint64_t width)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t i = 0; i < width; i++)
+            sum = 3 * sum + words[r * pitch + i];
+    return sum;
+}
+
+WEFT_DEVICE_FN uint64_t blended(uint64_t old, uint64_t sum, uint64_t at, uint32_t mode)
+{
+    return (mode == WEFT_TASK_INOUT ? 5 * old : 0) + test_mix(sum + at);
+}
+
+WEFT_TASK(blend, struct args, args)
+{
+    uint64_t sum = args->number;
+
+    for (uint32_t d = 0; d < args->datas; d++) {
+        const uint64_t *const words = (const uint64_t *)weft_task_data(task, (int)d);
+        for (uint32_t r = 0; args->mode[d] == WEFT_TASK_IN && r < args->rows[d]; r++)
+            test_will_read(words + r * (weft_task_pitch(task, (int)d) / 8), args->bytes[d]);
+        if (args->mode[d] == WEFT_TASK_IN)
+            sum +=
+                sum_of(words, weft_task_pitch(task, (int)d) / 8, args->rows[d], args->bytes[d] / 8);
+    }
+    for (uint32_t d = 0; d < args->datas; d++) {
+        uint64_t *const words = (uint64_t *)weft_task_data(task, (int)d);
+        const uint64_t pitch = weft_task_pitch(task, (int)d) / 8, width = args->bytes[d] / 8;
+        weft_sync(self);
+        for (uint32_t r = 0; args->mode[d] != WEFT_TASK_IN && r < args->rows[d]; r++) {
+            test_will_write(words + r * pitch, args->bytes[d]);
+            weft_for (i, width)
+                words[r * pitch + i] =
+                    blended(words[r * pitch + i], sum, r * width + i, args->mode[d]);
+        }
+    }
+}
+
+/* Each call has a word of its own. */
+WEFT_TASK(tick, struct args, args)
+{
+    uint64_t *const word = (uint64_t *)weft_task_data(task, 0) + weft_task_index(task);
+
+    if (weft_thread(self) == 0) {
+        test_will_write(word, 8);
+        *word = 3 * *word + weft_task_index(task) + 1;
+    }
+}
+
+WEFT_TASK(child, struct args, args)
+{
+    const struct user *const user = (const struct user *)weft_task_user(task);
+
+    weft_add(self, user->win, weft_process(self), SPAWNED * 8, args->number);
+}
+
+/* Has room of its own, which nobody else uses meanwhile. */
+WEFT_TASK(parent, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+    uint64_t *const room = (uint64_t *)weft_task_data(task, 0);
+    weft_task_desc desc = {0};
+
+    weft_for (i, args->bytes[0] / 8)
+        room[i] = args->number + i;
+    weft_sync(self);
+    for (uint32_t i = 0; i < args->bytes[0] / 8; i++)
+        CHECK_EQ(self, &user->check, room[i], args->number + i);
+    desc.body = child_id;
+    desc.flags = WEFT_TASK_HOLD;
+    desc.arguments = args;
+    desc.arguments_bytes = sizeof(*args);
+    if (weft_task_spawn(self, task, &desc) == 0)
+        weft_add(self, user->win, weft_process(self), SPAWNED * 8, args->number);
+}
+
+WEFT_TASK_KERNEL(tasks, BODIES, struct user)
+
+#ifndef __CUDACC__
+
+#include <stdlib.h>
+
+struct recorded {
+    struct args args[MOST];
+    weft_task_data_desc data[MOST][DATAS];
+    uint32_t count;
+};
+
+/* A piece in rows of the first part, or a stretch of the second. */
+static void draw_piece(struct test_env *env, uint64_t *state, weft_win win,
+                       weft_task_data_desc *data)
+{
+    uint64_t at;
+
+    *data = (weft_task_data_desc){
+        .win = win, .place = env->numbers->process, .mode = 1 + test_random(state, 3)};
+    if (test_random(state, 3) == 0) {
+        data->rows = 1;
+        data->bytes = 8 * (1 + test_random(state, 200));
+        at = WORDS + test_random(state, FLAT - 200);
+    } else {
+        const uint32_t row = test_random(state, SIDE - 9), column = test_random(state, PITCH - 17);
+        data->rows = 1 + test_random(state, 8);
+        data->bytes = 8 * (1 + test_random(state, 16));
+        data->pitch = PITCH * 8;
+        at = row * PITCH + column;
+    }
+    data->offset = 8 * at;
+}
+
+static void draw_tasks(struct test_env *env, uint64_t seed, weft_win win, struct recorded *all)
+{
+    uint64_t state = seed;
+
+    all->count = env->brief ? 12 : MOST;
+    for (uint32_t t = 0; t < all->count; t++) {
+        struct args *const args = &all->args[t];
+        *args = (struct args){.number = test_mix(t), .datas = 1 + test_random(&state, DATAS)};
+        for (uint32_t d = 0; d < args->datas; d++) {
+            draw_piece(env, &state, win, &all->data[t][d]);
+            args->bytes[d] = (uint32_t)all->data[t][d].bytes;
+            args->rows[d] = all->data[t][d].rows;
+            args->mode[d] = all->data[t][d].mode;
+        }
+    }
+}
+
+static void run_serially(const struct recorded *all, uint64_t *memory)
+{
+    for (uint32_t t = 0; t < all->count; t++) {
+        const struct args *const args = &all->args[t];
+        uint64_t sum = args->number;
+        for (int writes = 0; writes < 2; writes++)
+            for (uint32_t d = 0; d < args->datas; d++) {
+                uint64_t *const words = memory + all->data[t][d].offset / 8;
+                const uint64_t width = args->bytes[d] / 8;
+                if (!writes && args->mode[d] == WEFT_TASK_IN)
+                    sum += sum_of(words, PITCH, args->rows[d], width);
+                for (uint64_t i = 0;
+                     writes && args->mode[d] != WEFT_TASK_IN && i < args->rows[d] * width; i++) {
+                    uint64_t *const word = words + i / width * PITCH + i % width;
+                    *word = blended(*word, sum, i, args->mode[d]);
+                }
+            }
+    }
+}
+
+static bool begin(struct test_env *env, struct user *user)
+{
+    return TEST_EQ(env, weft_tasks_begin(env->job, &tasks, user, env->threads, env->ranks),
+                   WEFT_OK);
+}
+
+static weft_recording *record(struct test_env *env)
+{
+    weft_recording *recording = NULL;
+
+    TEST_EQ(env, weft_tasks_record(env->job, &recording), WEFT_OK);
+    return recording;
+}
+
+static void add(struct test_env *env, weft_recording *recording, uint32_t body,
+                const struct args *args, const weft_task_data_desc *data, uint64_t count)
+{
+    weft_task_desc desc = {.body = body,
+                           .count = count,
+                           .arguments = args,
+                           .arguments_bytes = sizeof(*args),
+                           .datas = args->datas};
+
+    memcpy(desc.data, data, args->datas * sizeof(*data));
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_OK);
+}
+
+/* Words of this place's part, against those of a serial run. */
+static void compare(struct test_env *env, const struct user *user, const uint64_t *want)
+{
+    uint64_t *const got = malloc(ALL * 8);
+    size_t wrong = 0;
+
+    TEST_EQ(env, weft_host_get(env->job, user->win, env->numbers->process, 0, got, ALL * 8),
+            WEFT_OK);
+    for (size_t i = 0; i < WORDS + FLAT; i++)
+        wrong += got[i] != want[i];
+    TEST_EQ(env, wrong, 0);
+    free(got);
+}
+
+static void at_random(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    static const uint32_t epochs[] = {1, 3, 2};
+    struct recorded *const all = malloc(sizeof(*all));
+    weft_recording *const recording = record(env);
+    weft_recording_numbers numbers;
+    uint64_t ran = 0;
+
+    draw_tasks(env, env->seed + (uint64_t)env->numbers->process, user->win, all);
+    for (uint32_t t = 0; t < all->count; t++)
+        add(env, recording, blend_id, &all->args[t], all->data[t], 1);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    TEST_EQ(env, weft_tasks_run(recording, 0), WEFT_OK);
+    for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++) {
+        TEST_EQ(env, weft_tasks_run(recording, epochs[i]), WEFT_OK);
+        for (uint32_t e = 0; e < epochs[i]; e++, ran++)
+            run_serially(all, memory);
+        compare(env, user, memory);
+    }
+    TEST_EQ(env, weft_tasks_recorded(recording, &numbers), WEFT_OK);
+    TEST_EQ(env, numbers.tasks, all->count);
+    TEST_EQ(env, numbers.steps, all->count);
+    TEST_EQ(env, numbers.epochs, ran);
+    TEST_EQ(env, weft_tasks_free(&(weft_recording *){recording}), WEFT_OK);
+    free(all);
+}
+
+/* Two recordings in turns, of which one is left to weft_tasks_end. */
+static void counts(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    weft_recording *const some = record(env), *const none = record(env);
+    const struct args args = {.datas = 1};
+    const weft_task_data_desc data = {.win = user->win,
+                                      .place = env->numbers->process,
+                                      .offset = COUNTED * 8,
+                                      .bytes = CALLS * 8,
+                                      .mode = WEFT_TASK_INOUT};
+    uint64_t seen[CALLS];
+
+    for (int i = 0; i < 3; i++)
+        add(env, some, tick_id, &args, &data, CALLS);
+    TEST_EQ(env, weft_tasks_ready(some), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(none), WEFT_OK);
+    for (int run = 0; run < 3; run++) {
+        TEST_EQ(env, weft_tasks_run(some, 2), WEFT_OK);
+        TEST_EQ(env, weft_tasks_run(none, 5), WEFT_OK);
+    }
+    TEST_EQ(
+        env,
+        weft_host_get(env->job, user->win, env->numbers->process, COUNTED * 8, seen, sizeof(seen)),
+        WEFT_OK);
+    for (uint64_t i = 0; i < CALLS; i++) {
+        for (int times = 0; times < 18; times++)
+            memory[COUNTED + i] = 3 * memory[COUNTED + i] + i + 1;
+        TEST_EQ(env, seen[i], memory[COUNTED + i]);
+    }
+}
+
+/* Tasks that recorded ones spawn, and created ones beside them. */
+static void others(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    const uint32_t n = env->brief ? 5 : 50;
+    struct args args = {.number = 1, .datas = 1, .bytes = {64}};
+    const weft_task_data_desc room = {.bytes = 64, .mode = WEFT_TASK_SCRATCH};
+    weft_task_desc created = {.body = child_id,
+                              .arguments = &args,
+                              .arguments_bytes = sizeof(args),
+                              .flags = WEFT_TASK_HOLD};
+    weft_recording *recording = record(env);
+    uint64_t seen;
+
+    (void)memory;
+    for (uint32_t i = 0; i < n; i++)
+        add(env, recording, parent_id, &args, &room, 1);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    for (uint32_t i = 0; i < n; i++)
+        TEST_EQ(env, weft_task_create(env->job, &created, NULL), WEFT_OK);
+    TEST_EQ(env, weft_tasks_run(recording, 4), WEFT_OK);
+    TEST_EQ(env, weft_task_run(env->job, &created), WEFT_OK);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env,
+            weft_host_fetch_add(env->job, user->win, env->numbers->process, SPAWNED * 8, 0, &seen),
+            WEFT_OK);
+    TEST_EQ(env, seen, 4 * n + n + 1);
+    TEST_EQ(env, weft_tasks_free(&recording), WEFT_OK);
+    TEST(env, recording == NULL);
+}
+
+/* A window that is freed before it runs. */
+static void freed(struct test_env *env, weft_task_desc *desc)
+{
+    weft_recording *const recording = record(env);
+
+    TEST_EQ(env, weft_host_win_create(env->job, NULL, 0, &desc->data[0].win), WEFT_OK);
+    desc->data[0].bytes = 0;
+    TEST_EQ(env, weft_tasks_add(recording, desc), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    TEST_EQ(env, weft_host_win_free(env->job, &(weft_win){desc->data[0].win}), WEFT_OK);
+    TEST_EQ(env, weft_tasks_run(recording, 1), WEFT_ERR_WINDOW);
+}
+
+static void refused(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    weft_recording *const recording = record(env);
+    weft_task_desc desc = {.body = tick_id, .datas = 1};
+    weft_task_data_desc *const data = &desc.data[0];
+
+    (void)memory;
+    *data = (weft_task_data_desc){
+        .win = user->win, .place = env->numbers->process, .bytes = 8, .mode = WEFT_TASK_IN};
+    TEST_EQ(env, weft_tasks_run(recording, 1), WEFT_ERR_STATE);
+    data->offset = ALL * 8;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_BOUNDS);
+    data->offset = 0;
+    data->rows = 3;
+    data->pitch = ALL * 4;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_BOUNDS);
+    data->rows = 1;
+    data->win ^= 1 << 30;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_WINDOW);
+    data->win ^= 1 << 30;
+    data->mode = 7;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
+    data->mode = WEFT_TASK_SCRATCH;
+    data->bytes = 1 << 30;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_LIMIT);
+    data->bytes = 8;
+    data->mode = WEFT_TASK_IN;
+    desc.count = UINT64_MAX;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
+    desc.count = 1;
+    desc.body = 77;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_tasks_add(recording, NULL), WEFT_ERR_ARGUMENT);
+    desc.body = tick_id;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_STATE);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_ERR_STATE);
+    TEST_EQ(env, weft_tasks_add(NULL, &desc), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_tasks_run(NULL, 1), WEFT_ERR_ARGUMENT);
+    freed(env, &desc);
+    env->expect = WEFT_ERR_STATE; /* what weft_close returns */
+}
+
+static int body(struct test_env *env)
+{
+    static const struct {
+        const char *name;
+        void (*run)(struct test_env *, const struct user *, uint64_t *);
+    } cases[] = {{"random", at_random}, {"counts", counts}, {"others", others}};
+    struct user user = {.check = {.failed = 0}};
+    uint64_t *const want = calloc(ALL, 8);
+    weft_recording *early = NULL;
+
+    if (!env->random) {
+        TEST_EQ(env, weft_tasks_record(env->job, &early), WEFT_ERR_STATE);
+        env->expect = WEFT_ERR_STATE;
+    }
+    void *const memory = test_memory(env, TEST_MAPPED, ALL * 8);
+    TEST_EQ(env, weft_host_win_create(env->job, memory, ALL * 8, &user.win), WEFT_OK);
+    if (begin(env, &user)) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+            if (env->only == NULL || strcmp(env->only, cases[i].name) == 0)
+                cases[i].run(env, &user, want);
+        if (!env->random)
+            refused(env, &user, want);
+        TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
+        TEST_EQ(env, user.check.failed, 0);
+    }
+    TEST_EQ(env, weft_host_win_free(env->job, &user.win), WEFT_OK);
+    free(want);
+    return TEST_PASSED;
+}
+
+TEST_MAIN(body)
+#endif

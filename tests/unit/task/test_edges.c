@@ -1,0 +1,222 @@
+/*
+ * src/task/edges.c on random recordings: over three epochs in the order of recording, every two
+ * accesses to a byte of which one writes are in order, and no edge is without such a pair.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "task/place.h"
+#include "task/recorded.h"
+
+enum { TASKS = 24, DATAS = 4, EPOCHS = 3, BYTES = 2048, SPACES = 3, ALL = TASKS * EPOCHS };
+
+struct shape {
+    uint32_t pitches[3]; /* of rows, one of them at random; 0: no rows */
+    uint32_t most;       /* bytes of a row, or of a piece */
+};
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % n;
+}
+
+static weft_task_data_desc random_piece(const struct shape *shape)
+{
+    const uint32_t pitch = shape->pitches[draw(3)];
+    weft_task_data_desc data = {.win = 1 + draw(SPACES - 1),
+                                .place = (int32_t)draw(2),
+                                .bytes = draw(shape->most) + (draw(16) != 0),
+                                .mode = 1 + draw(4)};
+    data.rows = pitch == 0 ? 1 : draw(8);
+    if (pitch != 0 && data.bytes > pitch)
+        data.bytes = pitch;
+    data.pitch = data.rows > 1 ? pitch : data.bytes;
+    const uint64_t span = (weft_task_rows(&data) - 1) * data.pitch + data.bytes;
+    data.offset = span >= BYTES ? 0 : draw(BYTES - (uint32_t)span);
+    if (shape->most >= 16 && draw(2) == 0)
+        data.offset = data.offset / 16 * 16;
+    return data;
+}
+
+/* Bytes of the task: read: 1; written: 2. */
+static void touch(const struct weft_recorded *all, uint32_t t, uint8_t bytes[SPACES * 2][BYTES])
+{
+    memset(bytes, 0, (size_t)SPACES * 2 * BYTES);
+    for (uint32_t i = all->task[t].data; i < all->task[t].data + all->task[t].datas; i++) {
+        const weft_task_data_desc *const data = &all->data[i];
+        if (data->mode == WEFT_TASK_SCRATCH)
+            continue;
+        for (uint64_t row = 0; row < weft_task_rows(data); row++)
+            for (uint64_t k = 0; k < data->bytes; k++)
+                bytes[data->win * 2 + (uint32_t)data->place]
+                     [data->offset + row * data->pitch + k] |= (uint8_t)data->mode;
+    }
+}
+
+static bool conflict[TASKS][TASKS];
+static bool before[ALL][ALL]; /* by epoch and task: has ended when the other begins */
+
+static void find_conflicts(const struct weft_recorded *all)
+{
+    static uint8_t bytes[TASKS][SPACES * 2][BYTES];
+
+    for (uint32_t t = 0; t < TASKS; t++)
+        touch(all, t, bytes[t]);
+    for (uint32_t a = 0; a < TASKS; a++)
+        for (uint32_t b = 0; b < TASKS; b++) {
+            const uint8_t *const one = bytes[a][0], *const two = bytes[b][0];
+            bool any = false;
+            for (size_t i = 0; !any && i < sizeof(bytes[a]); i++)
+                any = one[i] != 0 && two[i] != 0 && ((one[i] | two[i]) & WEFT_TASK_OUT) != 0;
+            conflict[a][b] = any;
+        }
+}
+
+/* exact: data agree on a pitch, so that nothing is thought larger than it is. */
+static void check(const struct weft_recorded *all, bool exact)
+{
+    struct weft_edges edges;
+
+    assert_int_equal(weft_edges_find(all, &edges), WEFT_OK);
+    find_conflicts(all);
+    memset(before, 0, sizeof(before));
+    for (uint32_t t = 0; t < TASKS; t++)
+        for (uint32_t i = edges.first[t]; i < edges.first[t + 1]; i++) {
+            const uint32_t other = edges.edge[i] & ~WEFT_TASK_BEFORE;
+            const bool earlier = (edges.edge[i] & WEFT_TASK_BEFORE) != 0;
+            assert_true(other < TASKS && (earlier || other < t));
+            assert_true(!exact || conflict[t][other] || (other == t && earlier));
+            for (uint32_t e = earlier; e < EPOCHS; e++)
+                before[(e - earlier) * TASKS + other][e * TASKS + t] = true;
+        }
+    for (uint32_t k = 0; k < ALL; k++)
+        for (uint32_t a = 0; a < k; a++)
+            for (uint32_t b = k + 1; before[a][k] && b < ALL; b++)
+                before[a][b] = before[a][b] || before[k][b];
+    for (uint32_t a = 0; a < ALL; a++)
+        for (uint32_t b = a + 1; b < ALL; b++)
+            if (conflict[a % TASKS][b % TASKS] || a % TASKS == b % TASKS)
+                assert_true(before[a][b]);
+    weft_edges_free(&edges);
+}
+
+static void random_recordings(const struct shape *shape, bool exact, int rounds)
+{
+    static struct weft_recorded_task task[TASKS];
+    static weft_task_data_desc data[TASKS * DATAS];
+
+    for (int round = 0; round < rounds; round++) {
+        struct weft_recorded all = {.task = task, .data = data, .tasks = TASKS};
+        state = (uint64_t)round;
+        for (uint32_t t = 0; t < TASKS; t++) {
+            task[t] = (struct weft_recorded_task){
+                .count = 1, .data = all.datas, .datas = draw(DATAS + 1)};
+            for (uint32_t i = 0; i < task[t].datas; i++)
+                data[all.datas++] = random_piece(shape);
+        }
+        check(&all, exact);
+    }
+}
+
+static void stretches(void **unused)
+{
+    static const struct shape few = {{0, 0, 0}, 200}, large = {{0, 0, 0}, 1500};
+    static const struct shape words = {{0, 0, 0}, 8};
+
+    (void)unused;
+    random_recordings(&few, true, 60);
+    random_recordings(&large, true, 20);
+    random_recordings(&words, true, 60);
+}
+
+static void rows(void **unused)
+{
+    static const struct shape one = {{256, 256, 256}, 100}, wide = {{256, 256, 0}, 256};
+    static const struct shape small = {{64, 0, 64}, 16};
+
+    (void)unused;
+    random_recordings(&one, true, 60);
+    random_recordings(&wide, true, 60);
+    random_recordings(&small, true, 60);
+}
+
+static void rows_of_several_pitches(void **unused)
+{
+    static const struct shape mixed = {{256, 128, 0}, 100};
+
+    (void)unused;
+    random_recordings(&mixed, false, 60);
+}
+
+/* Tiles of two fields that become each other: a task waits for itself, as it has written its tile
+ * before, its own tile's other task, and those beside it. */
+static void tiles(void **unused)
+{
+    enum { SIDE = 40, TILE = 8, PITCH = (SIDE * TILE + 2) };
+    static struct weft_recorded_task task[2 * SIDE * SIDE];
+    static weft_task_data_desc data[4 * 2 * SIDE * SIDE];
+    struct weft_recorded all = {.task = task, .data = data};
+    struct weft_edges edges;
+
+    (void)unused;
+    for (int it = 0; it < 2; it++)
+        for (int r = 0; r < SIDE; r++)
+            for (int c = 0; c < SIDE; c++) {
+                const uint64_t corner = (uint64_t)((r * TILE + 1) * PITCH + c * TILE + 1),
+                               field = PITCH * PITCH;
+                const struct {
+                    uint64_t at, bytes;
+                    uint32_t rows, mode;
+                } piece[] = {{corner - 1 + field * (uint64_t)it, TILE + 2, TILE, WEFT_TASK_IN},
+                             {corner - PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
+                             {corner + TILE * PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
+                             {corner + field * (uint64_t)!it, TILE, TILE, WEFT_TASK_OUT}};
+                task[all.tasks++] =
+                    (struct weft_recorded_task){.count = 1, .data = all.datas, .datas = 4};
+                for (int i = 0; i < 4; i++)
+                    data[all.datas++] = (weft_task_data_desc){.win = 1,
+                                                              .offset = piece[i].at,
+                                                              .bytes = piece[i].bytes,
+                                                              .pitch = PITCH,
+                                                              .rows = piece[i].rows,
+                                                              .mode = piece[i].mode};
+            }
+    assert_int_equal(weft_edges_find(&all, &edges), WEFT_OK);
+    assert_int_equal(edges.first[all.tasks], 2 * (6 * SIDE * SIDE - 4 * SIDE));
+    weft_edges_free(&edges);
+}
+
+static void nothing(void **unused)
+{
+    struct weft_recorded_task one = {.count = 1};
+    const struct weft_recorded none = {.tasks = 0}, alone = {.task = &one, .tasks = 1};
+    struct weft_edges edges;
+
+    (void)unused;
+    assert_int_equal(weft_edges_find(&none, &edges), WEFT_OK);
+    assert_int_equal(edges.first[0], 0);
+    weft_edges_free(&edges);
+    assert_int_equal(weft_edges_find(&alone, &edges), WEFT_OK);
+    assert_int_equal(edges.first[1], 1); /* after itself */
+    assert_int_equal(edges.edge[0], WEFT_TASK_BEFORE);
+    weft_edges_free(&edges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stretches), cmocka_unit_test(rows),
+                                       cmocka_unit_test(rows_of_several_pitches),
+                                       cmocka_unit_test(tiles), cmocka_unit_test(nothing)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
