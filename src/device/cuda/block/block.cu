@@ -125,8 +125,7 @@ extern "C"
             const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
             if ((head & 0xff) == WEFT_ERRAND_LEAVE)
                 break;
-            serve(field, head, &control->answer[at], lap, &control->turn.delivered,
-                  &shares);
+            serve(field, head, &control->answer[at], lap, &control->turn.delivered, &shares);
             next++;
             since = weft_port_ticks();
         } else if (__shfl_sync(WEFT_ALL_LANES, weft_port_ticks() - since, 0) > lease) {
