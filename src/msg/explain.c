@@ -81,7 +81,7 @@ static void add_kept(struct text *text, const struct weft_msg_context *context, 
             continue;
         add(text, "%s", count == 1 ? "" : ", ");
         add_words(text, context, kept->tag);
-        add(text, " (%llu bytes", (unsigned long long)message->bytes);
+        add(text, " (%llu bytes", (unsigned long long)message->text.bytes);
         if (process == WEFT_ANY) {
             add(text, " from ");
             add_process(text, context, kept->from);
@@ -173,7 +173,7 @@ static void add_left(struct text *text, int *count, const struct weft_msg_contex
         add(text, context->words == NULL ? " with " : " of ");
         add_words(text, context, kept->tag);
         add(text, " (%llu bytes)",
-            (unsigned long long)((const struct weft_unexpected *)kept)->bytes);
+            (unsigned long long)((const struct weft_unexpected *)kept)->text.bytes);
     }
 }
 

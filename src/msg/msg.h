@@ -13,12 +13,20 @@
 #include "base/say.h"
 #include "msg/context.h"
 #include "msg/transfer.h"
-#include "msg/unexpected.h"
 #include "ring/mail.h"
 #include "ring/shared.h"
 #include "runtime/job/job.h"
 
 struct weft_module;
+
+/* A message that no receive fits, in one block of memory. Its sender stays within its credit. */
+struct weft_unexpected {
+    struct weft_kept kept; /* first: matching knows it by that */
+    struct weft_mail_head head;
+    struct weft_mail_text text; /* with the payload, if it fits */
+    unsigned char payload[];
+};
+static_assert(sizeof(struct weft_unexpected) <= 104, "a million of them fit 128 MiB");
 
 /* A frame that waits for room, behind those before it. */
 struct weft_outgoing {
@@ -111,7 +119,6 @@ struct weft_messages {
     size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
-    struct weft_unexpected_pool unexpected;
     struct weft_transfer_list reading, pieces; /* rounds go on with them */
     struct weft_transfer_list puts;            /* sends that far.c puts */
     struct weft_lock sent_lock; /* over those whose source the network has done with. Last of all */

@@ -257,12 +257,12 @@ static void free_kept(struct weft_messages *m)
             struct weft_kept *kept;
             while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
                 weft_match_take(&c->match, kept);
-                weft_unexpected_free(&m->unexpected, (void *)kept);
+                free(kept); /* the first of its message */
             }
         }
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
-            weft_unexpected_free(&m->unexpected, transfer->matched);
+            free(transfer->matched);
 }
 
 static void msg_close(struct weft_job *job)
@@ -274,7 +274,6 @@ static void msg_close(struct weft_job *job)
     for (int p = 0; m->peers != NULL && p < job->numbers.processes; p++)
         close_peer(m, &m->peers[p]);
     free_kept(m);
-    weft_unexpected_close(&m->unexpected);
     weft_msg_close_copiers(m);
     weft_transfer_table_close(&m->transfers);
     weft_contexts_close(&m->contexts);

@@ -6,6 +6,7 @@
 #include "msg/copy.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -247,15 +248,16 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
     const struct weft_mail_text answer = {.request = text->request};
     struct weft_kept *kept = context == NULL ? NULL : TAILQ_FIRST(&context->match.arrived);
 
-    while (kept != NULL && (kept->from != process ||
-                            ((struct weft_unexpected *)(void *)kept)->request != text->request))
+    while (kept != NULL &&
+           (kept->from != process ||
+            ((struct weft_unexpected *)(void *)kept)->text.request != text->request))
         kept = TAILQ_NEXT(kept, in_order);
     if (kept == NULL)
         return;
     struct weft_unexpected *message = (void *)kept;
     weft_match_take(&context->match, kept);
     weft_msg_took(m, process, weft_mail_need(message->head.count));
-    weft_unexpected_free(&m->unexpected, message);
+    free(message);
     weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_RECALLED}, &answer, NULL,
                   NULL);
 }

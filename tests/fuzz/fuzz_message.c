@@ -232,7 +232,7 @@ static void forget(struct weft_messages *m)
         for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
             while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
                 weft_match_take(&c->match, kept);
-                weft_unexpected_free(&m->unexpected, (void *)kept);
+                free(kept);
             }
     free(m->peers[1].far.shadow);
     weft_contexts_close(&m->contexts);
