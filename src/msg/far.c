@@ -224,23 +224,6 @@ static bool post(struct weft_messages *m, const struct weft_net_put *put,
     return true;
 }
 
-/* Where nothing is gathered, a frame's payload goes before its line, which the notice tells of. */
-static bool post_bytes(struct weft_messages *m, struct weft_net_put *put,
-                       const struct weft_transfer *transfer)
-{
-    struct weft_net_put bytes = *put;
-
-    if (m->job->config.msg_gather != 0 || transfer != NULL ||
-        put->bytes <= sizeof(struct weft_mail))
-        return true;
-    put->bytes = sizeof(struct weft_mail);
-    bytes.source = (const unsigned char *)put->source + put->bytes;
-    bytes.bytes -= put->bytes;
-    bytes.offset += put->bytes;
-    bytes.notice = 0;
-    return post(m, &bytes, NULL);
-}
-
 bool weft_far_round(struct weft_job *job)
 {
     struct weft_messages *m = job->messages;
@@ -254,7 +237,7 @@ bool weft_far_round(struct weft_job *job)
             struct weft_transfer *transfer = next_message(m, &put);
             const bool some = transfer != NULL || next_put(m, p, &put);
             weft_unlock(&m->lock); /* whose post it is sends it */
-            if (!some || !post_bytes(m, &put, transfer) || !post(m, &put, transfer))
+            if (!some || !post(m, &put, transfer))
                 break;
             did = true;
         }
