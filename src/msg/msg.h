@@ -279,6 +279,12 @@ weft_status weft_far_take(void *job, const struct weft_net_delivery *delivery);
 weft_status weft_msg_wait(struct weft_messages *m, const char *call,
                           bool (*ready)(struct weft_messages *m, void *what), void *what,
                           uint64_t number, double seconds);
+/*
+ * Looks, for a while. Others have the lock now and then. True: it is ready. The thread attends; in
+ * random mode nobody looks.
+ */
+bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
+                   void *what, double seconds);
 
 /*
  * A thread that does not wait found nothing: plans go on, others run, the network is helped. Lock
