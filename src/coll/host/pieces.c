@@ -74,7 +74,7 @@ void weft_pieces_allgather(weft_team_op *op, const void *source, const struct we
 {
     void *own;
     const size_t bytes = piece_of(in, op->team->me, &own);
-    const struct weft_pieces out = {.base = source != NULL ? weft_at(source, 0) : own,
+    const struct weft_pieces out = {.base = source != NULL ? (void *)source : own,
                                     .bytes = bytes,
                                     .all = bytes}; /* one for all: 0 apart */
 
@@ -132,7 +132,7 @@ void weft_pieces_allreduce(weft_team_op *op, const void *source, void *target, s
     void *own;
 
     piece_of(&in, op->team->me, &own);
-    parts.base = weft_at(source, 0);
+    parts.base = (void *)source;
     weft_pieces_reduce_scatter(op, &parts, own);
     weft_plan_next(op);
     weft_pieces_allgather(op, NULL, &in);

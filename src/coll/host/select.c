@@ -104,7 +104,8 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
     if (weft_plan_launches(plan, source, bytes, target, bytes))
         LAUNCH(allreduce, source, target, count);
     weft_plan_near(plan, &source, bytes, &target, bytes);
-    if (WAY(coll_allreduce, bytes <= ALLREDUCE_WHOLE ? WHOLE : PIECES) == WHOLE)
+    if ((team->members & (team->members - 1)) == 0 &&
+        WAY(coll_allreduce, bytes <= ALLREDUCE_WHOLE ? WHOLE : PIECES) == WHOLE)
         weft_doubling_allreduce(plan, source, target, count);
     else
         weft_pieces_allreduce(plan, source, target, count);
@@ -131,11 +132,9 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
     if (even && weft_plan_launches(plan, source, bytes, target, own))
         LAUNCH(reduce_scatter, source, target, counts[0]);
     weft_plan_near(plan, &source, bytes, &target, own);
+    const struct weft_pieces parts = {.base = (void *)source, .sizes = sizes, .offsets = offsets};
     if (plan->failed == WEFT_OK)
-        weft_pieces_reduce_scatter(
-            plan,
-            &(struct weft_pieces){.base = weft_at(source, 0), .sizes = sizes, .offsets = offsets},
-            target);
+        weft_pieces_reduce_scatter(plan, &parts, target);
     return weft_plan_begin(plan, op);
 }
 
@@ -150,6 +149,22 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
     return weft_plan_begin(plan, op);
 }
 
+/* Between the root, which has all pieces, and the others. sizes NULL: `bytes` each. */
+static weft_status go_by_root(weft_team *team, enum weft_team_kind kind, int root, const void *own,
+                              size_t bytes, const void *base, const size_t sizes[],
+                              const size_t offsets[], weft_team_op **op)
+{
+    const bool gathers = kind == WEFT_TEAM_GATHER || kind == WEFT_TEAM_GATHER_SIZES;
+
+    ROOTED(team, kind, root);
+    OPEN(plan, team, kind, root);
+    struct weft_pieces all = weft_pieces_even(base, bytes, team->members);
+    all.sizes = sizes;
+    all.offsets = offsets;
+    weft_pieces_root(plan, root, gathers, (void *)own, bytes, &all);
+    return weft_plan_begin(plan, op);
+}
+
 weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
                              void *target, weft_team_op **op)
 {
@@ -157,44 +172,29 @@ weft_status weft_team_gather(weft_team *team, int root, const void *source, size
     SHARE(SET(exchange), GATHER, .root = (uint32_t)root,
           .source = source != NULL ? source : weft_at(target, bytes * (size_t)root), .out = bytes,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target)
-    OPEN(plan, team, WEFT_TEAM_GATHER, root);
-    const struct weft_pieces all = weft_pieces_even(target, bytes, team->members);
-    weft_pieces_root(plan, root, true, weft_at(source, 0), bytes, &all);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_GATHER, root, source, bytes, target, NULL, NULL, op);
 }
 
 weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source, size_t bytes,
                                    void *target, const size_t sizes[], const size_t offsets[],
                                    weft_team_op **op)
 {
-    const struct weft_pieces all = {.base = target, .sizes = sizes, .offsets = offsets};
-
-    ROOTED(team, WEFT_TEAM_GATHER_SIZES, root);
-    OPEN(plan, team, WEFT_TEAM_GATHER_SIZES, root);
-    weft_pieces_root(plan, root, true, weft_at(source, 0), bytes, &all);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_GATHER_SIZES, root, source, bytes, target, sizes, offsets,
+                      op);
 }
 
 weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
                               size_t bytes, weft_team_op **op)
 {
-    ROOTED(team, WEFT_TEAM_SCATTER, root);
-    OPEN(plan, team, WEFT_TEAM_SCATTER, root);
-    const struct weft_pieces all = weft_pieces_even(source, bytes, team->members);
-    weft_pieces_root(plan, root, false, target, bytes, &all);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_SCATTER, root, target, bytes, source, NULL, NULL, op);
 }
 
 weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *source,
                                     const size_t sizes[], const size_t offsets[], void *target,
                                     size_t bytes, weft_team_op **op)
 {
-    const struct weft_pieces all = {.base = weft_at(source, 0), .sizes = sizes, .offsets = offsets};
-
-    ROOTED(team, WEFT_TEAM_SCATTER_SIZES, root);
-    OPEN(plan, team, WEFT_TEAM_SCATTER_SIZES, root);
-    weft_pieces_root(plan, root, false, target, bytes, &all);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_SCATTER_SIZES, root, target, bytes, source, sizes, offsets,
+                      op);
 }
 
 weft_status weft_team_allgather(weft_team *team, const void *source, size_t bytes, void *target,

@@ -13,6 +13,7 @@ void weft_tree_reduce(weft_team_op *op, int root, const void *source, void *targ
 
 /* doubling.c */
 void weft_doubling_barrier(weft_team_op *op);
+/* Of a power of two of members. */
 void weft_doubling_allreduce(weft_team_op *op, const void *source, void *target, size_t count);
 void weft_doubling_scan(weft_team_op *op, bool before, const void *source, void *target,
                         size_t count);
@@ -46,7 +47,7 @@ static inline void *weft_at(const void *base, size_t bytes)
 static inline struct weft_pieces weft_pieces_even(const void *base, size_t bytes, int n)
 {
     return (struct weft_pieces){
-        .base = weft_at(base, 0), .bytes = bytes, .apart = bytes, .all = bytes * (size_t)n};
+        .base = (void *)base, .bytes = bytes, .apart = bytes, .all = bytes * (size_t)n};
 }
 
 #endif
