@@ -10,14 +10,6 @@ void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer)
     m->completed = true;
 }
 
-/* Its sender waits to hear that it was matched. */
-static void answer(struct weft_messages *m, int process, uint64_t request)
-{
-    const struct weft_mail_text text = {.request = request};
-
-    weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_TAKEN}, &text, NULL, NULL);
-}
-
 /* in_ring: the payload is in memory that another process wrote. */
 static inline void meet(struct weft_messages *m, struct weft_transfer *transfer, int from,
                         struct weft_mail_head head, const struct weft_mail_text *text,
@@ -46,7 +38,7 @@ static inline void meet(struct weft_messages *m, struct weft_transfer *transfer,
         memcpy(transfer->buffer, payload, bytes);
     weft_msg_complete(m, transfer);
     if ((head.flags & WEFT_MAIL_WANTED) != 0)
-        answer(m, from, text->request);
+        weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
 }
 
 static const unsigned char *payload_of(const struct weft_unexpected *kept)

@@ -121,10 +121,8 @@ struct weft_messages {
     struct weft_transfer_table transfers;
     struct weft_transfer_list reading, pieces; /* rounds go on with them */
     struct weft_transfer_list puts;            /* sends that far.c puts */
-    struct weft_lock sent_lock; /* over those whose source the network has done with. Last of all */
-    struct weft_transfer_list sent;
-    uint32_t outgoing;            /* frames that wait for room, in all */
-    struct weft_rank_proxy posts; /* requests to the network, without a rank */
+    uint32_t outgoing;                         /* frames that wait for room, in all */
+    struct weft_rank_proxy posts;              /* requests to the network, without a rank */
     unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
 };
 
@@ -235,6 +233,9 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
 
 /* ---- rendezvous.c ---------------------------------------------------------------------------- */
 
+/* Tells the sender of what a receive has met. */
+void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
+                     enum weft_mail_kind kind);
 /* A receive has met an offer: reads it, or asks for it. */
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer);
 /* Goes on with what is read or sent in pieces. True: anything moved. */

@@ -92,7 +92,6 @@ static weft_status msg_open(struct weft_job *job)
     STAILQ_INIT(&m->reading);
     STAILQ_INIT(&m->pieces);
     STAILQ_INIT(&m->puts);
-    STAILQ_INIT(&m->sent);
     for (size_t p = 0; p < n; p++) {
         STAILQ_INIT(&m->peers[p].outgoing);
         STAILQ_INIT(&m->peers[p].far.written);

@@ -16,8 +16,8 @@ enum {
     PIECES = 4               /* that are sent meanwhile */
 };
 
-static void send_answer(struct weft_messages *m, const struct weft_transfer *transfer,
-                        enum weft_mail_kind kind)
+void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
+                     enum weft_mail_kind kind)
 {
     const struct weft_mail_text text = {.request = transfer->theirs,
                                         .bytes = transfer->room,
@@ -74,7 +74,7 @@ static void granted(struct weft_messages *m, struct weft_transfer *transfer)
         return;
     m->granted++;
     transfer->state = WEFT_TRANSFER_GRANTED;
-    send_answer(m, transfer, WEFT_MAIL_GRANT);
+    weft_msg_answer(m, transfer, WEFT_MAIL_GRANT);
 }
 
 /* The sender has ended, which the control channel will tell; or its memory cannot be read. */
@@ -111,7 +111,7 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     if (transfer->moved == transfer->room) {
         if (transfer->device && transfer->mapped == NULL && !weft_msg_delivered(m))
             return false;
-        send_answer(m, transfer, WEFT_MAIL_TAKEN);
+        weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
         return false;
     }

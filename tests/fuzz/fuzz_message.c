@@ -220,7 +220,6 @@ static void forget(struct weft_messages *m)
     STAILQ_INIT(&m->reading);
     STAILQ_INIT(&m->pieces);
     STAILQ_INIT(&m->puts);
-    STAILQ_INIT(&m->sent);
     STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
     weft_net_dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
