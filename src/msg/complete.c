@@ -153,6 +153,8 @@ static bool all_are_done(struct weft_messages *m, void *what)
     struct all *all = what;
 
     for (; all->at < all->count; all->at++) {
+        if (weft_msg_is_none(all->ops[all->at]))
+            continue;
         const struct weft_transfer *transfer =
             weft_transfer_find(&m->transfers, weft_op_number(all->ops[all->at]));
         if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE)

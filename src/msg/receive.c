@@ -30,15 +30,11 @@ static void match(struct weft_msg_call *call, struct weft_transfer *transfer)
     weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
 }
 
-/* comm, from, tag: not of a matched one. */
-static inline weft_status receive(weft_job *job, const char *name, weft_comm comm, int from,
-                                  int tag, const struct receiving *what)
+/* status: of the call's beginning. */
+static weft_status receive(struct weft_msg_call *call, weft_status status,
+                           const struct receiving *what)
 {
-    struct weft_msg_call of_call = {0}, *const call = &of_call;
     bool device;
-    weft_status status = what->of_matched
-                             ? weft_msg_begin(call, job, name)
-                             : weft_msg_begin_with(call, job, name, comm, from, tag, true);
 
     if (status != WEFT_OK)
         return status;
@@ -74,14 +70,21 @@ weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, int tag, 
 {
     const struct receiving what = {
         .target = target, .most = most, .waits = true, .message = message};
-    return receive(job, "weft_host_receive", comm, from, tag, &what);
+    struct weft_msg_call call = {0};
+
+    return receive(
+        &call, weft_msg_begin_with(&call, job, "weft_host_receive", comm, from, tag, true), &what);
 }
 
 weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag, void *target,
                                     size_t most, weft_message_op *op)
 {
     const struct receiving what = {.target = target, .most = most, .op = op};
-    return receive(job, "weft_host_receive_begin", comm, from, tag, &what);
+    struct weft_msg_call call = {0};
+
+    return receive(
+        &call, weft_msg_begin_with(&call, job, "weft_host_receive_begin", comm, from, tag, true),
+        &what);
 }
 
 weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, void *target,
@@ -93,7 +96,9 @@ weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, v
                                    .most = most,
                                    .waits = true,
                                    .message = message};
-    return receive(job, "weft_host_receive_matched", WEFT_COMM_NONE, 0, 0, &what);
+    struct weft_msg_call call = {0};
+
+    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched"), &what);
 }
 
 weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matched, void *target,
@@ -101,7 +106,9 @@ weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matc
 {
     const struct receiving what = {
         .of_matched = true, .matched = matched, .target = target, .most = most, .op = op};
-    return receive(job, "weft_host_receive_matched_begin", WEFT_COMM_NONE, 0, 0, &what);
+    struct weft_msg_call call = {0};
+
+    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched_begin"), &what);
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
