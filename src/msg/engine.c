@@ -203,7 +203,7 @@ bool weft_msg_round(struct weft_messages *m)
         return false;
     for (int i = 0; i < m->mapped_count; i++)
         did |= weft_mail_is_there(&m->peers[m->mapped[i]].in) && drain(m, m->mapped[i]);
-    if (!STAILQ_EMPTY(&m->reading) || !STAILQ_EMPTY(&m->pieces))
+    if (!STAILQ_EMPTY(&m->moving))
         did |= weft_msg_move(m);
     for (int p = 0; m->outgoing != 0 && p < m->job->numbers.processes; p++)
         did |= weft_msg_flush(m, p);
@@ -291,7 +291,7 @@ static bool receive_round(struct weft_job *job)
     weft_msg_lock(m);
     bool did = weft_msg_round(m) || rest(m);
     /* The other side gives room soon, and does not ring. (In random mode nobody sleeps.) */
-    const bool blocked = weft_model == NULL && (m->outgoing != 0 || !STAILQ_EMPTY(&m->pieces));
+    const bool blocked = weft_model == NULL && (m->outgoing != 0 || !STAILQ_EMPTY(&m->moving));
     weft_msg_unlock(m);
     did |= weft_msg_drive(m, true);
     if (!did && blocked)

@@ -119,10 +119,10 @@ struct weft_messages {
     size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
-    struct weft_transfer_list reading, pieces; /* rounds go on with them */
-    struct weft_transfer_list puts;            /* sends that far.c puts */
-    uint32_t outgoing;                         /* frames that wait for room, in all */
-    struct weft_rank_proxy posts;              /* requests to the network, without a rank */
+    struct weft_transfer_list moving; /* in pieces, read or sent: rounds go on with them */
+    struct weft_transfer_list puts;   /* sends that far.c puts */
+    uint32_t outgoing;                /* frames that wait for room, in all */
+    struct weft_rank_proxy posts;     /* requests to the network, without a rank */
     unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
 };
 

@@ -89,8 +89,7 @@ static weft_status msg_open(struct weft_job *job)
     }
     if (m == NULL || m->peers == NULL || m->mapped == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
-    STAILQ_INIT(&m->reading);
-    STAILQ_INIT(&m->pieces);
+    STAILQ_INIT(&m->moving);
     STAILQ_INIT(&m->puts);
     for (size_t p = 0; p < n; p++) {
         STAILQ_INIT(&m->peers[p].outgoing);

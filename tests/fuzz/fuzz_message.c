@@ -217,8 +217,7 @@ static void forget(struct weft_messages *m)
             free(first);
         }
     m->outgoing = 0;
-    STAILQ_INIT(&m->reading);
-    STAILQ_INIT(&m->pieces);
+    STAILQ_INIT(&m->moving);
     STAILQ_INIT(&m->puts);
     STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
     weft_net_dereg(m->job->proxy.net, transfer->key);
