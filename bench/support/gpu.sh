@@ -9,10 +9,23 @@ gpu_count() {
     fi
 }
 
+# by_uuid - GPUs of CUDA_VISIBLE_DEVICES that are numbers become UUIDs: MPS numbers those that it sees anew.
+by_uuid() {
+    local name uuids=() names=()
+    [ -n "${CUDA_VISIBLE_DEVICES:-}" ] || return 0
+    mapfile -t uuids < <(nvidia-smi --query-gpu=uuid --format=csv,noheader 2>/dev/null)
+    IFS=, read -ra names <<<"$CUDA_VISIBLE_DEVICES"
+    for name in "${!names[@]}"; do
+        [[ ! ${names[name]} =~ ^[0-9]+$ ]] || names[name]=${uuids[${names[name]}]:-${names[name]}}
+    done
+    CUDA_VISIBLE_DEVICES=$(IFS=, && echo "${names[*]}")
+}
+
 # mps_up: an MPS server of this script's own, for all that it starts from here on; it fails where there is
 # none, and processes of one GPU then take turns. mps_down ends it; so must the script's trap.
 mps_up() {
     command -v nvidia-cuda-mps-control >/dev/null || return 1
+    by_uuid
     CUDA_MPS_PIPE_DIRECTORY=$(mktemp -d)
     export CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY
     nvidia-cuda-mps-control -d

@@ -12,7 +12,7 @@ bool weft_ofi_hello_fits(const struct weft_ofi_hello *mine, const struct weft_of
         *reason = "the provider";
     else if (theirs->data_bits != mine->data_bits)
         *reason = "what the provider can do";
-    else if (theirs->packet != mine->packet)
+    else if (theirs->packet < WEFT_OFI_PACKET)
         *reason = "the size of packets";
     else if (theirs->name_format != mine->name_format)
         *reason = "the format of addresses";

@@ -25,11 +25,14 @@ static inline uint64_t weft_ofi_data_immediate(uint64_t data)
     return data >> WEFT_OFI_PROCESS_BITS;
 }
 
-enum { WEFT_OFI_NAME_BYTES = 160 };
+enum {
+    WEFT_OFI_NAME_BYTES = 160,
+    WEFT_OFI_PACKET = 16384 /* every process takes such packets; ofi_rxm sends them eagerly */
+};
 
 struct weft_ofi_hello {
     char provider[40];
-    uint32_t packet;      /* a packet has at most so many bytes */
+    uint32_t packet;      /* the longest that it takes */
     uint32_t data_bits;   /* of the remote data of writes; 0: no writes */
     uint32_t writes;      /* WEFT_OFI_WRITES is on */
     uint32_t name_format; /* of libfabric's address of its endpoint: FI_SOCKADDR_IN, ... */

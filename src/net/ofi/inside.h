@@ -32,7 +32,7 @@ struct weft_ofi_library {
 };
 
 enum {
-    WEFT_OFI_PACKET = 16384, /* what ofi_rxm sends eagerly */
+    WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
     WEFT_OFI_SENDS = 64,     /* buffers of packets that go, */
     WEFT_OFI_WRITES = 256,   /* writes under way, */
     WEFT_OFI_RECEIVES = 128, /* and buffers for packets that come; as many more if all are held */
@@ -48,7 +48,7 @@ struct weft_ofi_op {
     enum weft_ofi_kind kind;
     int process;
     uint64_t cookie;      /* of a write */
-    unsigned char *bytes; /* a packet's buffer of WEFT_OFI_PACKET bytes */
+    unsigned char *bytes; /* a packet's buffer */
     size_t length;        /* of the packet */
     void *descriptor;
 };
@@ -63,6 +63,7 @@ struct weft_ofi_pool {
 
 struct weft_ofi_peer {
     fi_addr_t address;
+    uint32_t packet; /* it takes packets of so many bytes */
     /* Who has the send lock. */
     struct weft_ofi_op *open;   /* the packet that is being built */
     struct weft_ofi_op *queued; /* packets for which the provider had no room, oldest first */
@@ -90,7 +91,8 @@ struct weft_transport {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
-    bool enabled; /* the endpoint */
+    bool enabled;    /* the endpoint */
+    uint32_t packet; /* the longest, here */
     struct weft_ofi_pool *pools;
     struct weft_bell bells[2];    /* by side */
     struct weft_ofi_watch *watch; /* NULL: nothing to sleep on, the receive task polls */

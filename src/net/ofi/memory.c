@@ -75,7 +75,7 @@ void weft_ofi_dereg(struct weft_transport *t, void *mr)
 
 static weft_status open_memory(struct weft_transport *t, struct weft_ofi_pool *pool, size_t count)
 {
-    const size_t bytes = count * WEFT_OFI_PACKET;
+    const size_t bytes = count * t->packet;
     int error = 0;
 
     pool->memory = aligned_alloc(4096, bytes);
@@ -100,7 +100,7 @@ weft_status weft_ofi_pool_open(struct weft_transport *t, enum weft_ofi_kind kind
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
         struct weft_ofi_op *op = &pool->ops[i];
         op->kind = kind;
-        op->bytes = pool->memory != NULL ? pool->memory + i * WEFT_OFI_PACKET : NULL;
+        op->bytes = pool->memory != NULL ? pool->memory + i * t->packet : NULL;
         op->descriptor = pool->mr != NULL ? fi_mr_desc(pool->mr) : NULL;
         weft_ofi_push(list, op);
     }

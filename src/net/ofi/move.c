@@ -62,7 +62,7 @@ unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *roo
 {
     struct weft_ofi_peer *peer = &t->peers[process];
 
-    *room = WEFT_OFI_PACKET;
+    *room = peer->packet < t->packet ? peer->packet : t->packet;
     if (peer->open == NULL)
         peer->open = weft_ofi_pop(&t->free[WEFT_OFI_SEND]);
     return peer->open != NULL ? peer->open->bytes : NULL;
@@ -208,8 +208,8 @@ weft_status weft_ofi_post(struct weft_transport *t)
     if (t->posted == 0 && t->released == NULL)
         status = weft_ofi_pool_open(t, WEFT_OFI_RECEIVE, WEFT_OFI_RECEIVES, &t->released);
     while (status == WEFT_OK && error == 0 && (op = weft_ofi_pop(&t->released)) != NULL) {
-        error = fi_recv(t->ep, op->bytes, WEFT_OFI_PACKET, op->descriptor, FI_ADDR_UNSPEC,
-                        &op->for_provider);
+        error =
+            fi_recv(t->ep, op->bytes, t->packet, op->descriptor, FI_ADDR_UNSPEC, &op->for_provider);
         if (error != 0)
             weft_ofi_push(&t->released, op);
         t->posted += error == 0;

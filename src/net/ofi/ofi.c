@@ -162,6 +162,7 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     }
     n->open = *open;
     n->peers = peers;
+    n->packet = weft_net_is_later(open) ? WEFT_OFI_LONG : WEFT_OFI_PACKET;
     weft_status status = weft_ofi_choose(n);
     if (status == WEFT_OK)
         status = open_endpoint(n, &descriptors);
@@ -191,7 +192,7 @@ static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_
         .net = {.closes_together = true,
                 .same_host_only = strcmp(t->info->fabric_attr->prov_name, "shm") == 0,
                 .address_bytes = sizeof(struct weft_ofi_hello)},
-        .packet = WEFT_OFI_PACKET,
+        .packet = t->packet,
         .depth = 2,
         .writes = t->can.data_bits != 0,
         .place_is_key = t->can.own_keys && !t->can.virtual_addresses,
@@ -205,7 +206,7 @@ static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_
 
 static weft_status weft_ofi_address(struct weft_transport *t, void *address)
 {
-    struct weft_ofi_hello hello = {.packet = WEFT_OFI_PACKET,
+    struct weft_ofi_hello hello = {.packet = t->packet,
                                    .data_bits = t->can.data_bits,
                                    .writes = t->open.config->ofi_writes != 0,
                                    .name_format = t->info->addr_format};
@@ -230,6 +231,7 @@ static weft_status weft_ofi_connect(struct weft_transport *t, int process, const
     if (status != WEFT_OK)
         return status;
     memcpy(&hello, address, sizeof(hello));
+    t->peers[process].packet = hello.packet;
     if (hello.writes != mine.writes)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",

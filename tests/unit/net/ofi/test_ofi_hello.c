@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 static const struct weft_ofi_hello mine = {.provider = "shm",
-                                           .packet = 4096,
+                                           .packet = WEFT_OFI_PACKET,
                                            .data_bits = 64,
                                            .name_format = 9,
                                            .name_bytes = 18,
@@ -54,7 +54,9 @@ static void test_abilities(void **state)
     theirs.data_bits = 32;
     refused(&theirs, "what the provider can do");
     theirs = mine;
-    theirs.packet--;
+    theirs.packet = 2 * WEFT_OFI_PACKET; /* of a process with a GPU */
+    assert_true(weft_ofi_hello_fits(&mine, &theirs, true, &(const char *){NULL}));
+    theirs.packet = WEFT_OFI_PACKET - 1;
     refused(&theirs, "the size of packets");
     theirs = mine;
     memset(theirs.provider, 's', sizeof(theirs.provider));
