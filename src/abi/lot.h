@@ -4,8 +4,9 @@
  * reach.
  *
  * Pieces are stored first, in no order: no two of them overlap. Words follow in their order, each
- * behind all before it, as a stream would store them: who acquires a word sees every piece. A word
- * may lie within a piece of its lot that came before it, not of one that came after.
+ * behind all before it, as a stream would store them: who acquires a word sees every piece. But
+ * words with groups that follow each other are stored at once, each behind those of its group. A
+ * word may lie within a piece of its lot that came before it, not of one that came after.
  *
  * Lots have numbers, from 1 on, and are delivered in order.
  */
@@ -18,8 +19,9 @@
 enum {
     WEFT_LOT_PIECES = 512,
     WEFT_LOT_WORDS = 256,
-    WEFT_LOT_PIECE = 256,  /* bytes of a piece, at most */
-    WEFT_LOT_BYTES = 65536 /* of all pieces */
+    WEFT_LOT_PIECE = 256,   /* bytes of a piece, at most */
+    WEFT_LOT_BYTES = 65536, /* of all pieces */
+    WEFT_LOT_GROUP = 8      /* bits */
 };
 
 struct weft_lot_piece {
@@ -36,10 +38,16 @@ struct weft_lot_word {
 static_assert(sizeof(struct weft_lot_piece) == 16 && sizeof(struct weft_lot_word) == 16,
               "read by a lane each");
 
+/* Of a word of the list. */
+static inline uint32_t weft_lot_bytes(uint32_t size)
+{
+    return size % (1u << WEFT_LOT_GROUP);
+}
+
 struct weft_lot {
     struct weft_lot_piece piece[WEFT_LOT_PIECES];
     struct weft_lot_word word[WEFT_LOT_WORDS];
-    uint32_t size[WEFT_LOT_WORDS]; /* of a word: 4 or 8 */
+    uint32_t size[WEFT_LOT_WORDS]; /* of a word: 4 or 8; above WEFT_LOT_GROUP its group, or 0 */
     unsigned char bytes[WEFT_LOT_BYTES];
 };
 

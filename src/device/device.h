@@ -201,9 +201,13 @@ struct weft_device_ops {
     void (*unpin)(struct weft_device *device, void *memory);
     weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
                         uint32_t *target, uint32_t value, size_t words);
-    /* Stores a word in device memory. Who acquires it sees all that the stream copied before. */
+    /*
+     * Stores a word in device memory. Who acquires it sees all that the stream copied before.
+     * Stores of unlike groups, neither of them 0, that follow each other may be seen in any order;
+     * all others in the order of the calls.
+     */
     weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
-                         uint32_t value);
+                         uint32_t value, uint32_t group);
 
     /*
      * Has the device itself do errands on memory that ranks reach, in order; each comes back with

@@ -252,6 +252,23 @@ static inline bool weft_line_read(const struct weft_command_consumer *ring, uint
     return true;
 }
 
+/*
+ * Consumer: the command at the tail will be asked for soon, and if it is there, its payload, of
+ * which that many lines come into the cache.
+ */
+static inline void weft_command_expect(const struct weft_command_consumer *ring, uint32_t lines)
+{
+    const uint32_t mask = ring->depth - 1;
+    const uint64_t *const word = ring->lines[ring->tail & mask].word;
+
+    if (lines == 0)
+        __builtin_prefetch(word);
+    else if ((weft_load_relaxed_u64(word) & ~WEFT_WORD_CONTENT) ==
+             weft_lap(ring->tail, ring->depth))
+        for (uint32_t l = 1; l <= lines; l++)
+            __builtin_prefetch(&ring->lines[(ring->tail + l) & mask]);
+}
+
 /* Consumer: the command at the tail, if there is one. It stays there until it is popped. */
 static inline bool weft_command_peek(const struct weft_command_consumer *ring,
                                      struct weft_command *command)

@@ -71,8 +71,9 @@ static weft_status far_fill(struct weft_device *d, enum weft_device_stream strea
 }
 
 static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
-                             uint32_t value)
+                             uint32_t value, uint32_t group)
 {
+    (void)group;
     return give(d, stream,
                 &(struct far_work){
                     .kind = FAR_STORE, .target = (unsigned char *)word, .rows = 1, .value = value});

@@ -91,6 +91,15 @@ static inline uint64_t shuffle(uint64_t value, uint32_t from)
     return warp.seen[from];
 }
 
+static inline unsigned match(uint64_t value)
+{
+    unsigned same = 0;
+    meet("match", value);
+    for (unsigned i = 0; i < LANES; i++)
+        same |= (unsigned)(warp.seen[i] == value) << i;
+    return same;
+}
+
 static inline void open_warp(void)
 {
     warp.home = weft_fiber_adopt();
@@ -113,6 +122,7 @@ static inline void close_warp(void)
 #define __ballot_sync(mask, value)     ballot(value)
 #define __shfl_sync(mask, value, from) shuffle(value, from)
 #define __syncwarp()                   meet("barrier", 0)
+#define __match_any_sync(mask, value)  match(value)
 #define __popc(bits)                   __builtin_popcount(bits)
 #define __ffs(bits)                    __builtin_ffs(bits)
 #define __clz(bits)                    ((bits) == 0 ? 32 : __builtin_clz(bits))

@@ -20,6 +20,8 @@ struct weft_block {
     CUstream stream;
     uint64_t turn;  /* launches so far */
     uint64_t asked; /* when serve_now was called last */
+    int threads;    /* of a launch */
+    int registers;  /* of a thread */
     bool stays;     /* until the kernel beside it has ended */
     bool full;      /* a kernel runs that leaves it no room, unless it was there before */
     /* Lots (abi/lot.h): given to it so far, and the errand of each of the last two. */
@@ -28,9 +30,13 @@ struct weft_block {
     uint32_t lots_errand[2];
 };
 
+enum { WEFT_CUDA_PLACE = 8 }; /* a place has 2 to the power of it bytes */
+static_assert(WEFT_LOT_PIECE == 1 << WEFT_CUDA_PLACE, "a piece lies in two at most");
+
 /* What came by the receive stream and goes by the block (lots.c). The receive task's own. */
 struct weft_cuda_filling {
     uint32_t pieces, words, bytes; /* in the lot that is being filled */
+    uint64_t places[64];           /* a bit each: something in the lot may lie there */
     bool by_stream;                /* the stream has something to do, as far as is known */
     bool unmarked;                 /* the stream was given something after the last mark */
     struct {
@@ -122,11 +128,12 @@ WEFT_CUDA_OP(stream);
 
 /*
  * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
- * while; else it comes for errands, if the kernel does not fill the GPU.
+ * while, with as many threads as the registers of a rank allow; else it comes for errands, if the
+ * kernel does not fill the GPU.
  */
 weft_status weft_cuda_block_open(struct weft_device *d);
 void weft_cuda_block_close(struct weft_device *d);
-weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
+weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, int registers);
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
@@ -141,10 +148,11 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
 
 /*
  * lots.c: what the receive stream is given, while the block is beside a kernel. take: true: it is
- * in a lot; else it is for the stream. settle: all lots are delivered, so that the stream may go
- * on.
+ * in a lot; else it is for the stream. group: device.h, store. settle: all lots are delivered, so
+ * that the stream may go on.
  */
-bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes);
+bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes,
+                        uint32_t group);
 weft_status weft_cuda_lot_settle(struct weft_device *d);
 static inline void weft_cuda_lot_by_stream(struct weft_device *d)
 {

@@ -134,7 +134,7 @@ weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish,
         return status;
     /* What every sharer of the GPU can have at the same time. */
     d->most = each * d->processors / d->sharers;
-    int most = d->most - (wish->serves && d->block.control != NULL); /* a warp needs no more */
+    int most = d->most - (wish->serves && d->block.control != NULL); /* its block needs no more */
     if (most < 1)
         return weft_err(
             WEFT_ERR_LIMIT,
@@ -200,7 +200,9 @@ weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launc
         status = weft_cuda_beside_begin(d, &launch->beside);
     if (status != WEFT_OK)
         return status;
-    status = weft_cuda_block_stay(d, launch->serves, launch->ranks >= d->most);
+    const int registers = of_function(d, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    status = weft_cuda_block_stay(d, launch->serves, launch->ranks >= d->most,
+                                  registers * launch->threads);
     if (status != WEFT_OK) {
         weft_cuda_beside_end(d, &launch->beside);
         return status;

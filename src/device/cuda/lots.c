@@ -46,7 +46,7 @@ static weft_status replay(struct weft_device *d)
                                        lot->piece[i].bytes, stream);
     for (uint32_t i = 0; i < d->filling.words && result == CUDA_SUCCESS; i++)
         result =
-            lot->size[i] == 4
+            weft_lot_bytes(lot->size[i]) == 4
                 ? d->driver->stream_write(stream, lot->word[i].to, (uint32_t)lot->word[i].value, 0)
                 : d->driver->stream_write_wide(stream, lot->word[i].to, lot->word[i].value, 0);
     weft_unlock(&d->giving);
@@ -64,9 +64,38 @@ static weft_status give(struct weft_device *d)
     weft_status status = weft_cuda_block_give(d, filling->pieces, filling->words, &given);
     if (status == WEFT_OK && !given)
         status = replay(d);
-    if (status == WEFT_OK) /* else it is given again, or nothing more is */
+    if (status == WEFT_OK) { /* else it is given again, or nothing more is */
         filling->pieces = filling->words = filling->bytes = 0;
+        memset(filling->places, 0, sizeof(filling->places));
+    }
     return status;
+}
+
+/* The bit of the place in which that byte lies: unlike places may share one. */
+static uint32_t place_of(uintptr_t at)
+{
+    return (uint32_t)((at >> WEFT_CUDA_PLACE) * 0x9e3779b97f4a7c15u >> 52);
+}
+
+/* Something in the lot lies there. */
+static void occupy(struct weft_device *d, uintptr_t first, size_t bytes)
+{
+    const uint32_t a = place_of(first),
+                   b = place_of(first + bytes - 1); /* a piece has two at most */
+
+    d->filling.places[a / 64] |= 1ull << a % 64;
+    d->filling.places[b / 64] |= 1ull << b % 64;
+}
+
+static bool may_meet(const struct weft_device *d, uintptr_t target, size_t bytes)
+{
+    for (uintptr_t at = target >> WEFT_CUDA_PLACE; at <= (target + bytes - 1) >> WEFT_CUDA_PLACE;
+         at++) {
+        const uint32_t place = place_of(at << WEFT_CUDA_PLACE);
+        if ((d->filling.places[place / 64] >> place % 64 & 1) != 0)
+            return true;
+    }
+    return false;
 }
 
 /* Whether what is there in the lot so far would be stored after it, or with it, and must not. */
@@ -74,23 +103,28 @@ static bool meets(const struct weft_device *d, uintptr_t target, size_t bytes)
 {
     const struct weft_lot *lot = filled(d);
 
+    if (!may_meet(d, target, bytes))
+        return false;
     for (uint32_t i = 0; i < d->filling.pieces; i++)
         if (lot->piece[i].to < target + bytes && target < lot->piece[i].to + lot->piece[i].bytes)
             return true;
     for (uint32_t i = 0; i < d->filling.words; i++)
-        if (lot->word[i].to < target + bytes && target < lot->word[i].to + lot->size[i])
+        if (lot->word[i].to < target + bytes &&
+            target < lot->word[i].to + weft_lot_bytes(lot->size[i]))
             return true;
     return false;
 }
 
-static void add_word(struct weft_device *d, uintptr_t target, const void *source, size_t bytes)
+static void add_word(struct weft_device *d, uintptr_t target, const void *source, size_t bytes,
+                     uint32_t group)
 {
     struct weft_lot *lot = filled(d);
     const uint32_t at = d->filling.words++;
     uint32_t half;
 
+    occupy(d, target, bytes);
     lot->word[at].to = target;
-    lot->size[at] = (uint32_t)bytes;
+    lot->size[at] = (uint32_t)bytes | group << WEFT_LOT_GROUP;
     if (bytes == 4) {
         memcpy(&half, source, 4);
         lot->word[at].value = half;
@@ -108,6 +142,7 @@ static void add_piece(struct weft_device *d, uintptr_t target, const void *sourc
         (struct weft_lot_piece){.to = target, .at = at, .bytes = (uint32_t)bytes};
     memcpy(&lot->bytes[at], source, bytes);
     d->filling.bytes = at + (uint32_t)bytes;
+    occupy(d, target, bytes);
 }
 
 /* Whether the block is there, and has all that came before. */
@@ -123,7 +158,8 @@ static bool is_open(struct weft_device *d)
     return !d->filling.by_stream;
 }
 
-bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes)
+bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes,
+                        uint32_t group)
 {
     const struct weft_cuda_filling *filling = &d->filling;
     const unsigned char *from = source;
@@ -145,7 +181,10 @@ bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *sou
         return false;
     for (size_t at = 0, some; at < bytes; at += some) {
         some = words ? word : bytes - at < WEFT_LOT_PIECE ? bytes - at : WEFT_LOT_PIECE;
-        (words ? add_word : add_piece)(d, target + at, from + at, some);
+        if (words)
+            add_word(d, target + at, from + at, some, group);
+        else
+            add_piece(d, target + at, from + at, some);
     }
     return true;
 }

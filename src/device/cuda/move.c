@@ -90,7 +90,8 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     const uintptr_t to = (uintptr_t)target;
     CUresult result;
 
-    if (bytes == 0 || (stream == WEFT_STREAM_RECEIVE && weft_cuda_lot_take(d, to, source, bytes)))
+    if (bytes == 0 ||
+        (stream == WEFT_STREAM_RECEIVE && weft_cuda_lot_take(d, to, source, bytes, 0)))
         return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
@@ -113,12 +114,12 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream
 }
 
 weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
-                            uint32_t value)
+                            uint32_t value, uint32_t group)
 {
     CUresult result;
 
     if (stream == WEFT_STREAM_RECEIVE &&
-        weft_cuda_lot_take(d, (uintptr_t)word, &value, sizeof(value)))
+        weft_cuda_lot_take(d, (uintptr_t)word, &value, sizeof(value), group))
         return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE) {
         hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
@@ -218,7 +219,7 @@ static weft_status use_lane(struct weft_device *d, enum weft_device_stream strea
     weft_status status = weft_cuda_fill(d, stream, there, 0, bytes / 4);
 
     if (status == WEFT_OK)
-        status = weft_cuda_store(d, stream, there, 1);
+        status = weft_cuda_store(d, stream, there, 1, 0);
     if (status == WEFT_OK)
         status = weft_cuda_copy(d, stream, here, there, bytes);
     if (status == WEFT_OK)

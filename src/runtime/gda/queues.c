@@ -27,7 +27,7 @@ static bool far_copy(void *context, void *target, const void *source, size_t byt
 static bool far_store(void *context, uint32_t *word, uint32_t value)
 {
     struct weft_job *job = context;
-    const bool good = job->device_ops->store(job->device, WEFT_STREAM_SEND, word, value) == WEFT_OK;
+    const bool good = job->device_ops->store(job->device, WEFT_STREAM_SEND, word, value, 0) == WEFT_OK;
 
     if (!good)
         weft_job_cannot(job, WEFT_ERR_DEVICE, "complete a request of its queues");

@@ -172,7 +172,7 @@ bool weft_delivery_store(struct weft_job *job, uint32_t *word, uint32_t value)
         return true;
     }
     job->proxy.deliveries->unmarked = true;
-    return job->device_ops->store(job->device, WEFT_STREAM_RECEIVE, word, value) == WEFT_OK;
+    return job->device_ops->store(job->device, WEFT_STREAM_RECEIVE, word, value, 0) == WEFT_OK;
 }
 
 bool weft_delivery_count(struct weft_job *job, uint32_t slot, uint32_t tag)

@@ -218,14 +218,21 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
     return did || (job->proxy.stage != NULL && proxy->waiting != 0);
 }
 
+enum { FAR = 6, NEAR = 2, LINES = 7 }; /* ranks ahead; lines of a payload */
+
 /* The progress task's: commands of all ranks, and the flush that the main thread waits for. */
 static bool manager_round(struct weft_job *job)
 {
+    const uint32_t slots = weft_job_slots(job);
     bool did = false;
 
-    if (weft_mutation != DRAIN_commands)
-        for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
-            did |= weft_proxy_serve(job, slot);
+    for (uint32_t slot = 0; slot < slots && weft_mutation != DRAIN_commands; slot++) {
+        if (job->ranks.image != NULL && slot + FAR < slots) { /* a device wrote it */
+            weft_command_expect(&job->proxy.of_ranks[slot + FAR].commands, 0);
+            weft_command_expect(&job->proxy.of_ranks[slot + NEAR].commands, LINES);
+        }
+        did |= weft_proxy_serve(job, slot);
+    }
     if (__atomic_load_n(&job->proxy.flush_all, __ATOMIC_RELAXED) != 0) {
         __atomic_store_n(&job->proxy.flush_all, 0, __ATOMIC_RELAXED);
         for (int p = 0; p < job->numbers.processes; p++)

@@ -294,9 +294,10 @@ const struct weft_counter *weft_image_counters(struct weft_job *job)
 void weft_image_count(struct weft_job *job, uint32_t index)
 {
     struct weft_image *image = job->ranks.image;
-    const weft_status status =
-        job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
-                               &image->exposed->counters[index].host, ++image->counts[index]);
+    const uint32_t group = index < WEFT_BARRIER_AT ? 1 + index / WEFT_TAGS : 0; /* the rank */
+    const weft_status status = job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
+                                                      &image->exposed->counters[index].host,
+                                                      ++image->counts[index], group);
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "count a notification");
 }

@@ -21,6 +21,11 @@
 /* What nvcc and order/atomic_cuda.h have. */
 #define __global__
 #define __launch_bounds__(threads)
+#define __shared__      static
+#define __syncthreads() meet("block", 0)
+static const struct {
+    unsigned x;
+} blockDim = {LANES};
 #define weft_update_relaxed(word, change) weft_update(word, change)
 #define weft_fence_release(order)         ((void)(order))
 #define weft_fence_release_device(order)  fence(order)
@@ -257,10 +262,32 @@ static uint32_t any_words(unsigned char *expected, uint32_t most)
     for (uint32_t i = 0; i < words; i++) { /* few places: the last of several stays */
         const uint32_t size = any_below(2) == 0 ? 4 : 8, to = any_below(16) * 8;
         lot.word[i] = (struct weft_lot_word){(uint64_t)(uintptr_t)large + to, any_word()};
-        lot.size[i] = size;
+        lot.size[i] = size | (size == 4 && most % 2 != 0 ? 1 + to : 0) << WEFT_LOT_GROUP;
         memcpy(expected + to, &lot.word[i].value, size);
     }
     return words;
+}
+
+/* As four warps do it, one after the other. */
+static uint32_t shared_pieces;
+
+static void share_pieces(void)
+{
+    for (uint32_t w = 0; w < 4; w++)
+        weft_block_share(&lot, shared_pieces, threadIdx.x, w, 4);
+}
+
+static void test_share(void **unused)
+{
+    (void)unused;
+    memcpy(large_model, large, sizeof(large));
+    open_warp();
+    for (uint32_t most = 0; most < 200; most++) {
+        shared_pieces = any_lot(large_model, most);
+        run_warp(share_pieces);
+        assert_memory_equal(large, large_model, sizeof(large));
+    }
+    close_warp();
 }
 
 static void test_deliver(void **unused)
@@ -380,6 +407,83 @@ static void test_few(void **unused)
     assert_true(run_few(ORDER_command_credit) > 0);
 }
 
+/* Counts of three groups, two each, behind a piece, all of them the number of their lot. */
+enum { GROUPS = 3, GROUPED = 1000 };
+
+static struct {
+    uint64_t data[4];
+    uint32_t count[GROUPS][2];
+} grouped;
+static uint64_t grouped_wrong;
+
+/* Who sees a count sees the data, and what was counted before in that group. */
+static void look_grouped(void)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        grouped_wrong += grouped.count[g][0] < grouped.count[g][1];
+        for (int w = 0; w < 4; w++)
+            grouped_wrong += grouped.data[w] < grouped.count[g][0];
+    }
+}
+
+static void grouped_host(void)
+{
+    now++;
+    if (held_count != 0 && any_below(2) == 0)
+        arrive_any();
+}
+
+static void fill_grouped(uint64_t number)
+{
+    const uint64_t data[4] = {number, number, number, number};
+
+    lot.piece[0] = (struct weft_lot_piece){(uint64_t)(uintptr_t)grouped.data, 0, sizeof(data)};
+    memcpy(lot.bytes, data, sizeof(data));
+    for (uint32_t i = 0; i < 2 * GROUPS; i++) {
+        const uint32_t g = i % GROUPS;
+        lot.word[i].to = (uint64_t)(uintptr_t)&grouped.count[g][i / GROUPS];
+        lot.word[i].value = number;
+        lot.size[i] = 4 | (1 + g) << WEFT_LOT_GROUP;
+    }
+}
+
+static uint64_t run_grouped(enum weft_order label)
+{
+    struct weft_errand errand = {
+        .kind = WEFT_ERRAND_DELIVER, .address = (uint64_t)(uintptr_t)&lot, .data = {1, 2 * GROUPS}};
+    uint32_t credit;
+
+    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
+    memset(&grouped, 0, sizeof(grouped));
+    grouped_wrong = errands.head = next = 0;
+    weakened = label;
+    holds = true;
+    arrived = look_grouped;
+    open_warp();
+    warp.met = grouped_host;
+    for (uint64_t number = 1; number <= GROUPED; number++) {
+        fill_grouped(number);
+        errand.data[4] = number;
+        weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
+        run_warp(lease_block);
+        next = errands.head;
+    }
+    while (held_count != 0)
+        arrive_any();
+    warp.met = NULL;
+    close_warp();
+    holds = false;
+    assert_int_equal(grouped.count[0][1], GROUPED);
+    return grouped_wrong;
+}
+
+static void test_grouped(void **unused)
+{
+    (void)unused;
+    assert_int_equal(run_grouped(ORDER_none), 0);
+    assert_true(run_grouped(ORDER_count_store_host) > 0);
+}
+
 /* Told to go, it goes, whatever its lease, and answers nothing. */
 static void leave_block(void)
 {
@@ -436,7 +540,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errands), cmocka_unit_test(test_leave),
         cmocka_unit_test(test_retract), cmocka_unit_test(test_deliver),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_share),   cmocka_unit_test(test_few),
+        cmocka_unit_test(test_grouped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

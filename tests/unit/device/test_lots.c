@@ -120,6 +120,23 @@ weft_status weft_cuda_error(CUresult result, const char *what)
 /* ---- a service block that is late: pieces in any order, words in theirs ------------------------
  */
 
+static void store_word(const struct weft_lot_word *word, uint32_t bytes)
+{
+    assert_int_equal(word->to % bytes, 0);
+    memcpy((void *)(uintptr_t)word->to, &word->value, bytes);
+}
+
+/* The end of the words that may be stored at once with that one. */
+static uint32_t same_step(const struct weft_lot *lot, uint32_t i, uint32_t words)
+{
+    const bool grouped = lot->size[i] >> WEFT_LOT_GROUP != 0;
+
+    do
+        i++;
+    while (grouped && i < words && lot->size[i] >> WEFT_LOT_GROUP != 0);
+    return i;
+}
+
 static void block_step(void)
 {
     if (delivered == device.block.lots_given)
@@ -132,9 +149,15 @@ static void block_step(void)
         assert_int_equal(piece->to % 8, (uintptr_t)&lot->bytes[piece->at] % 8);
         memcpy((void *)(uintptr_t)piece->to, &lot->bytes[piece->at], piece->bytes);
     }
-    for (uint32_t i = 0; i < lot_words[number % 2]; i++) {
-        assert_int_equal(lot->word[i].to % lot->size[i], 0);
-        memcpy((void *)(uintptr_t)lot->word[i].to, &lot->word[i].value, lot->size[i]);
+    for (uint32_t i = 0; i < lot_words[number % 2];) {
+        const uint32_t end = same_step(lot, i, lot_words[number % 2]), odd = any_below(2);
+        for (uint32_t k = i; k < 2 * end - i; k++) { /* groups in another order than they came */
+            const uint32_t w = k < end ? k : k - end + i;
+            const uint32_t group = lot->size[w] >> WEFT_LOT_GROUP;
+            if ((group % 2 == odd) == (k < end))
+                store_word(&lot->word[w], weft_lot_bytes(lot->size[w]));
+        }
+        i = end;
     }
     delivered = number;
 }
@@ -211,9 +234,9 @@ static void any_store(void)
     const uint32_t at = any_below(BYTES / 64) * 64 / 4 * 4, value = any_below(1u << 30);
 
     memcpy(model + at, &value, 4);
-    assert_int_equal(
-        weft_cuda_store(&device, WEFT_STREAM_RECEIVE, (uint32_t *)(void *)(memory + at), value),
-        WEFT_OK);
+    assert_int_equal(weft_cuda_store(&device, WEFT_STREAM_RECEIVE,
+                                     (uint32_t *)(void *)(memory + at), value, at / 64 % 5),
+                     WEFT_OK);
 }
 
 static void pass(uint64_t mark)
@@ -266,9 +289,9 @@ static void test_words(void **unused)
     for (uint32_t i = 0; i < 3 * WEFT_LOT_WORDS; i++) {
         const uint32_t at = i % 5 * 8;
         memcpy(model + at, &i, 4);
-        assert_int_equal(
-            weft_cuda_store(&device, WEFT_STREAM_RECEIVE, (uint32_t *)(void *)(memory + at), i),
-            WEFT_OK);
+        assert_int_equal(weft_cuda_store(&device, WEFT_STREAM_RECEIVE,
+                                         (uint32_t *)(void *)(memory + at), i, 1 + i % 5),
+                         WEFT_OK);
     }
     assert_int_equal(weft_cuda_mark(&device, WEFT_STREAM_RECEIVE, &mark), WEFT_OK);
     pass(mark);
@@ -285,9 +308,9 @@ static void test_refused(void **unused)
         other_kernel();
     assert_int_equal(weft_cuda_wait(&device, WEFT_STREAM_RECEIVE), WEFT_OK);
     memset(model + 8, 0x5a, 4);
-    assert_int_equal(
-        weft_cuda_store(&device, WEFT_STREAM_RECEIVE, (uint32_t *)(void *)(memory + 8), 0x5a5a5a5a),
-        WEFT_OK);
+    assert_int_equal(weft_cuda_store(&device, WEFT_STREAM_RECEIVE, (uint32_t *)(void *)(memory + 8),
+                                     0x5a5a5a5a, 0),
+                     WEFT_OK);
     refused = true;
     memcpy(model + 10, late, sizeof(late)); /* meets the word, which must go first */
     assert_int_equal(weft_cuda_copy(&device, WEFT_STREAM_RECEIVE, memory + 10, late, sizeof(late)),

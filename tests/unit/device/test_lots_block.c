@@ -21,7 +21,9 @@ static uint32_t launches;
 static uint64_t done, wanted; /* errands that are no lots */
 static uint64_t few;          /* lots that fitted in an errand */
 static uint32_t lot_words[2];
-static bool broken; /* the block's kernel has failed */
+enum { REGISTERS = 80 };        /* of a thread of the block */
+static uint32_t rank_registers; /* of a rank beside it */
+static bool broken;             /* the block's kernel has failed */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -131,9 +133,11 @@ static CUresult launch_block(CUfunction function, unsigned gx, unsigned gy, unsi
                              unsigned bx, unsigned by, unsigned bz, unsigned shared,
                              CUstream stream, void **arguments, void **extra)
 {
-    (void)function, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+    (void)function, (void)gx, (void)gy, (void)gz, (void)by, (void)bz, (void)shared;
     (void)stream, (void)extra;
     assert_false(gpu.there);
+    assert_true(bx % 32 == 0 && bx <= WEFT_BLOCK_THREADS_MOST);
+    assert_true(bx == WEFT_BLOCK_THREADS || bx * REGISTERS <= rank_registers);
     memcpy(&gpu.next, arguments[1], sizeof(gpu.next));
     memcpy(&gpu.turn, arguments[3], sizeof(gpu.turn));
     gpu.there = true;
@@ -168,6 +172,12 @@ static CUresult load(CUmodule *module, const void *image)
 static CUresult find(CUfunction *function, CUmodule module, const char *name)
 {
     (void)function, (void)module, (void)name;
+    return CUDA_SUCCESS;
+}
+static CUresult attribute(int *value, CUfunction_attribute which, CUfunction function)
+{
+    (void)which, (void)function;
+    *value = REGISTERS;
     return CUDA_SUCCESS;
 }
 static CUresult create(CUstream *stream, unsigned flags, int priority)
@@ -235,7 +245,9 @@ static void serve_brief(void)
 static void other_kernel(void)
 {
     if (!device.block.stays) {
-        assert_int_equal(weft_cuda_block_stay(&device, true, any_below(2) == 0), WEFT_OK);
+        rank_registers = any_below(6 * 32 * REGISTERS);
+        assert_int_equal(
+            weft_cuda_block_stay(&device, true, any_below(2) == 0, (int)rank_registers), WEFT_OK);
         return;
     }
     assert_int_equal(weft_cuda_block_leave(&device), WEFT_OK);
@@ -305,6 +317,7 @@ int main(void)
                                                    .launch_plain = launch_block,
                                                    .module_load = load,
                                                    .module_function = find,
+                                                   .function_attribute = attribute,
                                                    .stream_create = create};
     static const struct weft_config config = {.counter_start = START};
     const struct CMUnitTest tests[] = {

@@ -40,10 +40,14 @@ weft_status weft_cuda_block_open(struct weft_device *d)
     CUresult result = driver->module_load(&block->module, weft_block_image);
     if (result == CUDA_SUCCESS)
         result = driver->module_function(&block->function, block->module, "weft_block");
+    if (result == CUDA_SUCCESS)
+        result = driver->function_attribute(&block->registers, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                            block->function);
     if (result == CUDA_SUCCESS) /* outside of the range: the highest priority */
         result = driver->stream_create(&block->stream, CU_STREAM_NON_BLOCKING, INT_MIN);
     if (result != CUDA_SUCCESS)
         return weft_cuda_error(result, "loading the service block");
+    block->threads = WEFT_BLOCK_THREADS;
     block->control = weft_cuda_host_alloc(d, sizeof(*block->control));
     if (block->control == NULL)
         return WEFT_ERR_MEMORY;
@@ -106,8 +110,8 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     weft_lock(&d->giving);
     CUresult result = d->driver->context_use(d->context);
     if (result == CUDA_SUCCESS)
-        result = d->driver->launch_plain(block->function, 1, 1, 1, WEFT_BLOCK_THREADS, 1, 1, 0,
-                                         block->stream, arguments, NULL);
+        result = d->driver->launch_plain(block->function, 1, 1, 1, (unsigned)block->threads, 1, 1,
+                                         0, block->stream, arguments, NULL);
     weft_unlock(&d->giving);
     if (result == CUDA_SUCCESS)
         __atomic_store_n(&block->turn, turn, __ATOMIC_RELAXED); /* the receive task looks */
@@ -132,7 +136,7 @@ static weft_status dismiss(struct weft_device *d)
     return status;
 }
 
-weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
+weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, int registers)
 {
     struct weft_block *block = &d->block;
     const uint64_t deadline = weft_now_ns() + START_NS;
@@ -142,6 +146,9 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
     weft_lock(&block->lock);
     block->full = full;
     weft_status status = serves ? dismiss(d) : WEFT_OK;
+    while (serves && block->threads < WEFT_BLOCK_THREADS_MOST &&
+           2 * block->threads * block->registers <= registers)
+        block->threads *= 2;
     if (status == WEFT_OK && serves)
         status = launch(d, block->errands.head, LONG_LEASE);
     while (status == WEFT_OK && serves &&
@@ -159,6 +166,7 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
     weft_lock(&d->block.lock);
     const weft_status status = d->block.stays ? dismiss(d) : WEFT_OK;
     __atomic_store_n(&d->block.stays, false, __ATOMIC_RELAXED); /* the receive task looks */
+    d->block.threads = WEFT_BLOCK_THREADS;
     d->block.full = false;
     weft_unlock(&d->block.lock);
     return status;
@@ -290,7 +298,7 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
  * bytes, and a count behind it; one of the two may be missing. */
 static bool fits(const struct weft_lot *lot, uint32_t words, struct weft_errand *errand)
 {
-    const bool counts = words > 0 && lot->size[words - 1] == 4;
+    const bool counts = words > 0 && weft_lot_bytes(lot->size[words - 1]) == 4;
     const uint32_t data = words - counts;
 
     if (data > 2 || (data == 2 &&

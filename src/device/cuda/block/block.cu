@@ -1,6 +1,7 @@
 /*
- * device/cuda/block/block.cu - the service block: one warp of the library's own on the GPU. It
- * takes errands out of pinned host memory, one after the other, and answers there.
+ * device/cuda/block/block.cu - the service block: a warp of the library's own on the GPU takes
+ * errands out of pinned host memory, one after the other, and answers there. Other warps, where
+ * there is room for them, help it with the pieces of a lot.
  *
  * Eight lanes poll the words of the next line: all of an errand crosses the bus in one load, and
  * its answer in one store. Each word vouches for itself (ring/command.h).
@@ -47,7 +48,7 @@ WEFT_INLINE uint64_t do_errand(const struct weft_block_errand *errand, uint32_t 
  * a lot, in `delivered`.
  */
 WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap,
-                       uint64_t *delivered)
+                       uint64_t *delivered, struct weft_block_shares *shares)
 {
     const uint32_t lane = threadIdx.x;
     struct weft_block_errand errand;
@@ -59,6 +60,7 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     errand.count = (uint32_t)(head >> 32);
     errand.address = __shfl_sync(WEFT_ALL_LANES, field, 1);
     errand.word = field;
+    errand.shares = shares;
     weft_polled(); /* what the host has seen done before is visible to the errand, */
     __syncwarp();
     const uint64_t done = do_errand(&errand, head & 0xff);
@@ -77,6 +79,19 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     }
 }
 
+/* All warps but the first: until that leaves. */
+WEFT_INLINE void help(const struct weft_block_shares *shares)
+{
+    for (;;) {
+        __syncthreads();
+        const struct weft_block_shares all = *shares;
+        if (all.pieces == 0)
+            return;
+        weft_block_share(all.lot, all.pieces, threadIdx.x % 32, threadIdx.x / 32, blockDim.x / 32);
+        __syncthreads();
+    }
+}
+
 /*
  * next: the first errand's number. lease: ticks without an errand after which it leaves. turn: the
  * number of this launch, not 0.
@@ -85,12 +100,17 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
 extern "C"
 #endif
     __global__ void
-    __launch_bounds__(WEFT_BLOCK_THREADS)
+    __launch_bounds__(WEFT_BLOCK_THREADS_MOST)
         weft_block(struct weft_block_control *control, uint32_t next, uint64_t lease, uint64_t turn)
 {
+    __shared__ struct weft_block_shares shares;
     const uint32_t lane = threadIdx.x;
     uint64_t since = weft_port_ticks();
 
+    if (lane >= 32) {
+        help(&shares);
+        return;
+    }
     if (lane == 0)
         weft_store_relaxed_u64(&control->turn.begun, turn);
     for (;;) {
@@ -105,12 +125,18 @@ extern "C"
             const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
             if ((head & 0xff) == WEFT_ERRAND_LEAVE)
                 break;
-            serve(field, head, &control->answer[at], lap, &control->turn.delivered);
+            serve(field, head, &control->answer[at], lap, &control->turn.delivered,
+                  &shares);
             next++;
             since = weft_port_ticks();
         } else if (__shfl_sync(WEFT_ALL_LANES, weft_port_ticks() - since, 0) > lease) {
             break;
         }
+    }
+    if (blockDim.x > 32) {
+        if (lane == 0)
+            shares.pieces = 0;
+        __syncthreads();
     }
     if (lane == 0) /* the errands from `next` on are another launch's */
         weft_store_release_u64(&control->turn.left, turn, ORDER_command_credit);

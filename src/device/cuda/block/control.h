@@ -6,7 +6,7 @@
 
 #include "abi/command.h"
 
-enum { WEFT_BLOCK_DEPTH = 16, WEFT_BLOCK_THREADS = 32 };
+enum { WEFT_BLOCK_DEPTH = 16, WEFT_BLOCK_THREADS = 32, WEFT_BLOCK_THREADS_MOST = 128 };
 enum { WEFT_ERRAND_LEAVE = 255 }; /* the block goes, without an answer */
 
 /* By the block. */

@@ -14,12 +14,15 @@
 
 #define WEFT_ALL_LANES 0xffffffffu
 
+struct weft_block_shares;
+
 /* An errand as its lanes have it. */
 struct weft_block_errand {
     uint32_t lane;
     uint32_t how, type, bytes, count;
     uint64_t address;
     uint64_t word; /* lanes 2 to 6: of its data */
+    struct weft_block_shares *shares;
 };
 
 /* Element e of the data, of `size` bytes; the lanes ask for different ones. */
@@ -106,8 +109,7 @@ WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, ui
         for (uint32_t i = 0; i < DEEP; i++) {
             const uint64_t source = __shfl_sync(WEFT_ALL_LANES, from, first + i);
             const uint32_t some = __shfl_sync(WEFT_ALL_LANES, bytes, first + i);
-            word[i] =
-                weft_load_relaxed_if_u64((const uint64_t *)(source + 8 * lane), 8 * lane < some);
+            word[i] = weft_block_still((const uint64_t *)(source + 8 * lane), 8 * lane < some);
         }
         WEFT_UNROLL
         for (uint32_t i = 0; i < DEEP; i++) {
@@ -129,11 +131,40 @@ WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to
                         __shfl_sync(WEFT_ALL_LANES, bytes, i));
 }
 
-/* Words, of which each lane has one: in their order, each behind all before it. All lanes. */
+/* Words of lanes `first` to `end`, all with groups: each behind those of its group. All lanes. */
+WEFT_INLINE void weft_block_groups(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
+                                   uint32_t first, uint32_t end)
+{
+    uint32_t left = (end < 32 ? (1u << end) - 1 : UINT32_MAX) >> first << first;
+
+    while (left != 0) { /* the first of each group that is left */
+        const uint32_t mine = left >> lane & 1;
+        const uint32_t same = __match_any_sync(WEFT_ALL_LANES, mine ? size : 0) & left;
+        const bool leads = mine && (same & ((1u << lane) - 1)) == 0;
+        if (leads) {
+            weft_fence_release_device(ORDER_count_store_host);
+            weft_block_put(to, value, 4);
+        }
+        left &= ~__ballot_sync(WEFT_ALL_LANES, leads);
+    }
+}
+
+/* Words, of which each lane has one: in their order, each behind all before it; those with groups
+ * that follow each other at once. All lanes. */
 WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
                                   uint32_t words)
 {
+    const uint32_t grouped =
+        __ballot_sync(WEFT_ALL_LANES, lane < words && size >> WEFT_LOT_GROUP != 0);
+
     for (uint32_t i = 0; i < words; i++) {
+        const uint32_t others = ~grouped >> i;
+        const uint32_t end = others == 0 ? 32 : i + (uint32_t)__ffs((int)others) - 1;
+        if (end > i) {
+            weft_block_groups(lane, to, value, size, i, end);
+            i = end - 1;
+            continue;
+        }
         const uint64_t target = __shfl_sync(WEFT_ALL_LANES, to, i);
         const uint64_t stored = __shfl_sync(WEFT_ALL_LANES, value, i);
         const uint32_t bytes = __shfl_sync(WEFT_ALL_LANES, size, i);
@@ -144,36 +175,59 @@ WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, ui
     }
 }
 
-WEFT_INLINE uint64_t weft_block_deliver(const struct weft_block_errand *errand)
+/* A warp's share of a lot's pieces: of so many at a time in turns with the other warps. */
+WEFT_INLINE void weft_block_share(const struct weft_lot *lot, uint32_t pieces, uint32_t lane,
+                                  uint32_t turn, uint32_t warps)
 {
-    const struct weft_lot *const lot = (const struct weft_lot *)errand->address;
-    const uint32_t lane = errand->lane;
-    const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
-    const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
-    uint64_t place = weft_load_relaxed_u64(&lot->word[lane].to); /* the first, while pieces come */
-    uint64_t value = weft_load_relaxed_u64(&lot->word[lane].value);
-    uint32_t size = weft_load_relaxed_u32(&lot->size[lane]);
+    const uint32_t most = warps == 1 ? 32 : 16;
 
-    for (uint32_t first = 0; first < pieces; first += 32) {
-        const bool has = first + lane < pieces;
-        const struct weft_lot_piece *piece = &lot->piece[has ? first + lane : 0];
-        const uint64_t to = weft_load_relaxed_u64(&piece->to);
-        const uint32_t at = weft_load_relaxed_u32(&piece->at);
-        const uint32_t all = weft_load_relaxed_u32(&piece->bytes), bytes = has ? all : 0;
-        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + (has ? at : 0);
-        const uint32_t some = pieces - first < 32 ? pieces - first : 32;
+    for (uint32_t first = turn * most; first < pieces; first += warps * most) {
+        const uint32_t some = pieces - first < most ? pieces - first : most;
+        const bool has = lane < some;
+        const uint64_t *piece = (const uint64_t *)&lot->piece[has ? first + lane : 0];
+        const uint64_t to = weft_block_still(&piece[0], has),
+                       both = weft_block_still(&piece[1], has);
+        const uint32_t bytes = (uint32_t)(both >> 32);
+        const uint64_t from = (uint64_t)(uintptr_t)lot->bytes + (uint32_t)both;
         if (__all_sync(WEFT_ALL_LANES, ((from | bytes) & 7) == 0))
             weft_block_pieces(lane, from, to, bytes, some);
         else
             weft_block_odd_pieces(lane, from, to, bytes, some);
     }
+}
+
+/* What the other warps are to do, in shared memory of the block. */
+struct weft_block_shares {
+    const struct weft_lot *lot;
+    uint32_t pieces; /* 0: they leave */
+};
+
+WEFT_INLINE uint64_t weft_block_deliver(const struct weft_block_errand *errand)
+{
+    const struct weft_lot *const lot = (const struct weft_lot *)errand->address;
+    const uint32_t lane = errand->lane, warps = blockDim.x / 32;
+    const uint32_t pieces = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint32_t words = (uint32_t)__shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const bool together = warps > 1 && pieces > 16;
+    uint64_t place = weft_block_still(&lot->word[lane].to, true); /* the first, while pieces come */
+    uint64_t value = weft_block_still(&lot->word[lane].value, true);
+    uint32_t size = lot->size[lane];
+
+    if (together) {
+        if (lane == 0)
+            *errand->shares = (struct weft_block_shares){lot, pieces};
+        __syncthreads();
+    }
+    weft_block_share(lot, pieces, lane, 0, together ? warps : 1);
+    if (together)
+        __syncthreads();
     __syncwarp();
     for (uint32_t first = 0; first < words; first += 32) {
         const uint32_t next = first + 32 + lane < WEFT_LOT_WORDS ? first + 32 + lane : 0;
         weft_block_words(lane, place, value, size, words - first < 32 ? words - first : 32);
-        place = weft_load_relaxed_u64(&lot->word[next].to);
-        value = weft_load_relaxed_u64(&lot->word[next].value);
-        size = weft_load_relaxed_u32(&lot->size[next]);
+        place = weft_block_still(&lot->word[next].to, true);
+        value = weft_block_still(&lot->word[next].value, true);
+        size = lot->size[next];
     }
     return 0;
 }

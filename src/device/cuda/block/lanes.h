@@ -37,6 +37,28 @@ WEFT_INLINE void weft_block_put(uint64_t address, uint64_t value, uint32_t size)
 }
 
 /*
+ * The word, if it is wanted, else 0: of memory that stays as it is until the errand is done. Loads
+ * that are no atomics are put together: those of a warp cross the bus as lines, not as words. No
+ * branch, as weft_load_relaxed_if_u64.
+ */
+WEFT_INLINE uint64_t weft_block_still(const uint64_t *p, bool wanted)
+{
+#ifdef __CUDACC__
+    uint64_t value;
+    asm volatile("{\n\t.reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %2, 0;\n\t"
+                 "mov.u64 %0, 0;\n\t"
+                 "@wanted ld.weak.u64 %0, [%1];\n\t}"
+                 : "=&l"(value)
+                 : "l"(p), "r"((uint32_t)wanted)
+                 : "memory");
+    return value;
+#else
+    return wanted ? *p : 0;
+#endif
+}
+
+/*
  * Copies `words` of 8 bytes. All lanes, of so many; they load before they store, since memory of
  * the host is far, and without a branch between the loads, or each would wait for the one before.
  */
