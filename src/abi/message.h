@@ -3,11 +3,11 @@
  * or without a payload behind it. ring/mail.h and msg/far.c carry them.
  *
  * The sender of a message sends EAGER, with all its bytes, or OFFER, and keeps them. The receiver
- * of an offer reads the bytes itself and answers TAKEN, or answers GRANT, upon which the sender
- * sends PIECEs, or PUT, upon which the network puts them. The sender may ask for a message back by
- * RECALL: where no receive has met it, it is forgotten, and RECALLED is the answer. A frame names
- * the requests that it is about by their numbers, which are the receiver's business to check: they
- * come from another process.
+ * of an offer reads the bytes itself, or answers GRANT, upon which the sender sends PIECEs, or PUT,
+ * upon which the network puts them. What it has read, or what was put, it answers with TAKEN. The
+ * sender may ask for a message back by RECALL: where no receive has met it, it is forgotten, and
+ * RECALLED is the answer. A frame names the requests that it is about by their numbers, which are
+ * the receiver's business to check: they come from another process.
  */
 #ifndef WEFT_ABI_MESSAGE_H
 #define WEFT_ABI_MESSAGE_H
@@ -21,7 +21,7 @@ enum { WEFT_MAIL_WITHIN = 32 /* bytes of a payload that fit the line */ };
 enum weft_mail_kind {
     WEFT_MAIL_EAGER = 1, /* the message */
     WEFT_MAIL_OFFER,     /* `bytes` lie at data.offer; `request` is the sender's */
-    WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and read */
+    WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and has come */
     WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
     WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
     WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */

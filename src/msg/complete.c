@@ -143,9 +143,29 @@ static weft_status begin_all(struct weft_msg_call *call, weft_job *job, const ch
     return WEFT_OK;
 }
 
-/* Waits for one of several, and ends it; attends from the first that is not complete on. */
-static weft_status end_one(struct weft_msg_call *call, weft_message_op *op, bool *attends,
-                           weft_message *message, weft_status *its)
+struct all {
+    const weft_message_op *ops;
+    size_t count, at; /* those before `at` are complete */
+};
+
+static bool all_are_done(struct weft_messages *m, void *what)
+{
+    struct all *all = what;
+
+    for (; all->at < all->count; all->at++) {
+        if (weft_msg_is_none(all->ops[all->at]))
+            continue;
+        const struct weft_transfer *transfer =
+            weft_transfer_find(&m->transfers, weft_op_number(all->ops[all->at]));
+        if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE)
+            return false;
+    }
+    return true;
+}
+
+/* Waits for one of several, and ends it. */
+static weft_status end_one(struct weft_msg_call *call, weft_message_op *op, weft_message *message,
+                           weft_status *its)
 {
     struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(*op));
 
@@ -153,9 +173,6 @@ static weft_status end_one(struct weft_msg_call *call, weft_message_op *op, bool
         return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u is over", op->index,
                                op->generation);
     if (transfer->state != WEFT_TRANSFER_DONE) {
-        if (!*attends)
-            weft_msg_attend(call->m);
-        *attends = true;
         const weft_status status = weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
                                                  weft_transfer_number(transfer), HUGE_VAL);
         if (status != WEFT_OK)
@@ -172,17 +189,22 @@ weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size
     struct weft_msg_call call = {0};
     weft_status first = WEFT_OK,
                 status = begin_all(&call, job, "weft_host_message_wait_all", ops, count);
-    bool attends = false;
+    struct all all = {.ops = ops, .count = count};
 
     if (status != WEFT_OK)
         return status;
+    const bool attends = !all_are_done(call.m, &all);
+    if (attends) {
+        weft_msg_attend(call.m);
+        weft_msg_spin(call.m, all_are_done, &all, HUGE_VAL);
+    }
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
         weft_message *message = messages != NULL ? &messages[i] : NULL;
         weft_status its = WEFT_OK;
         if (weft_msg_is_none(ops[i]))
             weft_msg_tell_none(message);
         else
-            status = end_one(&call, &ops[i], &attends, message, &its);
+            status = end_one(&call, &ops[i], message, &its);
         first = first == WEFT_OK ? its : first;
     }
     if (status != WEFT_OK && attends)

@@ -1,30 +1,8 @@
 /* msg/deliver.c - messages meet receives. Lock held. */
 #include "msg/copy.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-/* What a receive takes: a message that comes, or one that was kept. */
-struct met {
-    int32_t from, tag;
-    struct weft_mail_head head;
-    uint64_t bytes, request, offer;
-    const unsigned char *payload;
-    bool in_ring; /* the payload is */
-};
-
-/* Into memory of the program, which is this process's own. */
-static void copy(struct weft_messages *m, const struct weft_transfer *transfer,
-                 const struct met *met, size_t bytes)
-{
-    if (bytes == 0)
-        return;
-    if (transfer->device)
-        weft_msg_deliver(m, transfer->buffer, met->payload, bytes);
-    else if (met->in_ring)
-        weft_read_shared(transfer->buffer, met->payload, bytes);
-    else
-        memcpy(transfer->buffer, met->payload, bytes);
-}
 
 void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer)
 {
@@ -32,65 +10,70 @@ void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer)
     m->completed = true;
 }
 
-/* Its sender waits to hear that it was matched. */
-static void answer(struct weft_messages *m, int process, uint64_t request)
+/* in_ring: the payload is in memory that another process wrote. */
+static inline void meet(struct weft_messages *m, struct weft_transfer *transfer, int from,
+                        struct weft_mail_head head, const struct weft_mail_text *text,
+                        const unsigned char *payload, bool in_ring)
 {
-    const struct weft_mail_text text = {.request = request};
+    const bool fits = text->bytes <= transfer->room;
+    const size_t bytes = fits ? (size_t)text->bytes : transfer->room;
 
-    weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_TAKEN}, &text, NULL, NULL);
-}
-
-static inline void meet(struct weft_messages *m, struct weft_transfer *transfer,
-                        const struct met *met)
-{
-    const bool fits = met->bytes <= transfer->room;
-    const size_t bytes = fits ? (size_t)met->bytes : transfer->room;
-
-    transfer->peer = met->from;
-    transfer->theirs = met->request;
-    transfer->message = (weft_message){.from = met->from,
-                                       .tag = met->tag,
-                                       .bytes = (size_t)met->bytes,
+    transfer->peer = from;
+    transfer->theirs = text->request;
+    transfer->message = (weft_message){.from = from,
+                                       .tag = text->tag,
+                                       .bytes = (size_t)text->bytes,
                                        .status = fits ? WEFT_OK : WEFT_ERR_BOUNDS};
-    if (met->head.kind == WEFT_MAIL_OFFER) {
-        transfer->offer = met->offer;
+    if (head.kind == WEFT_MAIL_OFFER) {
+        transfer->offer = text->data.offer;
         transfer->room = bytes;
         weft_msg_pull(m, transfer);
         return;
     }
-    copy(m, transfer, met, bytes);
+    if (transfer->device && bytes != 0)
+        weft_msg_deliver(m, transfer->buffer, payload, bytes);
+    else if (in_ring && bytes != 0)
+        weft_read_shared(transfer->buffer, payload, bytes);
+    else if (bytes != 0)
+        memcpy(transfer->buffer, payload, bytes);
     weft_msg_complete(m, transfer);
-    if ((met->head.flags & WEFT_MAIL_WANTED) != 0)
-        answer(m, met->from, met->request);
+    if ((head.flags & WEFT_MAIL_WANTED) != 0)
+        weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
+}
+
+static const unsigned char *payload_of(const struct weft_unexpected *kept)
+{
+    return kept->head.count > WEFT_MAIL_WITHIN ? kept->payload : kept->text.data.within;
 }
 
 void weft_msg_receive_kept(struct weft_messages *m, struct weft_transfer *transfer,
-                           struct weft_unexpected *unexpected)
+                           struct weft_unexpected *kept)
 {
-    const struct met met = {.from = unexpected->kept.from,
-                            .tag = unexpected->kept.tag,
-                            .head = unexpected->head,
-                            .bytes = unexpected->bytes,
-                            .request = unexpected->request,
-                            .offer = unexpected->data.offer,
-                            .payload = weft_unexpected_payload(unexpected)};
-
-    meet(m, transfer, &met);
-    weft_msg_took(m, met.from, weft_mail_need(met.head.count));
-    weft_unexpected_free(&m->unexpected, unexpected);
+    meet(m, transfer, kept->kept.from, kept->head, &kept->text, payload_of(kept), false);
+    weft_msg_took(m, kept->kept.from, weft_mail_need(kept->head.count));
+    free(kept);
 }
 
 /* A message that no receive fits. */
-static void keep(struct weft_messages *m, struct weft_match *match, const struct met *met,
-                 const struct weft_mail_text *text)
+static void keep(struct weft_messages *m, struct weft_match *match, int from,
+                 struct weft_mail_head head, const struct weft_mail_text *text,
+                 const unsigned char *payload)
 {
-    struct weft_unexpected *kept =
-        weft_unexpected_make(&m->unexpected, met->from, met->head, text, met->payload);
+    const bool within = head.count <= WEFT_MAIL_WITHIN;
+    struct weft_unexpected *kept = malloc(sizeof(*kept) + (within ? 0 : head.count));
 
     if (kept == NULL) {
         weft_msg_no_memory(m, "a message that no receive has asked for");
         return;
     }
+    kept->kept.from = from;
+    kept->kept.tag = text->tag;
+    kept->head = head;
+    kept->text = *text;
+    if (within && head.count != 0) /* a message to itself has it elsewhere */
+        memcpy(kept->text.data.within, payload, head.count);
+    else if (!within)
+        weft_read_shared(kept->payload, payload, head.count);
     weft_match_keep(match, &kept->kept);
     m->completed = true; /* who probes */
 }
@@ -113,15 +96,7 @@ static struct weft_msg_context *context_of(struct weft_messages *m, weft_comm ha
 bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mail_head head,
                            const struct weft_mail_text *text, const unsigned char *payload)
 {
-    const bool eager = head.kind == WEFT_MAIL_EAGER;
-    const struct met met = {.from = process,
-                            .tag = text->tag,
-                            .head = head,
-                            .bytes = text->bytes,
-                            .request = text->request,
-                            .offer = text->data.offer,
-                            .payload = payload,
-                            .in_ring = head.count > WEFT_MAIL_WITHIN};
+    const bool eager = head.kind == WEFT_MAIL_EAGER, in_ring = head.count > WEFT_MAIL_WITHIN;
 
     if (text->tag < 0 || head.count != (eager ? text->bytes : 0))
         return false;
@@ -130,11 +105,11 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
         return false;
     struct weft_posted *posted = weft_match_arrive(&context->match, process, text->tag);
     if (posted == NULL) {
-        keep(m, &context->match, &met, text);
+        keep(m, &context->match, process, head, text, payload);
         return true;
     }
-    meet(m, (struct weft_transfer *)(void *)posted, &met);
-    if (head.count > WEFT_MAIL_WITHIN)
+    meet(m, (struct weft_transfer *)(void *)posted, process, head, text, payload, in_ring);
+    if (in_ring)
         weft_msg_took(m, process, weft_mail_need(head.count));
     return true;
 }

@@ -180,19 +180,18 @@ static bool drain(struct weft_messages *m, int process)
     struct weft_mail_head head;
     struct weft_mail_text text;
     const unsigned char *payload;
+    enum weft_mail_result result;
 
     for (int i = 0; i < FRAMES; i++) {
-        const enum weft_mail_result result = weft_mail_peek(in, &head, &text, &payload);
-        if (result == WEFT_MAIL_NONE) {
-            weft_mail_release(in);
-            return i > 0;
-        }
+        if ((result = weft_mail_peek(in, &head, &text, &payload)) == WEFT_MAIL_NONE)
+            break;
         if (result == WEFT_MAIL_BROKEN || !weft_msg_take(m, process, head, &text, payload)) {
             weft_job_fail(m->job, weft_msg_malformed(process, head, &text), "%s", weft_err_last());
             return false;
         }
         weft_mail_pass(in);
     }
+    weft_mail_release(in);
     return true;
 }
 
@@ -203,8 +202,8 @@ bool weft_msg_round(struct weft_messages *m)
     if (weft_mutation == DRAIN_messages || weft_job_is_failing(m->job))
         return false;
     for (int i = 0; i < m->mapped_count; i++)
-        did |= drain(m, m->mapped[i]);
-    if (!STAILQ_EMPTY(&m->reading) || !STAILQ_EMPTY(&m->pieces))
+        did |= weft_mail_is_there(&m->peers[m->mapped[i]].in) && drain(m, m->mapped[i]);
+    if (!STAILQ_EMPTY(&m->moving))
         did |= weft_msg_move(m);
     for (int p = 0; m->outgoing != 0 && p < m->job->numbers.processes; p++)
         did |= weft_msg_flush(m, p);
@@ -292,7 +291,7 @@ static bool receive_round(struct weft_job *job)
     weft_msg_lock(m);
     bool did = weft_msg_round(m) || rest(m);
     /* The other side gives room soon, and does not ring. (In random mode nobody sleeps.) */
-    const bool blocked = weft_model == NULL && (m->outgoing != 0 || !STAILQ_EMPTY(&m->pieces));
+    const bool blocked = weft_model == NULL && (m->outgoing != 0 || !STAILQ_EMPTY(&m->moving));
     weft_msg_unlock(m);
     did |= weft_msg_drive(m, true);
     if (!did && blocked)

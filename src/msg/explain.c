@@ -69,41 +69,47 @@ static void add_call(struct text *text, const struct weft_transfer *transfer)
     add(text, " ");
 }
 
-/* "tag 6 (8 bytes), tag 9 (16 bytes) and 3 more": those of a process, or of all. */
-static void add_kept(struct text *text, const struct weft_msg_context *context, int process)
+/* "tag 6 (8 bytes), tag 9 (16 bytes)": more of those of a process, or of all. */
+static void add_kept(struct text *text, const struct weft_msg_context *context, int process,
+                     int *count)
 {
     const struct weft_kept *kept;
-    int count = 0;
 
     TAILQ_FOREACH (kept, &context->match.arrived, in_order) {
         const struct weft_unexpected *message = (const void *)kept;
-        if ((process != WEFT_ANY && kept->from != process) || count++ >= NAMED)
+        if ((process != WEFT_ANY && kept->from != process) || (*count)++ >= NAMED)
             continue;
-        add(text, "%s", count == 1 ? "" : ", ");
+        add(text, "%s", *count == 1 ? "" : ", ");
         add_words(text, context, kept->tag);
-        add(text, " (%llu bytes", (unsigned long long)message->bytes);
+        add(text, " (%llu bytes", (unsigned long long)message->text.bytes);
         if (process == WEFT_ANY) {
             add(text, " from ");
             add_process(text, context, kept->from);
         }
         add(text, ")");
     }
+}
+
+static void add_more(struct text *text, int count)
+{
     if (count > NAMED)
         add(text, " and %d more", count - NAMED);
-    if (count == 0)
-        add(text, "nothing");
 }
 
 static void add_waiting(struct text *text, const struct weft_transfer *transfer)
 {
     const struct weft_msg_context *context = transfer->context;
     const bool from_any = transfer->posted.from == WEFT_ANY;
+    int count = 0;
 
     add(text, "for a message from ");
     add_process(text, context, transfer->posted.from);
     add_tag(text, context, transfer->posted.tag);
     add(text, from_any ? ": there, unmatched: " : ": there from it, unmatched: ");
-    add_kept(text, context, transfer->posted.from);
+    add_kept(text, context, transfer->posted.from, &count);
+    add_more(text, count);
+    if (count == 0)
+        add(text, "nothing");
 }
 
 static void add_transfer(struct text *text, const struct weft_transfer *transfer)
@@ -161,57 +167,33 @@ const struct weft_service weft_msg_service = {.owns[WEFT_OWNS_WAITS] = WEFT_KIND
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-static void add_left(struct text *text, int *count, const struct weft_msg_context *context)
+static void say_left(struct text *text, int count, const char *one, const char *several,
+                     const char *over)
 {
-    const struct weft_kept *kept;
-
-    TAILQ_FOREACH (kept, &context->match.arrived, in_order) {
-        if ((*count)++ >= NAMED)
-            continue;
-        add(text, "%sfrom ", *count == 1 ? "" : ", ");
-        add_process(text, context, kept->from);
-        add(text, context->words == NULL ? " with " : " of ");
-        add_words(text, context, kept->tag);
-        add(text, " (%llu bytes)",
-            (unsigned long long)((const struct weft_unexpected *)kept)->bytes);
-    }
-}
-
-static void say_messages(struct weft_messages *m)
-{
-    char line[512] = "";
-    struct text text = {line, sizeof(line), 0};
-    int count = 0;
-
-    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
-        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
-            add_left(&text, &count, c);
+    add_more(text, count);
     if (count != 0)
-        weft_say(WEFT_SAY_WARN, "%d message%s never received: %s%s", count,
-                 count == 1 ? " was" : "s were", line, count > NAMED ? ", ..." : "");
-}
-
-static void say_transfers(struct weft_messages *m)
-{
-    char line[768] = "";
-    struct text text = {line, sizeof(line), 0};
-    const struct weft_transfer *transfer = NULL;
-    int count = 0;
-
-    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL) {
-        if (transfer->state == WEFT_TRANSFER_DONE || count++ >= NAMED)
-            continue;
-        add(&text, "%s", count == 1 ? "" : ", ");
-        add_call(&text, transfer);
-        add_transfer(&text, transfer);
-    }
-    if (count != 0)
-        weft_say(WEFT_SAY_WARN, "%d operation%s never completed: %s%s", count,
-                 count == 1 ? " was" : "s were", line, count > NAMED ? ", ..." : "");
+        weft_say(WEFT_SAY_WARN, "%d %s never %s: %s", count, count == 1 ? one : several, over,
+                 text->at);
 }
 
 void weft_msg_leftovers(struct weft_messages *m)
 {
-    say_messages(m);
-    say_transfers(m);
+    char line[768] = "";
+    struct text messages = {line, sizeof(line), 0}, operations = messages;
+    const struct weft_transfer *transfer = NULL;
+    int count = 0;
+
+    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
+            add_kept(&messages, c, WEFT_ANY, &count);
+    say_left(&messages, count, "message was", "messages were", "received");
+    count = 0;
+    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL) {
+        if (transfer->state == WEFT_TRANSFER_DONE || count++ >= NAMED)
+            continue;
+        add(&operations, "%s", count == 1 ? "" : ", ");
+        add_call(&operations, transfer);
+        add_transfer(&operations, transfer);
+    }
+    say_left(&operations, count, "operation was", "operations were", "completed");
 }

@@ -12,7 +12,7 @@
  *
  * A message that is offered is put from the sender's buffer into the receive's, which the receiver
  * exposes for as long (WEFT_MSG_PUT). Its notice says no more than whose it is: PUTs are answered
- * in their order.
+ * in their order. The receiver then answers TAKEN, as of what it has read.
  */
 #include "msg/msg.h"
 
@@ -156,46 +156,15 @@ static bool next_put(struct weft_messages *m, int process, struct weft_net_put *
     return true;
 }
 
-/* The network, whose locks are held, has done with a send's buffer: the next round completes it. */
-static void sent(struct weft_job *job, void *of)
-{
-    struct weft_messages *m = job->messages;
-    struct weft_transfer *transfer = of;
-
-    weft_lock(&m->sent_lock);
-    STAILQ_INSERT_TAIL(&m->sent, transfer, link);
-    weft_unlock(&m->sent_lock);
-    weft_bell_ring(job->proxy.command_bell);
-}
-
-/* Those sends are complete. True: there were any. */
-static bool complete_sent(struct weft_messages *m)
-{
-    struct weft_transfer_list done = STAILQ_HEAD_INITIALIZER(done);
-    struct weft_transfer *transfer;
-
-    weft_lock(&m->sent_lock);
-    STAILQ_CONCAT(&done, &m->sent);
-    weft_unlock(&m->sent_lock);
-    if (STAILQ_EMPTY(&done))
-        return false;
-    weft_msg_lock(m);
-    STAILQ_FOREACH(transfer, &done, link)
-    weft_msg_complete(m, transfer);
-    weft_msg_unlock(m);
-    if (weft_msg_has_plans(m)) /* the receive task drives them */
-        weft_bell_ring(m->job->proxy.receive_bell);
-    return true;
-}
-
-/* The next message to be put; NULL: there is none. Lock held. */
-static struct weft_transfer *next_message(struct weft_messages *m, struct weft_net_put *put)
+/* The next message to be put; false: there is none. Lock held. */
+static bool next_message(struct weft_messages *m, struct weft_net_put *put)
 {
     struct weft_transfer *transfer = STAILQ_FIRST(&m->puts);
 
     if (transfer == NULL)
-        return NULL;
+        return false;
     STAILQ_REMOVE_HEAD(&m->puts, link);
+    transfer->state = WEFT_TRANSFER_SENT;
     *put = (struct weft_net_put){
         .process = transfer->peer,
         .key = transfer->key,
@@ -203,12 +172,11 @@ static struct weft_transfer *next_message(struct weft_messages *m, struct weft_n
         .source = transfer->buffer,
         .bytes = transfer->room,
         .notice = weft_notice(WEFT_NOTICE_MESSAGE, WRITTEN, (uint32_t)m->job->numbers.process)};
-    return transfer;
+    return true;
 }
 
 /* Hands it on. False: there is no memory, and the job fails. */
-static bool post(struct weft_messages *m, const struct weft_net_put *put,
-                 struct weft_transfer *transfer)
+static bool post(struct weft_messages *m, const struct weft_net_put *put)
 {
     struct weft_request *request = weft_request_make(m->job, WEFT_NO_SLOT, false);
 
@@ -218,27 +186,8 @@ static bool post(struct weft_messages *m, const struct weft_net_put *put,
     request->source = put->source;
     request->rows = 1;
     request->width = put->bytes;
-    request->sent = transfer != NULL ? sent : NULL;
-    request->sent_of = transfer;
     weft_requests_add(m->job, &m->posts, request);
     return true;
-}
-
-/* Where nothing is gathered, a frame's payload goes before its line, which the notice tells of. */
-static bool post_bytes(struct weft_messages *m, struct weft_net_put *put,
-                       const struct weft_transfer *transfer)
-{
-    struct weft_net_put bytes = *put;
-
-    if (m->job->config.msg_gather != 0 || transfer != NULL ||
-        put->bytes <= sizeof(struct weft_mail))
-        return true;
-    put->bytes = sizeof(struct weft_mail);
-    bytes.source = (const unsigned char *)put->source + put->bytes;
-    bytes.bytes -= put->bytes;
-    bytes.offset += put->bytes;
-    bytes.notice = 0;
-    return post(m, &bytes, NULL);
 }
 
 bool weft_far_round(struct weft_job *job)
@@ -246,15 +195,13 @@ bool weft_far_round(struct weft_job *job)
     struct weft_messages *m = job->messages;
     bool did = m->posts.waiting != 0 && weft_requests_issue(job, &m->posts);
 
-    did |= complete_sent(m);
     for (int p = 0; p < job->numbers.processes; p++)
         for (;;) {
             struct weft_net_put put;
             weft_msg_lock(m);
-            struct weft_transfer *transfer = next_message(m, &put);
-            const bool some = transfer != NULL || next_put(m, p, &put);
+            const bool some = next_message(m, &put) || next_put(m, p, &put);
             weft_unlock(&m->lock); /* whose post it is sends it */
-            if (!some || !post_bytes(m, &put, transfer) || !post(m, &put, transfer))
+            if (!some || !post(m, &put))
                 break;
             did = true;
         }
@@ -308,6 +255,7 @@ static weft_status take_written(struct weft_messages *m, int process)
         return WEFT_ERR_PROTOCOL;
     STAILQ_REMOVE_HEAD(written, link);
     weft_net_dereg(m->job->proxy.net, transfer->key);
+    weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
     weft_msg_complete(m, transfer);
     return WEFT_OK;
 }

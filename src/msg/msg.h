@@ -13,12 +13,20 @@
 #include "base/say.h"
 #include "msg/context.h"
 #include "msg/transfer.h"
-#include "msg/unexpected.h"
 #include "ring/mail.h"
 #include "ring/shared.h"
 #include "runtime/job/job.h"
 
 struct weft_module;
+
+/* A message that no receive fits, in one block of memory. Its sender stays within its credit. */
+struct weft_unexpected {
+    struct weft_kept kept; /* first: matching knows it by that */
+    struct weft_mail_head head;
+    struct weft_mail_text text; /* with the payload, if it fits */
+    unsigned char payload[];
+};
+static_assert(sizeof(struct weft_unexpected) <= 104, "a million of them fit 128 MiB");
 
 /* A frame that waits for room, behind those before it. */
 struct weft_outgoing {
@@ -111,13 +119,10 @@ struct weft_messages {
     size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
-    struct weft_unexpected_pool unexpected;
-    struct weft_transfer_list reading, pieces; /* rounds go on with them */
-    struct weft_transfer_list puts;            /* sends that far.c puts */
-    struct weft_lock sent_lock; /* over those whose source the network has done with. Last of all */
-    struct weft_transfer_list sent;
-    uint32_t outgoing;            /* frames that wait for room, in all */
-    struct weft_rank_proxy posts; /* requests to the network, without a rank */
+    struct weft_transfer_list moving; /* in pieces, read or sent: rounds go on with them */
+    struct weft_transfer_list puts;   /* sends that far.c puts */
+    uint32_t outgoing;                /* frames that wait for room, in all */
+    struct weft_rank_proxy posts;     /* requests to the network, without a rank */
     unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
 };
 
@@ -228,6 +233,9 @@ bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mai
 
 /* ---- rendezvous.c ---------------------------------------------------------------------------- */
 
+/* Tells the sender of what a receive has met. */
+void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
+                     enum weft_mail_kind kind);
 /* A receive has met an offer: reads it, or asks for it. */
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer);
 /* Goes on with what is read or sent in pieces. True: anything moved. */
@@ -272,6 +280,12 @@ weft_status weft_far_take(void *job, const struct weft_net_delivery *delivery);
 weft_status weft_msg_wait(struct weft_messages *m, const char *call,
                           bool (*ready)(struct weft_messages *m, void *what), void *what,
                           uint64_t number, double seconds);
+/*
+ * Looks, for a while. Others have the lock now and then. True: it is ready. The thread attends; in
+ * random mode nobody looks.
+ */
+bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
+                   void *what, double seconds);
 
 /*
  * A thread that does not wait found nothing: plans go on, others run, the network is helped. Lock

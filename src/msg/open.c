@@ -89,10 +89,8 @@ static weft_status msg_open(struct weft_job *job)
     }
     if (m == NULL || m->peers == NULL || m->mapped == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
-    STAILQ_INIT(&m->reading);
-    STAILQ_INIT(&m->pieces);
+    STAILQ_INIT(&m->moving);
     STAILQ_INIT(&m->puts);
-    STAILQ_INIT(&m->sent);
     for (size_t p = 0; p < n; p++) {
         STAILQ_INIT(&m->peers[p].outgoing);
         STAILQ_INIT(&m->peers[p].far.written);
@@ -257,12 +255,12 @@ static void free_kept(struct weft_messages *m)
             struct weft_kept *kept;
             while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
                 weft_match_take(&c->match, kept);
-                weft_unexpected_free(&m->unexpected, (void *)kept);
+                free(kept); /* the first of its message */
             }
         }
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
-            weft_unexpected_free(&m->unexpected, transfer->matched);
+            free(transfer->matched);
 }
 
 static void msg_close(struct weft_job *job)
@@ -274,7 +272,6 @@ static void msg_close(struct weft_job *job)
     for (int p = 0; m->peers != NULL && p < job->numbers.processes; p++)
         close_peer(m, &m->peers[p]);
     free_kept(m);
-    weft_unexpected_close(&m->unexpected);
     weft_msg_close_copiers(m);
     weft_transfer_table_close(&m->transfers);
     weft_contexts_close(&m->contexts);

@@ -119,7 +119,7 @@ static void tell_kept(const struct weft_msg_call *call, const struct weft_unexpe
     if (message != NULL)
         *message = (weft_message){.from = weft_context_member(call->context, kept->kept.from),
                                   .tag = kept->kept.tag,
-                                  .bytes = (size_t)kept->bytes};
+                                  .bytes = (size_t)kept->text.bytes};
 }
 
 static struct weft_unexpected *find_unexpected(const struct weft_msg_call *call)

@@ -6,6 +6,7 @@
 #include "msg/copy.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -15,8 +16,8 @@ enum {
     PIECES = 4               /* that are sent meanwhile */
 };
 
-static void send_answer(struct weft_messages *m, const struct weft_transfer *transfer,
-                        enum weft_mail_kind kind)
+void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
+                     enum weft_mail_kind kind)
 {
     const struct weft_mail_text text = {.request = transfer->theirs,
                                         .bytes = transfer->room,
@@ -73,7 +74,7 @@ static void granted(struct weft_messages *m, struct weft_transfer *transfer)
         return;
     m->granted++;
     transfer->state = WEFT_TRANSFER_GRANTED;
-    send_answer(m, transfer, WEFT_MAIL_GRANT);
+    weft_msg_answer(m, transfer, WEFT_MAIL_GRANT);
 }
 
 /* The sender has ended, which the control channel will tell; or its memory cannot be read. */
@@ -110,7 +111,7 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     if (transfer->moved == transfer->room) {
         if (transfer->device && transfer->mapped == NULL && !weft_msg_delivered(m))
             return false;
-        send_answer(m, transfer, WEFT_MAIL_TAKEN);
+        weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
         return false;
     }
@@ -135,13 +136,13 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
     m->read++;
     transfer->state = WEFT_TRANSFER_READS;
     if (read_on(m, transfer))
-        STAILQ_INSERT_TAIL(&m->reading, transfer, link);
+        STAILQ_INSERT_TAIL(&m->moving, transfer, link);
 }
 
 /* ---- the sender sends pieces ----------------------------------------------------------------- */
 
 /*
- * The next bytes of a send, in host memory; of the device's many pieces at once, if no other send
+ * The next bytes of a send, in host memory; of the device's many pieces at once, if nothing else
  * has its turn next. NULL: it failed.
  */
 static const unsigned char *next_bytes(struct weft_messages *m,
@@ -156,7 +157,7 @@ static const unsigned char *next_bytes(struct weft_messages *m,
         transfer->moved + bytes > m->fetched_at + m->fetched_bytes) {
         m->fetched = weft_transfer_number(transfer);
         m->fetched_at = transfer->moved;
-        const size_t most = STAILQ_NEXT(transfer, link) == NULL ? WEFT_MSG_STAGE : PIECES * bytes;
+        const size_t most = STAILQ_EMPTY(&m->moving) ? WEFT_MSG_STAGE : PIECES * bytes;
         m->fetched_bytes = left < most ? left : most;
         if (!weft_msg_fetch(m, stage, transfer->buffer + transfer->moved, m->fetched_bytes))
             return NULL;
@@ -164,48 +165,39 @@ static const unsigned char *next_bytes(struct weft_messages *m,
     return stage + (transfer->moved - m->fetched_at);
 }
 
-/* As many as there is room for. True: some went. */
+/* As many as there is room for. True: it goes on. */
 static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
 {
     struct weft_msg_peer *peer = &m->peers[transfer->peer];
-    int sent = 0;
 
-    while (sent < PIECES && transfer->moved != transfer->room && STAILQ_EMPTY(&peer->outgoing)) {
+    for (int i = 0; i < PIECES && transfer->moved != transfer->room; i++) {
         const size_t left = transfer->room - transfer->moved;
         const uint16_t count = (uint16_t)(left < peer->piece ? left : peer->piece);
         const struct weft_mail_head head = {.kind = WEFT_MAIL_PIECE, .count = count};
         const struct weft_mail_text text = {.request = transfer->theirs, .bytes = transfer->moved};
-        const unsigned char *payload = next_bytes(m, transfer, count);
+        const unsigned char *payload =
+            STAILQ_EMPTY(&peer->outgoing) ? next_bytes(m, transfer, count) : NULL;
         if (payload == NULL || !weft_msg_try(m, transfer->peer, head, &text, payload))
-            break;
+            return true;
         transfer->moved += count;
-        sent++;
     }
-    return sent != 0;
+    if (transfer->moved != transfer->room)
+        return true;
+    weft_msg_reuse(peer);
+    weft_msg_complete(m, transfer);
+    return false;
 }
 
 bool weft_msg_move(struct weft_messages *m)
 {
-    struct weft_transfer *transfer = STAILQ_FIRST(&m->reading);
-    bool did = transfer != NULL;
+    struct weft_transfer *transfer = STAILQ_FIRST(&m->moving);
+    const bool reads = transfer->state == WEFT_TRANSFER_READS;
+    const size_t before = transfer->moved;
 
-    if (transfer != NULL) {
-        STAILQ_REMOVE_HEAD(&m->reading, link);
-        if (read_on(m, transfer))
-            STAILQ_INSERT_TAIL(&m->reading, transfer, link);
-    }
-    transfer = STAILQ_FIRST(&m->pieces);
-    if (transfer == NULL)
-        return did;
-    did |= send_pieces(m, transfer);
-    STAILQ_REMOVE_HEAD(&m->pieces, link);
-    if (transfer->moved != transfer->room) {
-        STAILQ_INSERT_TAIL(&m->pieces, transfer, link);
-        return did;
-    }
-    weft_msg_reuse(&m->peers[transfer->peer]);
-    weft_msg_complete(m, transfer);
-    return true;
+    STAILQ_REMOVE_HEAD(&m->moving, link);
+    if (reads ? read_on(m, transfer) : send_pieces(m, transfer))
+        STAILQ_INSERT_TAIL(&m->moving, transfer, link);
+    return reads || transfer->moved != before;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -247,15 +239,16 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
     const struct weft_mail_text answer = {.request = text->request};
     struct weft_kept *kept = context == NULL ? NULL : TAILQ_FIRST(&context->match.arrived);
 
-    while (kept != NULL && (kept->from != process ||
-                            ((struct weft_unexpected *)(void *)kept)->request != text->request))
+    while (kept != NULL &&
+           (kept->from != process ||
+            ((struct weft_unexpected *)(void *)kept)->text.request != text->request))
         kept = TAILQ_NEXT(kept, in_order);
     if (kept == NULL)
         return;
     struct weft_unexpected *message = (void *)kept;
     weft_match_take(&context->match, kept);
     weft_msg_took(m, process, weft_mail_need(message->head.count));
-    weft_unexpected_free(&m->unexpected, message);
+    free(message);
     weft_msg_send(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_RECALLED}, &answer, NULL,
                   NULL);
 }
@@ -292,7 +285,7 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
         return false;
     transfer->theirs = text->data.grant;
     transfer->state = WEFT_TRANSFER_PIECES;
-    STAILQ_INSERT_TAIL(&m->pieces, transfer, link);
+    STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return true;
 }
 

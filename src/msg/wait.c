@@ -77,9 +77,8 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* Looks, for a while. Others have the lock now and then. True: it is ready. */
-static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
-                 void *what, double seconds)
+bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
+                   void *what, double seconds)
 {
     const uint64_t spin_ns = m->job->proxy.spin_ns;
     const uint64_t most =
@@ -87,6 +86,8 @@ static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m,
     const int looks = is_proxied(m->job) ? 1 : LOOKS;
     uint64_t begin = 0, now = 0;
 
+    if (weft_model != NULL)
+        return false;
     do {
         bool came = false;
         for (int i = 0; i < looks && !came; i++) {
@@ -115,7 +116,7 @@ weft_status weft_msg_wait(struct weft_messages *m, const char *call,
     if (ready(m, what))
         return WEFT_OK;
     weft_msg_attend(m);
-    if (weft_model != NULL || !spin(m, ready, what, seconds)) {
+    if (!weft_msg_spin(m, ready, what, seconds)) {
         weft_msg_unlock(m);
         status = wait_long(m, call, ready, what, number, seconds);
     }

@@ -243,6 +243,14 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
 
 /* ---- the consumer ---------------------------------------------------------------------------- */
 
+/* Whether there is a next frame. */
+static inline bool weft_mail_is_there(const struct weft_mail_consumer *in)
+{
+    const struct weft_mail *line = &in->ring->line[in->line & (in->lines - 1)];
+
+    return (uint32_t)weft_load_acquire_u64(&line->commit, ORDER_mail_poll) == in->line + 1;
+}
+
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
 
 /*

@@ -317,8 +317,8 @@ static const struct fault faults[] = {
      {NULL},
      0,
      1,
-     "2 messages were never received: from process 0 with tag 6 (8 bytes), from process 0 with tag "
-     "8 (4 bytes)",
+     "2 messages were never received: tag 6 (8 bytes from process 0), tag 8 (4 bytes from process "
+     "0)",
      "1 operation was never completed: weft_host_receive_begin for a message from process 0 with "
      "tag 7"},
     {"a million unexpected", 2, unexpected, {NULL}, 0, 1, "unexpected messages", ""},

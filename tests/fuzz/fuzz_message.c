@@ -217,10 +217,8 @@ static void forget(struct weft_messages *m)
             free(first);
         }
     m->outgoing = 0;
-    STAILQ_INIT(&m->reading);
-    STAILQ_INIT(&m->pieces);
+    STAILQ_INIT(&m->moving);
     STAILQ_INIT(&m->puts);
-    STAILQ_INIT(&m->sent);
     STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
     weft_net_dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
@@ -232,7 +230,7 @@ static void forget(struct weft_messages *m)
         for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
             while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
                 weft_match_take(&c->match, kept);
-                weft_unexpected_free(&m->unexpected, (void *)kept);
+                free(kept);
             }
     free(m->peers[1].far.shadow);
     weft_contexts_close(&m->contexts);

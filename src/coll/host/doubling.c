@@ -43,32 +43,13 @@ static void exchange(weft_team_op *op, struct pair *pair, int partner)
 
 void weft_doubling_allreduce(weft_team_op *op, const void *source, void *target, size_t count)
 {
-    const int n = op->team->members, me = op->team->me;
-    const int power = weft_team_power(n), more = n - power;
     struct pair pair = {target, NULL, count, count * op->combine.bytes};
 
     pair.other = weft_plan_scratch(op, pair.bytes);
     weft_plan_copy(op, target, source, pair.bytes);
     weft_plan_next(op);
-    /* Of the first 2 * more members the even ones leave it to their neighbours. */
-    if (me < 2 * more && me % 2 == 0) {
-        weft_plan_send(op, me + 1, target, pair.bytes);
-        weft_plan_next(op);
-        weft_plan_receive(op, me + 1, target, pair.bytes);
-        return;
-    }
-    if (me < 2 * more) {
-        weft_plan_receive(op, me - 1, pair.other, pair.bytes);
-        weft_plan_combine(op, pair.other, pair.sum, count);
-        weft_plan_next(op);
-    }
-    const int number = me < 2 * more ? me / 2 : me - more;
-    for (int mask = 1; mask < power; mask <<= 1) {
-        const int partner = number ^ mask;
-        exchange(op, &pair, partner < more ? 2 * partner + 1 : partner + more);
-    }
-    if (me < 2 * more)
-        weft_plan_send(op, me - 1, pair.sum, pair.bytes);
+    for (int mask = 1; mask < op->team->members; mask <<= 1)
+        exchange(op, &pair, op->team->me ^ mask);
     weft_plan_copy(op, target, pair.sum, pair.bytes);
 }
 

@@ -129,11 +129,6 @@ static weft_status begin_round(weft_team_op *op)
     return status;
 }
 
-static inline bool is_over(const struct weft_step *step)
-{
-    return step->op.index == 0 && step->op.generation == 0;
-}
-
 /* A message has come to its end, with that status. */
 static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_status status,
                          const weft_message *message)
@@ -181,7 +176,7 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
              step++) {
             weft_message message;
             int done = 1;
-            if (step->kind > WEFT_STEP_RECEIVE || is_over(step))
+            if (step->kind > WEFT_STEP_RECEIVE || weft_msg_is_none(step->op))
                 continue;
             if (!weft_msg_is_over(m, step->op)) {
                 *open = step;

@@ -165,10 +165,4 @@ weft_status weft_team_compare(const weft_team *team, int mine, int from, int the
 weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,
                               size_t expected);
 
-/* The largest power of two that is not above n > 0. */
-static inline int weft_team_power(int n)
-{
-    return 1 << (31 - __builtin_clz((unsigned)n));
-}
-
 #endif

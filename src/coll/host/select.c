@@ -10,20 +10,10 @@
 enum {
     BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
     ALLREDUCE_WHOLE = 8 << 10,
-    TREE_PIECE = 2 << 10,      /* bytes of a piece, up to which gather and scatter use trees */
-    ALLGATHER_BRUCK = 1 << 10, /* bytes of a piece */
-    ALLTOALL_BRUCK = 256,
-    ALLTOALL_AT_ONCE = 32 << 10,
-    REDUCE_SCATTER_WHOLE = 2 << 10 /* bytes of all elements */
+    PIECE_NEAR = 1 << 10 /* bytes of a piece, up to which they go through memory of the host */
 };
 
-/* The words of WEFT_COLL_<operation>, of which 0 is auto. */
-enum { TREE = 1, SCATTER_RING };
-enum { DOUBLING = 1, HALVING };
-enum { PAIRWISE_REDUCE = 2 };
-enum { LINEAR = 2 };
-enum { BRUCK = 1, RING };
-enum { ALL_AT_ONCE = 2, PAIRWISE };
+enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is auto */
 
 /* What the setting says, or else the size. */
 #define WAY(setting, by_size)                                                                      \
@@ -70,11 +60,11 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
           .out = team->me == root ? bytes : 0, FROM_ROOT, .each = bytes, .in = bytes,
           .target = data)
     OPEN(plan, team, WEFT_TEAM_BROADCAST, root);
-    if (WAY(coll_broadcast, bytes <= BROADCAST_WHOLE || team->members < 4 ? TREE : SCATTER_RING) ==
-        TREE)
+    if (WAY(coll_broadcast, bytes <= BROADCAST_WHOLE || team->members < 4 ? WHOLE : PIECES) ==
+        WHOLE)
         weft_tree_broadcast(plan, root, data, bytes);
     else
-        weft_tree_scatter_broadcast(plan, root, data, bytes);
+        weft_pieces_broadcast(plan, root, data, bytes);
     return weft_plan_begin(plan, op);
 }
 
@@ -114,60 +104,37 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
     if (weft_plan_launches(plan, source, bytes, target, bytes))
         LAUNCH(allreduce, source, target, count);
     weft_plan_near(plan, &source, bytes, &target, bytes);
-    if (combine->commutes && count >= (size_t)team->members &&
-        WAY(coll_allreduce, bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) == HALVING)
-        weft_halving_allreduce(plan, source, target, count);
-    else
+    if ((team->members & (team->members - 1)) == 0 &&
+        WAY(coll_allreduce, bytes <= ALLREDUCE_WHOLE ? WHOLE : PIECES) == WHOLE)
         weft_doubling_allreduce(plan, source, target, count);
+    else
+        weft_pieces_allreduce(plan, source, target, count);
     return weft_plan_begin(plan, op);
-}
-
-/* To member 0, which sends everybody its own. */
-static void reduce_and_scatter(weft_team_op *plan, const void *source, void *target,
-                               const size_t counts[])
-{
-    const int n = plan->team->members, me = plan->team->me;
-    const size_t each = plan->combine.bytes;
-    size_t count = 0, at = 0;
-
-    for (int i = 0; i < n; i++)
-        count += counts[i];
-    void *sum = me == 0 ? weft_plan_scratch(plan, count * each) : NULL;
-    weft_tree_reduce(plan, 0, source, sum, count);
-    weft_plan_next(plan);
-    if (me != 0) {
-        weft_plan_receive(plan, 0, target, counts[me] * each);
-        return;
-    }
-    for (int i = 0; i < n; at += counts[i] * each, i++)
-        if (i != 0)
-            weft_plan_send(plan, i, weft_at(sum, at), counts[i] * each);
-    weft_plan_copy(plan, target, sum, counts[0] * each);
 }
 
 weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *target,
                                      const size_t counts[], const weft_combine *combine,
                                      weft_team_op **op)
 {
-    size_t count = 0;
+    size_t bytes = 0;
     bool even = true;
 
     OPEN(plan, team, WEFT_TEAM_REDUCE_SCATTER, combine->check);
+    const size_t n = (size_t)team->members, own = counts[team->me] * combine->bytes;
+    size_t *const sizes = weft_plan_scratch(plan, 2 * n * sizeof(*sizes)), *offsets = sizes + n;
     plan->combine = *combine;
-    for (int i = 0; i < team->members; i++) {
-        count += counts[i];
+    for (size_t i = 0; i < n && plan->failed == WEFT_OK; i++) {
+        offsets[i] = bytes;
+        sizes[i] = counts[i] * combine->bytes;
+        bytes += sizes[i];
         even = even && counts[i] == counts[0];
     }
-    const size_t own = counts[team->me] * combine->bytes;
-    if (even && weft_plan_launches(plan, source, count * combine->bytes, target, own))
+    if (even && weft_plan_launches(plan, source, bytes, target, own))
         LAUNCH(reduce_scatter, source, target, counts[0]);
-    weft_plan_near(plan, &source, count * combine->bytes, &target, own);
-    if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
-                                                          ? PAIRWISE_REDUCE
-                                                          : TREE) == PAIRWISE_REDUCE)
-        weft_pairwise_reduce_scatter(plan, source, target, counts);
-    else
-        reduce_and_scatter(plan, source, target, counts);
+    weft_plan_near(plan, &source, bytes, &target, own);
+    const struct weft_pieces parts = {.base = (void *)source, .sizes = sizes, .offsets = offsets};
+    if (plan->failed == WEFT_OK)
+        weft_pieces_reduce_scatter(plan, &parts, target);
     return weft_plan_begin(plan, op);
 }
 
@@ -182,72 +149,67 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
     return weft_plan_begin(plan, op);
 }
 
+/* Between the root, which has all pieces, and the others. sizes NULL: `bytes` each. */
+static weft_status go_by_root(weft_team *team, enum weft_team_kind kind, int root, const void *own,
+                              size_t bytes, const void *base, const size_t sizes[],
+                              const size_t offsets[], weft_team_op **op)
+{
+    const bool gathers = kind == WEFT_TEAM_GATHER || kind == WEFT_TEAM_GATHER_SIZES;
+
+    ROOTED(team, kind, root);
+    OPEN(plan, team, kind, root);
+    struct weft_pieces all = weft_pieces_even(base, bytes, team->members);
+    all.sizes = sizes;
+    all.offsets = offsets;
+    weft_pieces_root(plan, root, gathers, (void *)own, bytes, &all);
+    return weft_plan_begin(plan, op);
+}
+
 weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
                              void *target, weft_team_op **op)
 {
     ROOTED(team, WEFT_TEAM_GATHER, root);
-    SHARE(SET(gather), GATHER, .root = (uint32_t)root,
+    SHARE(SET(exchange), GATHER, .root = (uint32_t)root,
           .source = source != NULL ? source : weft_at(target, bytes * (size_t)root), .out = bytes,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target)
-    OPEN(plan, team, WEFT_TEAM_GATHER, root);
-    if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
-        weft_tree_gather(plan, root, source, bytes, target);
-    else
-        weft_linear_gather(plan, root, source, bytes, target, NULL, NULL);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_GATHER, root, source, bytes, target, NULL, NULL, op);
 }
 
 weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source, size_t bytes,
                                    void *target, const size_t sizes[], const size_t offsets[],
                                    weft_team_op **op)
 {
-    ROOTED(team, WEFT_TEAM_GATHER_SIZES, root);
-    OPEN(plan, team, WEFT_TEAM_GATHER_SIZES, root);
-    weft_linear_gather(plan, root, source, bytes, target, sizes, offsets);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_GATHER_SIZES, root, source, bytes, target, sizes, offsets,
+                      op);
 }
 
 weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
                               size_t bytes, weft_team_op **op)
 {
-    ROOTED(team, WEFT_TEAM_SCATTER, root);
-    OPEN(plan, team, WEFT_TEAM_SCATTER, root);
-    if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
-        weft_tree_scatter(plan, root, source, target, bytes);
-    else
-        weft_linear_scatter(plan, root, source, NULL, NULL, target, bytes);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_SCATTER, root, target, bytes, source, NULL, NULL, op);
 }
 
 weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *source,
                                     const size_t sizes[], const size_t offsets[], void *target,
                                     size_t bytes, weft_team_op **op)
 {
-    ROOTED(team, WEFT_TEAM_SCATTER_SIZES, root);
-    OPEN(plan, team, WEFT_TEAM_SCATTER_SIZES, root);
-    weft_linear_scatter(plan, root, source, sizes, offsets, target, bytes);
-    return weft_plan_begin(plan, op);
+    return go_by_root(team, WEFT_TEAM_SCATTER_SIZES, root, target, bytes, source, sizes, offsets,
+                      op);
 }
 
 weft_status weft_team_allgather(weft_team *team, const void *source, size_t bytes, void *target,
                                 weft_team_op **op)
 {
-    SHARE(SET(allgather), ALLGATHER,
+    SHARE(SET(exchange), ALLGATHER,
           .source = source != NULL ? source : weft_at(target, bytes * (size_t)team->me),
           .out = bytes, FROM_ALL, .each = bytes, .in = bytes, .target = target)
     OPEN(plan, team, WEFT_TEAM_ALLGATHER, 0);
-    void *const own = weft_at(target, bytes * (size_t)team->me);
     if (source == NULL)
-        source = own;
-    if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
+        source = weft_at(target, bytes * (size_t)team->me);
+    if (bytes <= PIECE_NEAR)
         weft_plan_near(plan, &source, bytes, &target, bytes * (size_t)team->members);
-        weft_bruck_allgather(plan, source, bytes, target);
-    } else {
-        weft_plan_copy(plan, own, source, bytes);
-        weft_plan_next(plan);
-        weft_ring_allgather(
-            plan, target, (struct weft_ring){.piece = bytes, .all = bytes * (size_t)team->members});
-    }
+    const struct weft_pieces in = weft_pieces_even(target, bytes, team->members);
+    weft_pieces_allgather(plan, source, &in);
     return weft_plan_begin(plan, op);
 }
 
@@ -255,30 +217,25 @@ weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void 
                                       const size_t sizes[], const size_t offsets[],
                                       weft_team_op **op)
 {
+    const struct weft_pieces in = {.base = target, .sizes = sizes, .offsets = offsets};
+
     OPEN(plan, team, WEFT_TEAM_ALLGATHER_SIZES, 0);
-    if (source != NULL)
-        weft_plan_copy(plan, weft_at(target, offsets[team->me]), source, sizes[team->me]);
-    weft_plan_next(plan);
-    weft_ring_allgather(plan, target, (struct weft_ring){.sizes = sizes, .offsets = offsets});
+    weft_pieces_allgather(plan, source, &in);
     return weft_plan_begin(plan, op);
 }
 
 weft_status weft_team_alltoall(weft_team *team, const void *source, void *target, size_t bytes,
                                weft_team_op **op)
 {
-    SHARE(SET(alltoall), ALLTOALL, .source = source, .out = bytes * (size_t)team->members, FROM_ALL,
+    SHARE(SET(exchange), ALLTOALL, .source = source, .out = bytes * (size_t)team->members, FROM_ALL,
           .each = bytes * (size_t)team->members, .at = bytes * (size_t)team->me, .in = bytes,
           .target = target)
     OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);
-    const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
-                                       : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
-                                                                                    : PAIRWISE);
-    const size_t staged = way == BRUCK ? bytes * (size_t)team->members : 0;
-    weft_plan_near(plan, &source, staged, &target, staged);
-    if (way == BRUCK)
-        weft_bruck_alltoall(plan, source, target, bytes);
-    else
-        weft_pairwise_alltoall(plan, source, target, bytes, way == ALL_AT_ONCE);
+    const size_t near = bytes <= PIECE_NEAR ? bytes * (size_t)team->members : 0;
+    weft_plan_near(plan, &source, near, &target, near);
+    const struct weft_pieces out = weft_pieces_even(source, bytes, team->members);
+    const struct weft_pieces in = weft_pieces_even(target, bytes, team->members);
+    weft_pieces_alltoall(plan, &out, &in);
     return weft_plan_begin(plan, op);
 }
 
@@ -287,6 +244,6 @@ weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kind, const 
                                size_t receives_count, weft_team_op **op)
 {
     OPEN(plan, team, kind, 0);
-    weft_linear_exchange(plan, sends, sends_count, receives, receives_count);
+    weft_pieces_exchange(plan, sends, sends_count, receives, receives_count);
     return weft_plan_begin(plan, op);
 }

@@ -100,7 +100,8 @@ static weft_status say(weft_team *team, const struct said *mine, struct said all
 
     if (plan == NULL)
         return status;
-    weft_bruck_allgather(plan, mine, sizeof(*mine), all);
+    const struct weft_pieces in = weft_pieces_even(all, sizeof(*mine), team->members);
+    weft_pieces_allgather(plan, mine, &in);
     status = weft_plan_begin(plan, NULL);
     team->number--; /* it is part of the call that asks */
     return status;

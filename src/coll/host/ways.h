@@ -7,51 +7,47 @@
 
 #include "coll/host/plan.h"
 
-/* tree.c: binomial trees; `bytes` of one piece */
+/* tree.c: binomial trees */
 void weft_tree_broadcast(weft_team_op *op, int root, void *data, size_t bytes);
-void weft_tree_scatter_broadcast(weft_team_op *op, int root, void *data, size_t bytes);
 void weft_tree_reduce(weft_team_op *op, int root, const void *source, void *target, size_t count);
-void weft_tree_gather(weft_team_op *op, int root, const void *source, size_t bytes, void *target);
-void weft_tree_scatter(weft_team_op *op, int root, const void *source, void *target, size_t bytes);
 
 /* doubling.c */
 void weft_doubling_barrier(weft_team_op *op);
+/* Of a power of two of members. */
 void weft_doubling_allreduce(weft_team_op *op, const void *source, void *target, size_t count);
 void weft_doubling_scan(weft_team_op *op, bool before, const void *source, void *target,
                         size_t count);
 
-/* halving.c */
-void weft_halving_allreduce(weft_team_op *op, const void *source, void *target, size_t count);
-
-/* ring.c: this member's own piece is there already */
-struct weft_ring {
-    const size_t *sizes, *offsets; /* of the pieces; NULL: */
-    int first;                     /* the member whose piece is the first, of */
-    size_t piece, all;             /* bytes each; the last may have fewer */
+/* pieces.c: where the piece of each member is. sizes NULL: `bytes` each, `apart` from one to the
+ * next, and what is behind `all` bytes is none's. */
+struct weft_pieces {
+    void *base;
+    const size_t *sizes, *offsets;
+    size_t bytes, apart, all;
 };
-void weft_ring_allgather(weft_team_op *op, void *target, struct weft_ring ring);
-
-/* bruck.c */
-void weft_bruck_allgather(weft_team_op *op, const void *source, size_t bytes, void *target);
-void weft_bruck_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes);
-
-/* pairwise.c; at_once: in one round */
-void weft_pairwise_alltoall(weft_team_op *op, const void *source, void *target, size_t bytes,
-                            bool at_once);
-void weft_pairwise_reduce_scatter(weft_team_op *op, const void *source, void *target,
-                                  const size_t counts[]);
-
-/* linear.c: everything at once; sizes NULL: all pieces have `bytes`, one after the other */
-void weft_linear_gather(weft_team_op *op, int root, const void *source, size_t bytes, void *target,
-                        const size_t sizes[], const size_t offsets[]);
-void weft_linear_scatter(weft_team_op *op, int root, const void *source, const size_t sizes[],
-                         const size_t offsets[], void *target, size_t bytes);
-void weft_linear_exchange(weft_team_op *op, const weft_piece *sends, size_t sends_count,
+/* Between the root and each other member, which has `own`; NULL at the root: it is in its place. */
+void weft_pieces_root(weft_team_op *op, int root, bool gathers, void *own, size_t bytes,
+                      const struct weft_pieces *all);
+/* source NULL: it is in its place. */
+void weft_pieces_allgather(weft_team_op *op, const void *source, const struct weft_pieces *in);
+void weft_pieces_alltoall(weft_team_op *op, const struct weft_pieces *out,
+                          const struct weft_pieces *in);
+void weft_pieces_broadcast(weft_team_op *op, int root, void *data, size_t bytes);
+/* Also of operations that do not commute. */
+void weft_pieces_reduce_scatter(weft_team_op *op, const struct weft_pieces *parts, void *target);
+void weft_pieces_allreduce(weft_team_op *op, const void *source, void *target, size_t count);
+void weft_pieces_exchange(weft_team_op *op, const weft_piece *sends, size_t sends_count,
                           const weft_piece *receives, size_t receives_count);
 
 static inline void *weft_at(const void *base, size_t bytes)
 {
     return (unsigned char *)base + bytes;
+}
+/* Of n members, alike and one after the other. */
+static inline struct weft_pieces weft_pieces_even(const void *base, size_t bytes, int n)
+{
+    return (struct weft_pieces){
+        .base = (void *)base, .bytes = bytes, .apart = bytes, .all = bytes * (size_t)n};
 }
 
 #endif

@@ -56,12 +56,10 @@ struct weft_request {
     uint32_t depth, parts;          /* in so many parts at once: that hold host memory now */
     struct weft_part *first, *last; /* under way to the host, or waiting for the network */
 
-    struct weft_asking *asking;       /* ask.h; NULL: it is a put */
-    struct weft_softnic_work *queued; /* gda/softnic/engine.h; NULL: not of a rank's queue */
-    void (*sent)(struct weft_job *job, void *of); /* NULL: nobody asks when it was. Takes no lock */
-    void *sent_of;                                /* that others have while they call the network */
-    struct weft_request *next_counted;            /* in the proxy's list */
-    uint32_t holders; /* the proxy, and who waits for its delivery: they keep it */
+    struct weft_asking *asking;        /* ask.h; NULL: it is a put */
+    struct weft_softnic_work *queued;  /* gda/softnic/engine.h; NULL: not of a rank's queue */
+    struct weft_request *next_counted; /* in the proxy's list */
+    uint32_t holders;                  /* the proxy, and who waits for its delivery: they keep it */
 
     struct weft_part whole;
     /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */

@@ -129,8 +129,6 @@ void weft_request_source_done(struct weft_job *job, struct weft_request *request
 {
     if (--request->unsent != 0)
         return;
-    if (request->sent != NULL)
-        request->sent(job, request->sent_of);
     if (!is_counted(request))
         return;
     struct weft_rank_proxy *proxy = &job->proxy.of_ranks[request->slot];
