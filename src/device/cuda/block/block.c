@@ -151,6 +151,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
         block->threads *= 2;
     if (status == WEFT_OK && serves)
         status = launch(d, block->errands.head, LONG_LEASE);
+    block->threads = WEFT_BLOCK_THREADS; /* of one that comes when others may have its room */
     while (status == WEFT_OK && serves &&
            weft_load_relaxed_u64(&block->control->turn.begun) != block->turn)
         if (weft_now_ns() > deadline)
@@ -166,7 +167,6 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
     weft_lock(&d->block.lock);
     const weft_status status = d->block.stays ? dismiss(d) : WEFT_OK;
     __atomic_store_n(&d->block.stays, false, __ATOMIC_RELAXED); /* the receive task looks */
-    d->block.threads = WEFT_BLOCK_THREADS;
     d->block.full = false;
     weft_unlock(&d->block.lock);
     return status;
