@@ -140,9 +140,12 @@ static struct weft_transport *make(void)
     t->cq[0] = t->cq[1] = &cq;
     t->ep = &ep;
     t->enabled = true;
+    t->packet = WEFT_OFI_LONG;
     t->peers = calloc(PROCESSES, sizeof(*t->peers));
-    for (int p = 0; p < PROCESSES; p++)
+    for (int p = 0; p < PROCESSES; p++) {
         t->peers[p].address = (fi_addr_t)p;
+        t->peers[p].packet = p == 0 ? WEFT_OFI_PACKET : WEFT_OFI_LONG; /* one is not a GPU's */
+    }
     assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_SEND, 8, &t->free[WEFT_OFI_SEND]), WEFT_OK);
     assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_WRITE, 2, &t->free[WEFT_OFI_WRITE]), WEFT_OK);
     assert_int_equal(weft_ofi_post(t), WEFT_OK);
@@ -163,6 +166,7 @@ static void packet(struct weft_transport *t, int process, int first, size_t byte
 
     assert_non_null(at);
     assert_ptr_equal(at, weft_ofi_begin(t, process, &room));
+    assert_int_equal(room, process == 0 ? WEFT_OFI_PACKET : WEFT_OFI_LONG);
     assert_true(bytes <= room);
     at[0] = (unsigned char)first;
     assert_int_equal(weft_ofi_commit(t, process, bytes), WEFT_OK);
