@@ -12,7 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MANY = 1 << 20, MANY_MIB = 128, LARGE = 8 << 20 };
+#ifdef __SANITIZE_ADDRESS__ /* it puts a zone around each of them */
+enum { MANY_MIB = 256 };
+#else
+enum { MANY_MIB = 128 };
+#endif
+enum { MANY = 1 << 20, LARGE = 8 << 20 };
 
 #define CHECK(condition)                                                                           \
     do                                                                                             \
