@@ -183,7 +183,8 @@ static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its U
 static uint64_t cuda_share(struct weft_device *d, struct weft_sharing *with)
 {
     d->sharers = with->on_device;
-    d->takes_turns = with->take_turns = with->on_device > 1 && !weft_cuda_attribute(d, MPS_ENABLED);
+    d->mps = weft_cuda_attribute(d, MPS_ENABLED) != 0;
+    d->takes_turns = with->take_turns = with->on_device > 1 && !d->mps;
     if (d->takes_turns && with->before == 0)
         weft_say(WEFT_SAY_WARN,
                  "%d processes share GPU %d without MPS: their kernels take turns, and a rank that "

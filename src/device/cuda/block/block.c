@@ -146,7 +146,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
     weft_lock(&block->lock);
     block->full = full;
     weft_status status = serves ? dismiss(d) : WEFT_OK;
-    while (serves && block->threads < WEFT_BLOCK_THREADS_MOST &&
+    while (serves && !d->mps && block->threads < WEFT_BLOCK_THREADS_MOST &&
            2 * block->threads * block->registers <= registers)
         block->threads *= 2;
     if (status == WEFT_OK && serves)
