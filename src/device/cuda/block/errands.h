@@ -146,6 +146,7 @@ WEFT_INLINE void weft_block_groups(uint32_t lane, uint64_t to, uint64_t value, u
             weft_block_put(to, value, 4);
         }
         left &= ~__ballot_sync(WEFT_ALL_LANES, leads);
+        __syncwarp(); /* who stores next, or says that all is there, has met who stored */
     }
 }
 
