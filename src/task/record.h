@@ -17,8 +17,8 @@ enum { WEFT_TASK_STEPS = 16 }; /* that a rank runs before it looks at anything e
 struct weft_task_going {
     struct weft_task_run run;
     uint64_t ticket; /* the last one, counted from the run's first */
-    uint64_t at;     /* its step, */
-    uint64_t epoch;
+    uint64_t at;     /* its step */
+    uint64_t epoch;  /* and its epoch */
     uint32_t number; /* of the run */
     uint32_t begun;  /* the rank has a step to run; 0: there is none */
 };

@@ -158,7 +158,7 @@ static bool fits(const struct weft_transport *t, const struct fi_info *info,
     const struct weft_config *config = t->open.config;
     const char *provider = info->fabric_attr->prov_name;
 
-    if (info->ep_attr->max_msg_size < t->packet ||
+    if (info->ep_attr->max_msg_size < WEFT_OFI_PACKET ||
         info->domain_attr->mr_key_size > sizeof(uint64_t))
         return false;
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)

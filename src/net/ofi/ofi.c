@@ -162,8 +162,11 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     }
     n->open = *open;
     n->peers = peers;
-    n->packet = weft_net_is_later(open) ? WEFT_OFI_LONG : WEFT_OFI_PACKET;
     weft_status status = weft_ofi_choose(n);
+    if (status == WEFT_OK)
+        n->packet = weft_net_is_later(open) && n->info->ep_attr->max_msg_size >= WEFT_OFI_LONG
+                        ? WEFT_OFI_LONG
+                        : WEFT_OFI_PACKET;
     if (status == WEFT_OK)
         status = open_endpoint(n, &descriptors);
     if (status == WEFT_OK)
