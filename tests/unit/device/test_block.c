@@ -40,23 +40,34 @@ static uint64_t now; /* the clock of the GPU */
 static struct held {
     void *to;
     uint64_t value;
-    uint32_t bytes, fences; /* before it */
+    uint32_t bytes, lane;
+    uint32_t fences;        /* of its lane, before it */
+    uint64_t number;        /* of all stores */
+    uint64_t covered, knew; /* other lanes' stores before these: by its last fence; known to it */
     bool release;
 } held[64];
-static uint32_t held_count, fences;
-static bool holds;               /* else they arrive at once */
-static enum weft_order weakened; /* orders nothing */
+static uint32_t held_count, fences[LANES];
+static uint64_t stores, met_at, covered[LANES]; /* met_at: stores at the last barrier of the warp */
+static bool holds;                              /* else they arrive at once */
+static enum weft_order weakened;                /* orders nothing */
 static void (*arrived)(void);
 
 static void fence(enum weft_order order)
 {
-    fences += order != weakened;
+    if (order == weakened)
+        return;
+    fences[threadIdx.x]++;
+    covered[threadIdx.x] = met_at;
 }
 
 /* Whether `before`, which was stored earlier, arrives earlier. */
 static bool precedes(const struct held *before, const struct held *store)
 {
-    return before->to == store->to || before->fences != store->fences || store->release;
+    const bool own = before->lane == store->lane;
+
+    return before->to == store->to || before->number < store->covered ||
+           (own && before->fences != store->fences) ||
+           (store->release && (own || before->number < store->knew));
 }
 
 static void arrive_any(void)
@@ -81,8 +92,15 @@ static void hold(void *to, uint64_t value, uint32_t bytes, bool release)
     }
     if (held_count == sizeof(held) / sizeof(held[0]))
         arrive_any();
-    held[held_count++] = (struct held){
-        .to = to, .value = value, .bytes = bytes, .fences = fences, .release = release};
+    held[held_count++] = (struct held){.to = to,
+                                       .value = value,
+                                       .bytes = bytes,
+                                       .lane = threadIdx.x,
+                                       .fences = fences[threadIdx.x],
+                                       .number = stores++,
+                                       .covered = covered[threadIdx.x],
+                                       .knew = met_at,
+                                       .release = release};
 }
 
 #define weft_store_relaxed_u64(word, value)        hold(word, value, 8, false)
@@ -364,6 +382,8 @@ static void give_few(void)
 static void few_host(void)
 {
     now++;
+    if (strcmp(warp.at[0], "barrier") == 0)
+        met_at = stores;
     if (few_given != FEW && few_given - control.turn.delivered < WEFT_BLOCK_DEPTH)
         give_few();
     if (held_count != 0 && any_below(2) == 0)
@@ -423,12 +443,15 @@ static void look_grouped(void)
         grouped_wrong += grouped.count[g][0] < grouped.count[g][1];
         for (int w = 0; w < 4; w++)
             grouped_wrong += grouped.data[w] < grouped.count[g][0];
+        grouped_wrong += grouped.count[g][1] < control.turn.delivered;
     }
 }
 
 static void grouped_host(void)
 {
     now++;
+    if (strcmp(warp.at[0], "barrier") == 0) /* and nothing else orders memory */
+        met_at = stores;
     if (held_count != 0 && any_below(2) == 0)
         arrive_any();
 }
@@ -456,6 +479,7 @@ static uint64_t run_grouped(enum weft_order label)
     weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
     memset(&grouped, 0, sizeof(grouped));
     grouped_wrong = errands.head = next = 0;
+    control.turn.delivered = 0;
     weakened = label;
     holds = true;
     arrived = look_grouped;
