@@ -133,9 +133,20 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
         target[i] = source[i];
 }
 
-WEFT_COLD void weft_copy_wide_apart(unsigned char *target, const unsigned char *from, size_t items)
+/* With few registers: as a function of its own it would save some, for each thread. */
+WEFT_INLINE void weft_copy_wide_few(unsigned char *target, const unsigned char *from, size_t items)
 {
-    weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
+    _Pragma("unroll 1") for (size_t i = threadIdx.x; i < items; i += 4 * (size_t)blockDim.x)
+    {
+        uint4 item[4];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < 4; k++) /* beyond the end the first one again */
+            item[k] = ((const uint4 *)from)[i + k * blockDim.x < items ? i + k * blockDim.x : i];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < 4; k++)
+            if (i + k * blockDim.x < items)
+                ((uint4 *)target)[i + k * blockDim.x] = item[k];
+    }
 }
 
 /* All threads, where target and source are aligned. */
@@ -144,7 +155,7 @@ WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from
     if (WEFT_COPY_LARGE)
         weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
     else
-        weft_copy_wide_apart(target, from, items);
+        weft_copy_wide_few(target, from, items);
 }
 
 /* The first warp alone: two items a lane at most, where target, source and size are aligned. */

@@ -80,21 +80,30 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
     weft_turn(self);
 }
 
-/* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
- * leader. */
-WEFT_COLD void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
+WEFT_COLD void weft_path_tell_late(weft_self *self, int process, uint32_t word, bool fenced)
 {
     struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
     if (exposed != NULL) {
-        if (self->unsettled != 0)
-            weft_settle(self, process);
+        weft_settle(self, process);
         weft_peer_tell(exposed, word, fenced);
     } else {
         if (weft_has_queues(self))
             weft_queue_settle(self, process);
         weft_proxy_tell(self, process, word);
     }
+}
+
+/* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
+ * leader. */
+WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
+{
+    struct weft_exposed *exposed = self->state->process_table[process].exposed;
+
+    if (exposed != NULL && self->unsettled == 0)
+        weft_peer_tell(exposed, word, fenced);
+    else
+        weft_path_tell_late(self, process, word, fenced);
 }
 
 /* ---- puts ----------------------------------------------------------------------------------- */

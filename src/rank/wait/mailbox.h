@@ -149,11 +149,18 @@ WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
 }
 
 /* All that is there, of all channels. One thread. */
-WEFT_COLD void weft_serve(weft_self *self)
+WEFT_COLD void weft_serve_all(weft_self *self)
 {
     for (uint32_t i = 0; i < self->ins; i++)
         for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take_next(self, &self->in[i]); n++)
             continue;
+}
+
+/* The same. Within a round of a wait, where a call saves registers in memory. */
+WEFT_INLINE void weft_serve(weft_self *self)
+{
+    if (self->ins != 0)
+        weft_serve_all(self);
 }
 
 /* Looks whether somebody has taken a channel to this rank. One thread. */
