@@ -82,28 +82,31 @@ WEFT_API weft_status weft_ccl_check(weft_ccl *ccl);
 WEFT_API weft_status weft_ccl_allreduce(weft_ccl *ccl, const void *source, void *target,
                                         size_t count, weft_type type, weft_operation operation,
                                         void *stream);
-/* The same; the result is at target of the root. Other members' target is not used. */
+/*
+ * Combines as weft_ccl_allreduce; the result is at target of the root. Other members' target is not
+ * used.
+ */
 WEFT_API weft_status weft_ccl_reduce(weft_ccl *ccl, int root, const void *source, void *target,
                                      size_t count, weft_type type, weft_operation operation,
                                      void *stream);
 /*
- * source: count elements for each member, in the order of members. Member i gets the combination of
- * those for i.
+ * Combines all members' elements for member i at target of member i. source: count elements for
+ * each member, in the order of members.
  */
 WEFT_API weft_status weft_ccl_reduce_scatter(weft_ccl *ccl, const void *source, void *target,
                                              size_t count, weft_type type, weft_operation operation,
                                              void *stream);
-/* count elements of each member, in the order of members, at target of all. */
+/* Gathers count elements of each member, in the order of members, at target of all. */
 WEFT_API weft_status weft_ccl_allgather(weft_ccl *ccl, const void *source, void *target,
                                         size_t count, weft_type type, void *stream);
 /*
- * source: count elements for each member; target: count elements from each; in the order of
- * members.
+ * Exchanges elements among all members. source: count elements for each member; target: count
+ * elements from each; both in the order of members.
  */
 WEFT_API weft_status weft_ccl_alltoall(weft_ccl *ccl, const void *source, void *target,
                                        size_t count, weft_type type, void *stream);
 /*
- * The same with blocks of any sizes, one after the other: source_counts[i] elements for member i,
+ * Exchanges blocks of any sizes, one after the other: source_counts[i] elements for member i,
  * target_counts[i] from member i. Both arrays are read before the call returns. MISMATCH: two
  * members give different sizes for one block.
  */
@@ -111,7 +114,7 @@ WEFT_API weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source,
                                              const size_t source_counts[], void *target,
                                              const size_t target_counts[], weft_type type,
                                              void *stream);
-/* count elements at data of the root arrive at data of all others. */
+/* Sends count elements at data of the root to data of all others. */
 WEFT_API weft_status weft_ccl_broadcast(weft_ccl *ccl, int root, void *data, size_t count,
                                         weft_type type, void *stream);
 /*
@@ -128,7 +131,10 @@ WEFT_API weft_status weft_ccl_receive(weft_ccl *ccl, int from, void *target, siz
 WEFT_API weft_status weft_ccl_exchange(weft_ccl *ccl, int to, const void *source,
                                        size_t source_count, int from, void *target,
                                        size_t target_count, weft_type type, void *stream);
-/* The stream continues when all members' streams have come here, and sees what they did before. */
+/*
+ * Waits on the stream until all members' streams have come here; then the stream sees what they did
+ * before.
+ */
 WEFT_API weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream);
 
 /* ---- mixture of experts ---------------------------------------------------------------------- */
@@ -162,7 +168,10 @@ typedef struct weft_ccl_moe_desc {
  */
 WEFT_API weft_status weft_ccl_moe_open(weft_ccl *ccl, const weft_ccl_moe_desc *desc,
                                        weft_ccl_moe **moe);
-/* Closes it and frees its memory; *moe becomes NULL. Conditions and status as of weft_ccl_close. */
+/*
+ * Closes a mixture of experts and frees its memory; *moe becomes NULL. Conditions and status as of
+ * weft_ccl_close.
+ */
 WEFT_API weft_status weft_ccl_moe_close(weft_ccl_moe **moe);
 
 /*

@@ -184,7 +184,7 @@ WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_
                                 uint64_t value);
 WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset,
                            uint64_t value);
-/* The word becomes `desired` if it was `expected`. */
+/* Sets the word to `desired` if it was `expected`. */
 WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
                                    uint64_t expected, uint64_t desired);
 WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
@@ -252,9 +252,10 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
  */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
 /*
- * Orders this rank's earlier stores and puts before its later relaxed notifications, and before its
- * later puts of 4 or 8 aligned bytes, for which a rank may wait (weft_wait_until). The order is for
- * each target by itself. If one rank must see data before another rank is told, use weft_flush.
+ * Orders this rank's earlier stores and puts before its later relaxed notifications. It orders them
+ * before its later puts of 4 or 8 aligned bytes, too, for which a rank may wait (weft_wait_until).
+ * The order is for each target by itself. If one rank must see data before another rank is told,
+ * use weft_flush.
  */
 WEFT_FN void weft_fence(weft_self *self);
 
