@@ -1,8 +1,8 @@
 /*
- * dart_2014.h - DART's interface of 2014, in which sizes are bytes and units have numbers of
- * DART_TEAM_ALL: that of DART-SYSV, and of Zhou and Fuerlinger's DART-CUDA (ISPDC 2015). A program
- * includes either this or dash/dart/if/dart.h, whose functions have the same names; what both say
- * of a function here is said there. dart_tapi.h adds tasks.
+ * dart_2014.h - DART's interface of 2014, in which sizes are bytes and units have their numbers in
+ * DART_TEAM_ALL. It is that of DART-SYSV, and of Zhou and Fuerlinger's DART-CUDA (ISPDC 2015). A
+ * program includes either this or dash/dart/if/dart.h, whose functions have the same names. That
+ * header describes the functions that both have. dart_tapi.h adds tasks.
  */
 #ifndef DART_2014_H
 #define DART_2014_H
@@ -35,7 +35,10 @@ typedef int32_t dart_team_t;
 #define DART_TEAM_NULL ((dart_team_t)(-1))
 #define DART_TEAM_ALL  ((dart_team_t)0)
 
-/* 16 bytes of plain data. unitid: in DART_TEAM_ALL; segment 0 is that of dart_memalloc. */
+/*
+ * A global pointer: 16 bytes of plain data. unitid: in DART_TEAM_ALL; segment 0 is that of
+ * dart_memalloc.
+ */
 typedef struct {
     dart_unit_t unitid;
     int16_t segid;
