@@ -201,7 +201,10 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_write_list_notify(
                : code;
 }
 
-/* All that the block posted is done here: what it wrote may change, what it read is there. */
+/*
+ * Waits until all that the block posted is complete here: sources may change, and what it read is
+ * there.
+ */
 GPU_GASPI_FN gaspi_return_t gpu_gaspi_wait(weft_self *self, gaspi_queue_id_t queue,
                                            gaspi_timeout_t timeout_ms)
 {
