@@ -1,8 +1,8 @@
 /*
- * dart_2014.h - DART's interface of 2014, in which sizes are bytes and units have numbers of
- * DART_TEAM_ALL: that of DART-SYSV, and of Zhou and Fuerlinger's DART-CUDA (ISPDC 2015). A program
- * includes either this or dash/dart/if/dart.h, whose functions have the same names; what both say
- * of a function here is said there. dart_tapi.h adds tasks.
+ * dart_2014.h - DART's interface of 2014, in which sizes are bytes and units have their numbers in
+ * DART_TEAM_ALL. It is that of DART-SYSV, and of Zhou and Fuerlinger's DART-CUDA (ISPDC 2015). A
+ * program includes either this or dash/dart/if/dart.h, whose functions have the same names. That
+ * header describes the functions that both have. dart_tapi.h adds tasks.
  */
 #ifndef DART_2014_H
 #define DART_2014_H
@@ -35,7 +35,10 @@ typedef int32_t dart_team_t;
 #define DART_TEAM_NULL ((dart_team_t)(-1))
 #define DART_TEAM_ALL  ((dart_team_t)0)
 
-/* 16 bytes of plain data. unitid: in DART_TEAM_ALL; segment 0 is that of dart_memalloc. */
+/*
+ * A global pointer: 16 bytes of plain data. unitid: in DART_TEAM_ALL; segment 0 is that of
+ * dart_memalloc.
+ */
 typedef struct {
     dart_unit_t unitid;
     int16_t segid;
@@ -103,8 +106,10 @@ dart_ret_t dart_team_unit_g2l(dart_team_t team, dart_unit_t globalid, dart_unit_
  */
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr) DART_2014(gptr_getaddr);
 dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr) DART_2014(gptr_setaddr);
-/* In a segment of a team, what goes beyond a unit's part goes on in the team's next unit. INVAL:
- * beyond the last, or before the first. */
+/*
+ * In a segment of a team, what goes beyond a unit's part continues in the team's next unit. INVAL:
+ * beyond the last, or before the first.
+ */
 dart_ret_t dart_gptr_incaddr(dart_gptr_t *gptr, int64_t offs) DART_2014(gptr_incaddr);
 dart_ret_t dart_gptr_setunit(dart_gptr_t *gptr, dart_unit_t unit) DART_2014(gptr_setunit);
 dart_ret_t dart_memalloc(size_t nbytes, dart_gptr_t *gptr) DART_2014(memalloc);
@@ -118,7 +123,7 @@ dart_ret_t dart_team_memfree(dart_team_t team, dart_gptr_t gptr) DART_2014(team_
 dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nbytes) DART_2014(get_blocking);
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nbytes)
     DART_2014(put_blocking);
-/* The handle holds memory until dart_wait or dart_waitall; dart_test leaves it. */
+/* The handle holds memory until dart_wait or dart_waitall; dart_test does not free it. */
 dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nbytes, dart_handle_t *handle)
     DART_2014(get);
 dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nbytes, dart_handle_t *handle)

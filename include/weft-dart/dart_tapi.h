@@ -1,15 +1,15 @@
 /*
  * dart_tapi.h - DART's TaskAPI: tasks that ranks of CPUs and GPUs run, over weft's (weft/task.h).
- * Included behind dash/dart/if/dart.h, or alone, which includes dart_2014.h. Beyond
- * dart_tapi_task_create the names are weft's own, as no others were published.
+ * Included after dash/dart/if/dart.h, or alone; then it includes dart_2014.h. Only the name
+ * dart_tapi_task_create was published; the other names are weft's own.
  *
  *     #define WORK(X) X(square)                    a list of bodies
  *     DART_TAPI_BODIES(WORK)                       square_id
  *     DART_TAPI_TASK(square, call) { ... }         call->in, call->out; self for weft_for
  *     DART_TAPI_KERNEL(work, WORK)                 for dart_tapi_begin
  *
- * The file is compiled by the C compiler for CPUs and by nvcc for GPUs, as any kernel. A body is
- * called by all threads of a rank, and waits for no other task.
+ * The C compiler compiles the file for CPUs, nvcc for GPUs, as any kernel. All threads of a rank
+ * call a body, which does not wait for another task.
  */
 #ifndef DART_TAPI_H
 #define DART_TAPI_H
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* What a body gets. in, out: where this rank reaches them; NULL where there were 0 bytes. */
+/* What a body gets. in, out: addresses for this rank; NULL if there are 0 bytes. */
 typedef struct dart_tapi_call {
     const void *in;
     void *out;
@@ -44,38 +44,42 @@ typedef struct dart_tapi_config {
     uint32_t where;
 } dart_tapi_config_t;
 
-/* By value. All zero: none, or it has ended. */
+/* A task, by value. All zero: none, or it has ended. */
 typedef weft_task_id dart_tapi_task_t;
 
 /*
- * Tasks may be created from begin on, until end, which waits for all of them. Collective over all
- * units. threads: of a rank on a GPU. In between no segments, locks or allocators are made or
+ * Begin and end a time in which tasks may be created. end waits for all tasks. Collective over all
+ * units. threads: of a rank on a GPU. In between no segments, locks or allocators are created or
  * freed.
  */
 dart_ret_t dart_tapi_begin(const weft_task_kernel *kernel, int threads);
 dart_ret_t dart_tapi_end(void);
 
 /*
- * A task of this unit, which runs where there is time. body: its id. in, out: memory of any unit,
- * from dart_memalloc or a segment; adopted memory of DART_TEAM_ALL alone. What it writes is there
- * when it has ended. config may be NULL. sync: runs before all others, and the call waits for its
- * end. task may be NULL. Errors also: NOMEM: too many tasks whose end was not asked for.
+ * Creates a task of this unit, which runs where there is time. body: its id. in, out: memory of any
+ * unit, from dart_memalloc or a segment; of adopted memory only that of DART_TEAM_ALL. What the
+ * task writes is there when it has ended. config may be NULL. sync: the task runs before all
+ * others, and the call waits for its end. task may be NULL. Errors also: NOMEM: too many tasks
+ * whose end was not asked for.
  */
 dart_ret_t dart_tapi_task_create(uint32_t body, dart_gptr_t in, size_t in_bytes, dart_gptr_t out,
                                  size_t out_bytes, const dart_tapi_config_t *config, int sync,
                                  dart_tapi_task_t *task) DART_TAPI_2014(tapi_task_create);
-/* wait blocks; test does not: *finished. Once it has ended, *task is zero, and *cancelled, which
- * may be NULL, is 1 if it ended by dart_tapi_task_cancel. */
+/*
+ * Wait for a task, or test it. wait blocks; test sets *finished and does not block. Once the task
+ * has ended, *task is zero. *cancelled, which may be NULL, is 1 if it ended by
+ * dart_tapi_task_cancel.
+ */
 dart_ret_t dart_tapi_task_wait(dart_tapi_task_t *task, int32_t *cancelled);
 dart_ret_t dart_tapi_task_test(dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled);
-/* No call of its body begins any more at its unit; it still has to be waited for. */
+/* Cancels a task: no further call of its body begins at its unit. It still has to be waited for. */
 dart_ret_t dart_tapi_task_cancel(dart_tapi_task_t task);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Of the macros alone. */
+/* Used by the macros alone. */
 struct dart_tapi_arguments {
     uint64_t in_bytes, out_bytes;
 };

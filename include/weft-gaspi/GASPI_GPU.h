@@ -1,6 +1,6 @@
 /*
- * GASPI_GPU.h - what a host program of GASPI has for kernels, and the procedures for GPUs that
- * GPI-2 had up to 1.3. Kernels include GASPI_GPU_device.h.
+ * GASPI_GPU.h - calls with which a GASPI host program runs kernels, and the procedures for GPUs
+ * that GPI-2 had up to 1.3. Kernels include GASPI_GPU_device.h.
  */
 #ifndef GASPI_GPU_H
 #define GASPI_GPU_H
@@ -12,12 +12,15 @@
 extern "C" {
 #endif
 
-/* The job that gaspi_proc_init opened, for weft_prepare, weft_run and the like; NULL: none. */
+/*
+ * Gives the job that gaspi_proc_init opened, for weft_prepare, weft_run and the like; NULL: none.
+ */
 weft_job *gaspi_gpu_job(void);
 /*
- * What kernels know of segments: those that are registered here now. Device memory, for
- * gpu_gaspi_begin; the library's, until the next call. Call it after weft_prepare, and again when
- * segments have come or gone. Not while a kernel runs. Errors: NOINIT, NULLPTR, MEMALLOC.
+ * Gives a table of the segments that are registered here now, for gpu_gaspi_begin of kernels. It is
+ * device memory, owned by the library, valid until the next call. Call it after weft_prepare, and
+ * again when segments were created or deleted. Not while a kernel runs. Errors: NOINIT, NULLPTR,
+ * MEMALLOC.
  */
 gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table);
 

@@ -2,11 +2,11 @@
  * GASPI_GPU_device.h - procedures of GASPI in kernels of weft, on GPUs and on the CPU device.
  *
  * All threads of a block make a call together, with the same arguments, as those of weft/device.h.
- * A block's queue is its own, gpu_gaspi_queue(self); another is refused (INV_QUEUE). Return codes
- * are GASPI's, the same for all threads, and no error of a job. What blocks, and what is visible
- * when, is as on the host (gaspi_functions.def). The local bytes of a write are the call's until
- * gpu_gaspi_wait. A notification is behind all that its own block wrote to that rank before. It is
- * set and awaited by any block, and reset by one.
+ * Each block has its own queue, gpu_gaspi_queue(self); another is refused (INV_QUEUE). Return codes
+ * are GASPI's, the same for all threads; no code is an error of the job. Blocking and visibility
+ * are as on the host (gaspi_functions.def). The program leaves the local bytes of a write alone
+ * until gpu_gaspi_wait. A notification comes after all that its own block wrote to that rank
+ * before. Any block sets and awaits one; one block resets it.
  */
 #ifndef GASPI_GPU_DEVICE_H
 #define GASPI_GPU_DEVICE_H
@@ -201,7 +201,10 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_write_list_notify(
                : code;
 }
 
-/* All that the block posted is done here: what it wrote may change, what it read is there. */
+/*
+ * Waits until all that the block posted is complete here: sources may change, and what it read is
+ * there.
+ */
 GPU_GASPI_FN gaspi_return_t gpu_gaspi_wait(weft_self *self, gaspi_queue_id_t queue,
                                            gaspi_timeout_t timeout_ms)
 {

@@ -94,7 +94,7 @@ typedef enum {
     GASPI_TYPE_ULONG
 } gaspi_datatype_t;
 
-/* Puts `num` elements of two operands together; they and the result do not overlap. */
+/* Combines `num` elements of two operands; they and the result do not overlap. */
 typedef gaspi_return_t (*gaspi_reduce_operation_t)(
     gaspi_pointer_t const operand_one, gaspi_pointer_t const operand_two,
     gaspi_pointer_t const result, gaspi_reduce_state_t const state, const gaspi_number_t num,

@@ -1,7 +1,7 @@
 /*
- * mpi.h - MPI over weft: what programs of MPI include. Types, numbers and prototypes are those of
- * the MPI standard: the functions those of MPI 3.1, the numbers those of the ABI of MPI 5.0,
- * chapter "Application Binary Interface". What is there and what refuses: docs/mpi.md.
+ * mpi.h - MPI over weft: what MPI programs include. The functions are those of MPI 3.1 and the
+ * large counts of MPI 4. The numbers are those of the ABI of MPI 5.0, chapter "Application Binary
+ * Interface". What is there and what refuses: docs/mpi.md.
  *
  * The contract of a function is the standard's. weftmpicc finds this header and the library.
  */

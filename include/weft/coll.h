@@ -1,27 +1,28 @@
 /*
- * weft/coll.h - collectives for the ranks of a kernel. Included by the file of the kernel, instead
- * of weft/device.h or beside it; ranks get the memory for them only then (WEFT_COLL_SCRATCH).
+ * weft/coll.h - collectives for the ranks of a kernel. The kernel's file includes it, instead of
+ * weft/device.h or beside it. Ranks get the memory for collectives only then (WEFT_COLL_SCRATCH).
  *
  * Every member of the communicator makes the call, in the same order as its other calls on it, with
- * the same root, count, type and operation. All threads of a rank together; blocking. Where ranks
- * disagree, one of them reports both sides' calls, which ends the job (MISMATCH).
+ * the same root, count, type and operation. All threads of a rank make it together; it blocks. If
+ * ranks disagree, one of them reports both calls, which ends the job (MISMATCH).
  *
- * count: elements that one rank gives (of weft_alltoall: to each). Sources and targets are aligned
- * to their type; a source is device memory, as for a put (device.h), a target any memory that
- * all ranks of the device can store to. They may not overlap but where the prototype says so, and
- * targets of different ranks never. On return this rank's result is there for all its threads, and
- * its source and target may be reused; other ranks may not have returned yet. From
- * weft_allreduce, weft_allgather and weft_alltoall nobody returns before all have entered, and all
- * then see what weft_barrier promises; the other calls order nothing else.
+ * count: the elements that one rank contributes (for weft_alltoall: to each rank). Sources and
+ * targets are aligned to their type. A source is device memory, as for a put (device.h). A target
+ * is any memory that all ranks of the device can store to. A target may overlap a source only where
+ * the prototype says so; targets of different ranks never overlap.
  *
- * Results do not depend on who comes first. Within a process the elements of 16 ranks that follow
- * each other are put together in their order, then these groups are; of several processes, each
- * puts its own ranks' together, and then these are, in the order of processes. (weft_scan: in the
- * order of ranks throughout.) So floating-point results are bit-equal on all ranks, and from run to
- * run of the same communicator.
+ * On return this rank's result is there for all its threads, and its source and target may be
+ * reused. Other ranks may not have returned yet. No rank returns from weft_allreduce,
+ * weft_allgather or weft_alltoall before all have entered; all then see what weft_barrier promises.
+ * The other calls order nothing else.
  *
- * The first call on a communicator of several processes creates a window over it (WEFT_WINDOWS),
- * which weft_comm_free frees.
+ * Results do not depend on who comes first. Within a process the elements of 16 consecutive ranks
+ * are combined in their order, then the results of these groups. The results of several processes
+ * are combined in the order of processes. weft_scan combines all elements in the order of ranks. So
+ * floating-point results are bit-equal on all ranks, and from run to run of the same communicator.
+ *
+ * The first call on a communicator of several processes creates a window over it (WEFT_WINDOWS).
+ * weft_comm_free frees that window.
  *
  * Errors, which end the job: COMM, RANK (root), ARGUMENT (type, operation, NULL, not aligned),
  * STATE (the kernel's file does not include this header), LIMIT (WEFT_COLL_SCRATCH, WEFT_WINDOWS),
@@ -39,36 +40,39 @@
 extern "C" {
 #endif
 
-/* count elements at data of the root's arrive at data of all others. */
+/* Sends count elements at data of the root to data of all others. */
 WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *data, size_t count,
                             weft_type type);
 
-/* All ranks' elements, put together one by one. target: used at the root only. May be source. */
+/* Combines all ranks' elements one by one. target: used at the root only. It may be source. */
 WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type, weft_operation operation);
-/* The same for all ranks. target may be source. */
+/* The same, with the result at target of all ranks. target may be source. */
 WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type, weft_operation operation);
 /*
- * source: count elements for each rank, in their order. Rank i gets those for i, put together.
- * target may be where these lie in source.
+ * Gives rank i the combination of all ranks' elements for it. source: count elements for each rank,
+ * in the order of ranks. target may be the part of source for this rank.
  */
 WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *source, void *target,
                                  size_t count, weft_type type, weft_operation operation);
-/* Rank i gets the elements of ranks 0 to i, put together. target may be source. */
+/* Gives rank i the combination of the elements of ranks 0 to i. target may be source. */
 WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void *target,
                        size_t count, weft_type type, weft_operation operation);
 
 /*
- * The ranks' elements, one rank's after the other, at target of the root, which is not used
- * elsewhere. source may be where they go.
+ * Gathers the ranks' elements, in the order of ranks, at target of the root. Other ranks' target is
+ * not used. source may be the part of target that receives it.
  */
 WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type);
 /* The same at all ranks. */
 WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type);
-/* source: count elements for each rank; target: those of each rank for this one; in their order. */
+/*
+ * Exchanges elements. source: count elements for each rank; target: count elements from each; both
+ * in the order of ranks.
+ */
 WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
                            size_t count, weft_type type);
 

@@ -1,10 +1,11 @@
 /*
- * weft/gptr.h - global pointers: where a byte of the job's global memory is, in 16 bytes, the same
- * in every process. Compiles alone, as C17, C++ and CUDA C.
+ * weft/gptr.h - global pointers: 16 bytes that say where a byte of the job's global memory is, the
+ * same in every process. Compiles alone, as C17, C++ and CUDA C.
  *
- * A place is a process with its device and its memory. A segment is memory that places have made
- * together, at most one part each; segment 0 is the heap that each place has. Plain data: a
- * pointer may be copied, stored, put and sent. What it points to is reached by weft/pgas.h alone.
+ * A place is a process with its device and its memory. A segment is memory that places have
+ * allocated together, at most one part each. Segment 0 is the heap that each place has. A global
+ * pointer is plain data: it may be copied, stored, put and sent. Only weft/pgas.h reaches what it
+ * points to.
  */
 #ifndef WEFT_GPTR_H
 #define WEFT_GPTR_H

@@ -1,6 +1,6 @@
 /*
- * weft/kernel.h - a part of weft/device.h: what defines a kernel, and its work inside a rank:
- * threads, what they share, their barrier and sums.
+ * weft/kernel.h - a part of weft/device.h: what defines a kernel, and the threads of a rank, their
+ * shared memory, barrier and sums.
  */
 #ifndef WEFT_KERNEL_H
 #define WEFT_KERNEL_H
@@ -19,22 +19,26 @@
 #endif
 
 /*
- * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank and
+ * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank, and
  * `user` points to the device's copy of the user data, shared by all its ranks. Functions that a
- * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED(type, name, count); makes `name` point to
- * an array of `count` elements, which the threads of the rank share. It is not initialised. It
- * stands inside a kernel, or a function with a `self`. WEFT_MOST_THREADS, defined before this
- * header is included, promises that no rank of the file's kernels has more threads. nvcc then gives
- * each thread no more registers than so many can have. WEFT_LEAST_RANKS, defined beside it, asks
- * for room for so many ranks on each multiprocessor (default 1).
+ * kernel calls are declared WEFT_DEVICE_FN.
+ *
+ * WEFT_SHARED(type, name, count); makes `name` point to an array of `count` elements, which the
+ * threads of the rank share. It is not initialised. It stands inside a kernel, or a function with a
+ * `self`.
+ *
+ * WEFT_MOST_THREADS, defined before this header is included, promises that no rank of the file's
+ * kernels has more threads. nvcc then gives each thread no more registers than that many threads
+ * can have. WEFT_LEAST_RANKS, defined beside it, asks for room for so many ranks on each
+ * multiprocessor (default 1).
  *
  * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
- * so many bytes more that its threads share (weft_shared). On a GPU this is fast on-chip memory.
- * WEFT_SHARED takes 48 KB of it at most; WEFT_SHARED_BYTES takes up to what a multiprocessor has
- * for all its ranks together, 227 KB on H100 and H200. A rank that cannot have all gets what there
- * is, if that is WEFT_SHARED_LEAST or more (default: all); else weft_prepare refuses.
- * weft_shared_bytes says how many it got. The host program can choose fewer (weft_limit_shared). On
- * the CPU device they are on the stack.
+ * so many more bytes that its threads share (weft_shared). On a GPU they are fast on-chip memory,
+ * on the CPU device they are on the stack. WEFT_SHARED takes at most 48 KB of on-chip memory.
+ * WEFT_SHARED_BYTES takes up to what a multiprocessor has for all its ranks, 227 KB on H100 and
+ * H200. If a rank cannot have all, it gets what there is, but at least WEFT_SHARED_LEAST (default:
+ * all); otherwise weft_prepare fails. weft_shared_bytes says how many it got. The host program can
+ * choose fewer (weft_limit_shared).
  */
 #ifndef WEFT_SHARED_BYTES
 #define WEFT_SHARED_BYTES 0
@@ -118,8 +122,9 @@ WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
 /*
- * On the CPU device a rank has one thread, or WEFT_CPU_THREADS, of which one runs at a time. Then
- * whatever its threads do not do together, as a GPU would need it, ends the job: see README.md.
+ * On the CPU device a rank has one thread, or WEFT_CPU_THREADS, of which one runs at a time. The
+ * job ends if threads do not make together a call that a GPU's threads must make together
+ * (README.md).
  */
 #ifndef __CUDACC__
 struct weft_strand {
@@ -129,15 +134,15 @@ struct weft_strand {
 /* For what follows alone. */
 extern WEFT_API __thread struct weft_strand weft_strand __attribute__((tls_model("initial-exec")));
 
-/* For WEFT_SHARED: memory that is the same for all threads which name the key. Any thread. */
+/* For WEFT_SHARED: returns the same memory to all threads that give the key. Any thread. */
 WEFT_FN void *weft_share(weft_self *self, const void *key, size_t bytes);
 #endif
 
 /* ---- work inside a rank (any thread) -------------------------------------------------------- */
 
 /*
- * weft_for (i, n) runs its body for i (a size_t) = 0 .. n-1, spread over the rank's threads. No
- * barrier at its end: weft_sync where the threads need each other's results.
+ * weft_for (i, n) runs its body for i (a size_t) = 0 .. n-1, distributed over the rank's threads.
+ * It has no barrier at its end: call weft_sync where threads need each other's results.
  */
 #ifdef __CUDACC__
 #define weft_for(i, n) for (size_t i = threadIdx.x; i < (size_t)(n); i += blockDim.x)
@@ -168,8 +173,8 @@ static inline int weft_threads(const weft_self *self)
     return __atomic_load_n(&weft_strand.threads, __ATOMIC_RELAXED);
 }
 /*
- * By strides of the rank's threads. One thread has it all in one stretch, so that the inner loop is
- * a plain one; a `break` in it ends the outer one, too.
+ * Threads take indexes by strides. A single thread takes all in one stretch, so that the inner loop
+ * is a plain one. A `break` in the inner loop ends the outer one, too.
  */
 #define weft_for(i, n)                                                                             \
     for (struct weft_stretch i##_in = weft_stretch_first((size_t)(n)); i##_in.begin < i##_in.all;  \
@@ -209,10 +214,10 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 #endif
 
 /*
- * The rank's own weft_shared_bytes bytes while the kernel runs, aligned to 16 and not initialised:
- * WEFT_SHARED_BYTES where the device has so many and the host program set no limit. They can lie in
- * no window and be no put's source: the kernel copies what it sends to device memory first. The CPU
- * device refuses such a put (ARGUMENT).
+ * The rank's own memory while the kernel runs, weft_shared_bytes bytes, aligned to 16 and not
+ * initialised. These are WEFT_SHARED_BYTES if the device has so many and the host program set no
+ * limit. The memory can be in no window and be no put's source: the kernel copies what it sends to
+ * device memory first. The CPU device refuses such a put (ARGUMENT).
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -233,12 +238,12 @@ WEFT_FN void *weft_shared(const weft_self *self);
 WEFT_FN size_t weft_shared_bytes(const weft_self *self);
 #endif
 
-/* The sum of `value` over the rank's threads, the same on all of them. All threads. */
+/* Returns the sum of `value` over the rank's threads, the same to all of them. All threads. */
 WEFT_FN double weft_block_sum(weft_self *self, double value);
 
 /*
- * The sum over each group of `lanes` consecutive threads, the same on all of the group. lanes: 1,
- * 2, 4, 8, 16 or 32, and a divisor of the rank's threads. All threads.
+ * Returns the sum over each group of `lanes` consecutive threads, the same to all of the group.
+ * lanes: 1, 2, 4, 8, 16 or 32, and a divisor of the rank's threads. All threads.
  */
 WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
 

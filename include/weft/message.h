@@ -1,30 +1,31 @@
 /*
- * weft/message.h - messages between host programs: sent by one, with a tag, and received by another
- * that names the sender, the tag, or neither. Included instead of weft.h, or beside it.
+ * weft/message.h - messages between host programs. A send has a tag; a receive names the sender,
+ * the tag, both or neither. Included instead of weft.h, or beside it.
  *
  * comm: WEFT_COMM_HOST, a group of weft_host_split, or a group of weft_message_group_take; `to` and
  * `from` are members of it. tag: 0 .. WEFT_TAG_MOST; it has nothing to do with notification tags.
- * Calls are legal while a kernel runs, and made by any thread if the job was opened MULTIPLE. They
- * are not collective.
+ * Calls are legal while a kernel runs, and are not collective. If the job was opened MULTIPLE, any
+ * thread makes them.
  *
- * Order: messages from one process to another in one communicator match in the order of the sends;
- * receives match in the order in which they were begun. A receive takes the first message that
- * fits, whatever its size and way. What several threads send has no order among them.
+ * Order: messages from one process to another in one communicator match in the order of the sends.
+ * Receives match in the order in which they were begun. A receive takes the first message that
+ * fits, whatever its size and path. What several threads send has no order among them.
  *
- * Buffers: memory of the host or of this process's device, any mixture; other device memory is
+ * Buffers: memory of the host or of this process's device, in any mixture; other device memory is
  * refused (ARGUMENT). Device memory has no order with streams: the program synchronises what it
- * sends and where it receives. A send's buffer is the call's, to read, until the send is complete;
- * a receive's until the receive is. A buffer of 0 bytes may be NULL.
+ * sends and where it receives. The program does not change a send's buffer until the send is
+ * complete, and does not touch a receive's buffer until the receive is. A buffer of 0 bytes may be
+ * NULL.
  *
  * Messages move while the program computes. A message that no receive fits is kept, up to
- * WEFT_MSG_UNEXPECTED bytes of all. Beyond that it stays at its sender, whose send is complete only
- * when it is received.
+ * WEFT_MSG_UNEXPECTED bytes of all messages. Beyond that a message stays at its sender, whose send
+ * is complete only when it is received.
  *
- * On return of a completed receive the bytes are there for the calling thread, and so is all that
- * the sender did before it sent. Every call returns the job's error once the job has failed;
- * operations are then over, but what another process is putting into a receive's buffer over a
- * network may still come: such a buffer stays until weft_close has returned. weft_close waits for
- * no message: it says what was never received and what was never completed.
+ * When a receive is complete, the calling thread sees the bytes, and all that the sender did before
+ * it sent. Once the job has failed, every call returns the job's error and operations are over.
+ * Over a network, another process's data may still arrive in a receive's buffer: keep the buffer
+ * until weft_close has returned. weft_close does not wait for messages. It reports those that were
+ * never received and operations that were never completed.
  */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H
@@ -46,11 +47,11 @@ typedef struct weft_message {
 } weft_message;
 
 /*
- * One send or receive that may be under way still, or a matched message: by value, of this process
- * alone. All zero: there is none, or it is over; waiting for it returns at once with a message of 0
- * bytes from WEFT_ANY with tag WEFT_ANY. Whoever learns that it is complete ends it: the call sets
- * it to zero. One that was ended, in a copy, is recognised (ARGUMENT). Each holds memory
- * until it is ended.
+ * A send or receive that may be under way, or a matched message. It is a value, of this process
+ * alone. All zero: there is none, or it is over. Waiting for it returns at once, with a message of
+ * 0 bytes from WEFT_ANY with tag WEFT_ANY. The call that learns that an operation is complete ends
+ * it, and sets it to zero. A copy of an ended one is recognised (ARGUMENT). Each holds memory until
+ * it is ended.
  */
 typedef struct weft_message_op {
     uint32_t index, generation;
@@ -60,18 +61,18 @@ typedef struct weft_message_op {
 /* ---- send ------------------------------------------------------------------------------------ */
 
 /*
- * Sends. Returns when the buffer may be reused: at once where the message is small and the receiver
- * has room, else when it is received. Blocking. Errors: COMM, RANK, TAG, ARGUMENT (NULL, another
- * device's memory), MEMORY.
+ * Sends. Blocking. Returns when the buffer may be reused: at once if the message is small and the
+ * receiver has room, otherwise when it is received. Errors: COMM, RANK, TAG, ARGUMENT (NULL,
+ * another device's memory), MEMORY.
  */
 WEFT_API weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag,
                                     const void *source, size_t bytes);
-/* The same; returns only when a receive has matched it. */
+/* The same, but returns only when a receive has matched it. */
 WEFT_API weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
                                                 const void *source, size_t bytes);
 /*
- * The same, non-blocking: *op is complete when the blocking call would return; zero: it is already.
- * Errors as above; with an error nothing is begun.
+ * The same, non-blocking: *op is complete when the blocking call would return. It is zero if that
+ * is already so. Errors as above; after an error nothing was begun.
  */
 WEFT_API weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag,
                                           const void *source, size_t bytes, weft_message_op *op);
@@ -94,54 +95,57 @@ WEFT_API weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int 
 
 /* ---- completion ------------------------------------------------------------------------------ */
 /*
- * message, where it is given, may be NULL; of a send its status alone says something, and its tag
- * where it is WEFT_ANY: the send was taken back. The status of the message is also returned: BOUNDS
- * of a receive, else OK. Errors: ARGUMENT: no operation of this process, or it was ended, or it is
- * a matched message.
+ * message may be NULL. Of a send's message only the status counts, and the tag if it is WEFT_ANY:
+ * the send was cancelled. The status of the message is also returned: BOUNDS of a receive, else OK.
+ * Errors: ARGUMENT: no operation of this process, an ended one, or a matched message.
  */
 
 /* Blocks until the operation is complete, and ends it. */
 WEFT_API weft_status weft_host_message_wait(weft_job *job, weft_message_op *op,
                                             weft_message *message);
 /*
- * The same for so many seconds at most: TIMEOUT: it goes on, and so does the job; no error is said.
- * 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
+ * The same, for at most `seconds`. TIMEOUT: the operation and the job go on, and nothing is
+ * printed. 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
  */
 WEFT_API weft_status weft_host_message_wait_for(weft_job *job, weft_message_op *op, double seconds,
                                                 weft_message *message);
-/* *done: 1: it is complete, and ended; 0: it is not, and *message is not set. Non-blocking. */
+/*
+ * Tests an operation. *done is 1 if it is complete, and now ended; else 0, and *message is not set.
+ * Non-blocking.
+ */
 WEFT_API weft_status weft_host_message_test(weft_job *job, weft_message_op *op, int *done,
                                             weft_message *message);
-/* The same, and does not end it. */
+/* The same, but does not end it. */
 WEFT_API weft_status weft_host_message_look(weft_job *job, weft_message_op op, int *done,
                                             weft_message *message);
 
 /*
- * Blocks until all `count` operations are complete, and ends them. messages: NULL, or one for each.
- * Returns the first status that is not OK; the others are ended all the same.
+ * Blocks until all `count` operations are complete, and ends them. messages: NULL, or an array of
+ * `count`. Returns the first status that is not OK; the others are ended all the same.
  */
 WEFT_API weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size_t count,
                                                 weft_message *messages);
 /*
- * Blocks until one of them is complete, and ends that one: *index. Those that are zero do not
- * count; *index is -1 where all are.
+ * Blocks until one of them is complete, and ends it; *index says which. Zero operations do not
+ * count; if all are zero, *index is -1.
  */
 WEFT_API weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size_t count,
                                                 int *index, weft_message *message);
 
 /*
- * Takes back a receive that no message has matched, or a send that no receive has. *cancelled: 1:
- * it is over, and *op zero; 0: it goes on. The tasks of the receiver are asked for a message that
- * is there: its send is soon complete, as taken back or as received. A message that a matched probe
- * has taken stays. Non-blocking.
+ * Cancels a receive that no message has matched, or a send that no receive has matched. *cancelled
+ * is 1 if the operation is over, and *op zero; else 0: it goes on. A message that has already left
+ * is cancelled by the receiver's tasks: its send is soon complete, as cancelled or as received. A
+ * message that a matched probe has taken is not cancelled. Non-blocking.
  */
 WEFT_API weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled);
 
 /* ---- probe ----------------------------------------------------------------------------------- */
 
 /*
- * Whether a message is there that a receive would take. *there: 1: *message (may be NULL) tells of
- * it; 0: there is none. It stays where it is. Non-blocking. Errors: COMM, RANK, TAG.
+ * Says whether a message is there that a receive would take. *there is 1 if so, and *message (may
+ * be NULL) describes it; else 0. The message stays where it is. Non-blocking. Errors: COMM, RANK,
+ * TAG.
  */
 WEFT_API weft_status weft_host_probe(weft_job *job, weft_comm comm, int from, int tag, int *there,
                                      weft_message *message);
@@ -149,8 +153,8 @@ WEFT_API weft_status weft_host_probe(weft_job *job, weft_comm comm, int from, in
 WEFT_API weft_status weft_host_probe_wait(weft_job *job, weft_comm comm, int from, int tag,
                                           weft_message *message);
 /*
- * The same two, and take the message out of matching: *matched stands for it, which no other
- * receive finds, until one of the calls below has received it.
+ * The same two, but they take the message out of matching. *matched stands for the message, which
+ * no other receive finds. One of the calls below receives it.
  */
 WEFT_API weft_status weft_host_probe_match(weft_job *job, weft_comm comm, int from, int tag,
                                            int *there, weft_message_op *matched,
@@ -168,30 +172,31 @@ WEFT_API weft_status weft_host_receive_matched_begin(weft_job *job, weft_message
                                                      weft_message_op *op);
 
 /*
- * Whether the host program can read and write at `memory` itself: it is not memory of a GPU alone.
- * Any thread, non-blocking.
+ * Says whether the host program can itself read and write at `memory`: it is not memory of a GPU
+ * alone. Any thread, non-blocking.
  */
 WEFT_API int weft_host_reaches(const weft_job *job, const void *memory);
 
 /* ---- groups that a front end numbers --------------------------------------------------------- */
 /*
- * A library over this one that agrees on groups by messages of its own (communicators of MPI) gives
- * them numbers itself. Such a group serves messages alone, until it is given back or the job ends.
+ * For a library over this one that agrees on groups by its own messages, such as communicators of
+ * MPI. It numbers such groups itself. They serve messages alone, until they are given back or the
+ * job ends.
  */
 #define WEFT_MESSAGE_GROUPS 65536 /* numbers are 0 .. WEFT_MESSAGE_GROUPS - 1 */
 
 /*
- * The group with that number whose member i is process processes[i]: the same on all members, of
- * which this process is one. Messages of others that are there already belong to it. No two groups
- * of a process have one number at a time; groups without a common process may. Local, non-blocking.
- * Errors: ARGUMENT (number, no member, a process twice), RANK, STATE (the number is in use),
- * MEMORY.
+ * Makes the group with that number, whose member i is process processes[i]. All members give the
+ * same; this process is one of them. Messages of other members that are already there belong to it.
+ * No two groups of a process have one number at a time; groups without a common process may. Local,
+ * non-blocking. Errors: ARGUMENT (number, not a member, a process twice), RANK, STATE (the number
+ * is in use), MEMORY.
  */
 WEFT_API weft_status weft_message_group_take(weft_job *job, uint32_t number, const int *processes,
                                              int members, weft_comm *group);
 /*
- * The number is free again. Members see to it that no message of it is under way. *group becomes
- * WEFT_COMM_NONE. Errors: COMM; STATE: a receive or message is left, which is said.
+ * Frees the group and its number; *group becomes WEFT_COMM_NONE. Members ensure that no message of
+ * it is under way. Errors: COMM; STATE: a receive or message is left, which is printed.
  */
 WEFT_API weft_status weft_message_group_give(weft_job *job, weft_comm *group);
 

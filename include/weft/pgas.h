@@ -1,14 +1,16 @@
 /*
  * weft/pgas.h - a global address space: memory of any place, on a CPU or a GPU. Host programs and
  * kernels of all places put to it, get from it and update it by global pointers (weft/gptr.h).
- * Included by kernels instead of weft/device.h, and by host programs.
+ * Kernels include it instead of weft/device.h; host programs include it, too.
  *
- * Each place has a heap in its device's memory. Host programs take from it together (weft_galloc);
- * they, and the ranks of a running kernel, take from it alone (weft_host_local_alloc,
- * weft_local_alloc), without the driver: at once every place reaches that memory.
+ * Each place (a process with its device) has a heap in its device's memory. Host programs allocate
+ * from it together (weft_galloc). Host programs and ranks of a running kernel also allocate from it
+ * alone, without the driver (weft_host_local_alloc, weft_local_alloc). Every place can use such
+ * memory at once.
  *
- * Order and completion are those of windows (weft/device.h, weft/weft.h): what one unit sends to
- * one place takes effect in the order sent; a get sees what the same unit has put there before.
+ * Order and completion are those of windows (weft/device.h, weft/weft.h). What one rank or host
+ * program sends to one place takes effect in the order sent. Its gets see what it has put there
+ * before.
  */
 #ifndef WEFT_PGAS_H
 #define WEFT_PGAS_H
@@ -20,10 +22,13 @@
 extern "C" {
 #endif
 
-/* What kernels need of the address space: device memory, to be given to them in their user data. */
+/*
+ * What kernels need of the address space: device memory, which the program passes to kernels in
+ * their user data.
+ */
 typedef struct weft_gspace weft_gspace;
 
-/* Memory that the members of a group have made together: `bytes` bytes at each of them. */
+/* A segment: memory that the members of a group have allocated together, `bytes` bytes at each. */
 typedef struct weft_gspan {
     weft_gptr base; /* the first member's part */
     uint64_t bytes;
@@ -45,66 +50,82 @@ WEFT_API weft_status weft_pgas_open(weft_job *job);
 /* Frees the heaps, and so all that lies in them. Collective, not while a kernel runs. */
 WEFT_API weft_status weft_pgas_close(weft_job *job);
 
-/* For kernels of this process; NULL: there is none. It stays as it is until weft_pgas_close. */
+/*
+ * Gives the address space for kernels of this process; NULL: there is none. Valid until
+ * weft_pgas_close.
+ */
 WEFT_API weft_gspace *weft_pgas_space(weft_job *job);
 
 /*
- * A block of this place's heap, at least `bytes` bytes, not zeroed. Its offset is aligned to the
- * next power of two, up to 4096 bytes in memory. Legal while a kernel runs; does not block. On a
- * GPU, host programs and kernels each have a part of the heap (WEFT_HEAP_KERNEL_SHARE) and free
- * what they took themselves. Errors: MEMORY, also while others are just cutting the last large
- * block: try again; STATE.
+ * Allocates a block of this place's heap, at least `bytes` bytes, not zeroed. Its offset is aligned
+ * to the next power of two, up to 4096 bytes in memory. Legal while a kernel runs; does not block.
+ * On a GPU, host programs and kernels each have a part of the heap (WEFT_HEAP_KERNEL_SHARE), and
+ * free what they allocated themselves. Errors: MEMORY, also while others are dividing the last
+ * large block: try again; STATE.
  */
 WEFT_API weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g);
 /*
- * The same of memory of a kind. HOST: memory that this host program and this place's ranks load and
- * store both: on a GPU of a heap of its own, in pinned host memory (WEFT_HOST_HEAP). On a CPU there
- * is one heap. For ranks of a GPU it is slow, and words that both sides update are not theirs.
+ * The same, for memory of a kind. HOST: memory that this host program and this place's ranks both
+ * load and store. On a GPU it is a heap of its own, in pinned host memory (WEFT_HOST_HEAP); on a
+ * CPU there is one heap. HOST memory is slow for ranks of a GPU, and must not hold words that both
+ * sides update.
  */
 typedef enum weft_gkind { WEFT_GKIND_DEVICE, WEFT_GKIND_HOST } weft_gkind;
 WEFT_API weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, weft_gkind kind,
                                                 weft_gptr *g);
-/* Of either. NULL is ignored. Errors: ARGUMENT: no block of this place begins there. */
+/*
+ * Frees a block of either kind; NULL is ignored. Errors: ARGUMENT: no block of this place begins
+ * there.
+ */
 WEFT_API weft_status weft_host_local_free(weft_job *job, weft_gptr g);
 
-/* Of this place's heap; of the host programs' part on a GPU. A glimpse, if others use it. */
+/*
+ * Numbers of this place's heap; on a GPU of the host programs' part. They are a snapshot if others
+ * use it.
+ */
 typedef struct weft_heap_numbers {
     uint64_t bytes, free, largest; /* largest: free bytes in a row, about what one block can have */
 } weft_heap_numbers;
 WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *numbers);
 
 /*
- * A segment with `bytes` bytes of each member's heap, not zeroed; bytes may be 0. Collective over
- * the group (WEFT_COMM_HOST, or one of weft_host_split), blocking, not while a kernel runs. Errors,
- * the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT (WEFT_SEGMENTS).
+ * Allocates a segment with `bytes` bytes of each member's heap, not zeroed; bytes may be 0.
+ * Collective over the group (WEFT_COMM_HOST, or one of weft_host_split), blocking, not while a
+ * kernel runs. Errors, the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT
+ * (WEFT_SEGMENTS).
  */
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
-/* The same with other bytes of each member; span->bytes is the caller's. */
+/* The same, but bytes may differ between members; span->bytes is the caller's. */
 WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /*
- * A segment of memory that the program has: `bytes` bytes at base, which may differ between
+ * Makes a segment of memory that the program has: `bytes` bytes at base, which may differ between
  * members. base: as for weft_register. span->bytes is the caller's. Collective, as weft_galloc.
  */
 WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes,
                                  weft_gspan *span);
 /*
- * Frees either. Collective over its group, before weft_host_group_free of that; nobody uses it any
- * more. *span becomes zero.
+ * Frees a segment; *span becomes zero. Collective over its group, before weft_host_group_free of
+ * that. Nobody uses it any more.
  */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
-/* The beginning of a member's part; NULL for a bad member. */
+/* Gives the beginning of a member's part; NULL for a bad member. */
 WEFT_API weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member);
-/* Byte `at` of all parts one behind the other, in the order of members; of parts of one size. */
+/*
+ * Gives byte `at` of the members' parts, counted one part after the other in the order of members.
+ * The parts have one size.
+ */
 WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at);
 
-/* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. HOST
- * memory of its own place it always may. */
+/*
+ * Gives the address where this process may load and store g. NULL: it is in a GPU's memory, or not
+ * mapped here. HOST memory of its own place is always reached.
+ */
 WEFT_API void *weft_host_gaddress(weft_job *job, weft_gptr g);
 
 /*
- * Where a pointer leads, for what takes windows (tasks, words of 32 bits). address: in this place's
- * own memory, a GPU's too; NULL at another place. It holds until the segment is freed.
+ * Where a pointer leads, for calls that take windows (tasks, words of 32 bits). address: if it is
+ * in this place's own memory, a GPU's too; otherwise NULL. Valid until the segment is freed.
  */
 typedef struct weft_gwhere {
     weft_win win;
@@ -121,17 +142,19 @@ WEFT_API weft_status weft_host_gput_begin(weft_job *job, weft_gptr g, const void
                                           size_t bytes, weft_op *op);
 WEFT_API weft_status weft_host_gget_begin(weft_job *job, weft_gptr g, void *to, size_t bytes,
                                           weft_op *op);
-/* height rows of `width` bytes, pitch bytes apart (at least width); as weft_put_2d. */
+/*
+ * Put or get `height` rows of `width` bytes, `pitch` bytes apart (at least width), as weft_put_2d.
+ */
 WEFT_API weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t pitch,
                                              const void *source, size_t source_pitch, size_t width,
                                              size_t height, weft_op *op);
 WEFT_API weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, void *to,
                                              size_t to_pitch, size_t width, size_t height,
                                              weft_op *op);
-/* As weft_host_put_notify_rank: rank, of WEFT_COMM_WORLD, is one of the place. */
+/* As weft_host_put_notify_rank. rank: in WEFT_COMM_WORLD, one of the place. */
 WEFT_API weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source,
                                            size_t bytes, int rank, int tag);
-/* weft_host_flush of all segments. */
+/* Flushes all segments, as weft_host_flush. */
 WEFT_API weft_status weft_host_gflush(weft_job *job);
 
 /* As weft_host_fetch_add and so on. */
@@ -146,24 +169,25 @@ WEFT_API weft_status weft_host_gaccumulate(weft_job *job, weft_gptr g, const voi
 
 /*
  * A lock for host programs and ranks of a group's places: mutual exclusion, first come first
- * served. Who acquires it sees what was put and updated by global pointers before its release. Not
- * recursive. (Mellor-Crummey and Scott, "Algorithms for scalable synchronization", 1991: who waits
- * polls a word of its own place.) Plain data, which kernels may be given.
+ * served. Whoever acquires it sees what was put and updated by global pointers before its release.
+ * Not recursive. Plain data, which kernels may be given. (Mellor-Crummey and Scott, "Algorithms for
+ * scalable synchronization", 1991: a waiter polls a word of its own place.)
  */
 typedef struct weft_glock {
     weft_gspan memory;
 } weft_glock;
 /*
- * ranks: how many of a place's ranks may use it, the first ones; 0: host programs alone.
- * Collective, as weft_galloc; errors: its. free: nobody holds it or waits; before
- * weft_host_group_free of its group.
+ * Create and free a lock. ranks: how many of a place's ranks may use it, the first ones; 0: host
+ * programs alone. Collective, as weft_galloc, with its errors. When it is freed, nobody holds it or
+ * waits; before weft_host_group_free of its group.
  */
 WEFT_API weft_status weft_glock_create(weft_job *job, weft_comm group, int ranks, weft_glock *lock);
 WEFT_API weft_status weft_glock_free(weft_job *job, weft_glock *lock);
 /*
- * acquire blocks, and for ever if the caller has the lock; release may wait for a moment; try does
- * not block, *taken: 1: it has it now. One thread of a host program at a time, between its acquire
- * and release too. Errors: also UNSUPPORTED, as weft_host_swap; STATE: nobody has it (release).
+ * Acquire, try and release a lock. acquire blocks; for ever if the caller has the lock. release may
+ * wait for a moment. try does not block; *taken is 1 if the caller has the lock now, else 0. One
+ * thread of a host program at a time uses a lock, also from its acquire to its release. Errors:
+ * also UNSUPPORTED, as weft_host_swap; STATE: nobody has it (release).
  */
 WEFT_API weft_status weft_host_glock_acquire(weft_job *job, const weft_glock *lock);
 WEFT_API weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken);
@@ -174,15 +198,15 @@ WEFT_API weft_status weft_host_glock_release(weft_job *job, const weft_glock *lo
  */
 
 /*
- * A block of this place's heap, as weft_host_local_alloc; of one for the whole rank, all threads
- * get the same pointer. Never waits for the host. NULL: the heap is full, or others are just
- * cutting its last large block: try again. The job goes on.
+ * Allocates a block of this place's heap, as weft_host_local_alloc: one for the whole rank, the
+ * same pointer for all threads. Never waits for the host. Returns NULL if the heap is full, or
+ * others are dividing its last large block: try again. The job goes on.
  */
 WEFT_FN weft_gptr weft_local_alloc(weft_self *self, weft_gspace *space, size_t bytes);
-/* By all threads; what they did with the block comes before. */
+/* Frees a block. All threads; what they did with it comes before. */
 WEFT_FN void weft_local_free(weft_self *self, weft_gspace *space, weft_gptr g);
 
-/* Where this rank may load and store it (weft_ptr), or NULL. Any thread. */
+/* Returns the address where this rank may load and store g (as weft_ptr), or NULL. Any thread. */
 WEFT_FN void *weft_gaddress(weft_self *self, const weft_gspace *space, weft_gptr g);
 
 /* As weft_put, weft_get, weft_put_begin, weft_get_begin, weft_put_2d, weft_get_2d_begin. */
@@ -201,12 +225,13 @@ WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, we
                                    size_t pitch, void *to, size_t to_pitch, size_t width,
                                    size_t height);
 /*
- * Puts, and then adds one to the tag's count of a rank of that place (in WEFT_COMM_WORLD). Who
- * consumes it sees the data, and all that this rank put to the place before.
+ * Puts data, and then adds one to the count of the tag at a rank of that place (in
+ * WEFT_COMM_WORLD). Whoever consumes the notification sees the data, and all that this rank put to
+ * the place before.
  */
 WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
                               const void *source, size_t bytes, int rank, int tag);
-/* weft_flush of all segments. */
+/* Flushes all segments, as weft_flush. */
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space);
 
 /* As weft_fetch_add and so on. */
@@ -219,7 +244,10 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
                                  const void *source, size_t count, weft_type type,
                                  weft_operation operation);
 
-/* As weft_host_glock_acquire and so on, for the rank: all its threads. try: 1: it has it now. */
+/*
+ * As weft_host_glock_acquire and so on, for the rank, by all its threads. try returns 1 if it has
+ * the lock now.
+ */
 WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock);
 WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock);
 WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock);

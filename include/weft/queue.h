@@ -1,7 +1,7 @@
 /*
  * weft/queue.h - lets the ranks of a file's kernels drive queues on GPUs (WEFT_GDA). Included
- * before weft/device.h, or instead of it. Where a process's kernel was compiled without, the ranks
- * of the job go through the host, and WEFT_PATH=queue is refused by weft_prepare (STATE).
+ * before weft/device.h, or instead of it. If the kernel of any process was compiled without it, the
+ * job's ranks go through the host, and weft_prepare refuses WEFT_PATH=queue (STATE).
  */
 #ifndef WEFT_QUEUE_H
 #define WEFT_QUEUE_H

@@ -1,6 +1,6 @@
 /*
  * weft/task.h - tasks: pieces of work that the ranks of a kernel take, on CPUs and GPUs, until all
- * are done. Included by the file of the bodies instead of weft/device.h, and by the host program.
+ * are done. The file of the bodies includes it instead of weft/device.h; so does the host program.
  *
  *     #define TILES(X) X(relax) X(residual)              a list of bodies, in a header for both
  *     WEFT_TASK_IDS(TILES)                               relax_id, residual_id
@@ -8,12 +8,12 @@
  *     WEFT_TASK(relax, struct relax_args, args) { ... }  a body: self, task and args are there
  *     WEFT_TASK_KERNEL(tiles, TILES, struct user)        a kernel whose ranks serve these tasks
  *
- * Host programs begin the kernel, create tasks, and finish: then every task of the job is done,
+ * Host programs begin the kernel, create tasks, and finish. Then every task of the job is done,
  * also those that tasks have spawned. A place is a process with its device. A task belongs to the
- * place where it was created; it stays in that place's books, whoever runs it. Ranks of a place
- * take its tasks by priority; a place that has none takes some of another's, over any network, if
- * fetching their data takes less than they would wait. What such a task writes is back before its
- * place learns that it is done.
+ * place where it was created, whoever runs it. Ranks of a place take its tasks by priority. A place
+ * without tasks takes some of another place's, over any network, if fetching their data takes less
+ * time than they would wait. What such a task writes is back before its own place learns that it is
+ * done.
  */
 #ifndef WEFT_TASK_H
 #define WEFT_TASK_H
@@ -32,7 +32,7 @@ enum {
     WEFT_TASK_NAME = 32    /* bytes of a body's name, at most, with the zero */
 };
 
-/* How a body uses data. SCRATCH: memory for itself alone, not initialised; win is not used. */
+/* How a body uses data. SCRATCH: memory for the body alone, not initialised; win is not used. */
 typedef enum weft_task_mode {
     WEFT_TASK_IN = 1,
     WEFT_TASK_OUT = 2,
@@ -40,8 +40,11 @@ typedef enum weft_task_mode {
     WEFT_TASK_SCRATCH = 4
 } weft_task_mode;
 
-/* rows of `bytes` bytes, pitch bytes apart (0: one follows the other), in a window of host programs
- * (weft_host_win_create) at a place. A body may write all of it, where it writes any. */
+/*
+ * A piece of data: `rows` rows of `bytes` bytes, `pitch` bytes apart (0: contiguous), in a window
+ * of host programs (weft_host_win_create) at a place. A body that may write a piece may write all
+ * of it.
+ */
 typedef struct weft_task_data_desc {
     weft_win win;
     int32_t place;
@@ -50,7 +53,10 @@ typedef struct weft_task_data_desc {
     uint32_t mode; /* a weft_task_mode */
 } weft_task_data_desc;
 
-/* Of one kind of device alone: made at a place that has such a one, else refused. */
+/*
+ * Where a task may run. A task for one kind of device is created at a place of that kind; elsewhere
+ * it is refused.
+ */
 enum {
     WEFT_TASK_CPU_ONLY = 1, /* runs where ranks are fibers of a CPU, */
     WEFT_TASK_GPU_ONLY = 2, /* or thread blocks of a GPU, alone */
@@ -58,7 +64,7 @@ enum {
     WEFT_TASK_FLAGS = 7     /* all of them */
 };
 
-/* A task to be. All zero but for body: no arguments, no data, priority 0. */
+/* Describes a task. All zero except body: no arguments, no data, priority 0. */
 typedef struct weft_task_desc {
     uint32_t body;     /* an id of the list */
     uint32_t flags;    /* WEFT_TASK_CPU_ONLY ... */
@@ -74,7 +80,7 @@ typedef struct weft_task_id {
     uint32_t number, generation;
 } weft_task_id;
 
-/* What a task does. QUEUED: it has not ended: it waits, runs, or is away. */
+/* What a task does. QUEUED: it has not ended; it waits, runs, or is at another place. */
 typedef enum weft_task_status {
     WEFT_TASK_NONE,
     WEFT_TASK_QUEUED,
@@ -83,10 +89,11 @@ typedef enum weft_task_status {
 } weft_task_status;
 
 /* ---- the host program -------------------------------------------------------------------------
- * Calls as those of weft.h: by the thread that opened the job; SYSTEM, PEER_LOST and so on as ever.
+ * Calls are made as those of weft.h, by the thread that opened the job, and have the same general
+ * errors (SYSTEM, PEER_LOST and so on).
  */
 
-/* A kernel of WEFT_TASK_KERNEL; another file announces it by WEFT_TASK_KERNEL_DECLARE(name). */
+/* A kernel of WEFT_TASK_KERNEL. Another file announces it by WEFT_TASK_KERNEL_DECLARE(name). */
 typedef struct weft_task_kernel {
     const weft_kernel *kernel;
     const char *const *names; /* of the bodies, by id */
@@ -96,63 +103,71 @@ typedef struct weft_task_kernel {
 #define WEFT_TASK_KERNEL_DECLARE(name) extern const weft_task_kernel name
 
 /*
- * Prepares and starts the kernel (weft_prepare, weft_start): tasks may be created from then on.
- * Collective, blocking. user: `user_bytes` of the kernel, copied to the device and, by
- * weft_tasks_end, back. Errors: theirs; STATE: tasks have begun already; MISMATCH: other bodies;
- * MEMORY (WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH).
+ * Prepares and starts the kernel (weft_prepare, weft_start). Tasks may be created from then on.
+ * Collective, blocking. user: `user_bytes` of the kernel, copied to the device; weft_tasks_end
+ * copies them back. Errors: those of these calls; STATE: tasks have begun already; MISMATCH: other
+ * bodies; MEMORY (WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH).
  */
 WEFT_API weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void *user,
                                       int threads, int max_ranks);
 
 /*
- * Creates a task at this place; what the descriptor points to is copied. May wait for space. *task
- * (may be NULL) names it until weft_task_wait or weft_task_test has told that it ended, or until
- * weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, flags, priority, mode,
- * sizes); RANK (place); LIMIT: too many tasks whose end was not asked for.
+ * Creates a task at this place. What the descriptor points to is copied. May wait for space. *task
+ * (may be NULL) names the task until weft_task_wait or weft_task_test has told that it ended, or
+ * until weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, flags, priority,
+ * mode, sizes); RANK (place); LIMIT: too many tasks whose end was not asked for.
  */
 WEFT_API weft_status weft_task_create(weft_job *job, const weft_task_desc *desc,
                                       weft_task_id *task);
-/* Creates it with priority 0, and waits for its end. */
+/* Creates a task with priority 0, and waits for its end. */
 WEFT_API weft_status weft_task_run(weft_job *job, const weft_task_desc *desc);
-/* Blocks until it has ended; *status (may be NULL) is DONE or CANCELLED. Errors: ARGUMENT. */
+/* Blocks until the task has ended. *status (may be NULL) is DONE or CANCELLED. Errors: ARGUMENT. */
 WEFT_API weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status);
 /* The same without blocking: *status may be QUEUED. */
 WEFT_API weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status);
 /*
- * Asks for its end: no call of its body begins any more at its place. Calls that run go on, unless
- * they look (weft_task_cancelled), and so does what another place has taken. Does not block; the
- * task still ends as any does. Errors: ARGUMENT.
+ * Cancels a task: no further call of its body begins at its place. Calls that run go on, unless
+ * they look (weft_task_cancelled). So does what another place has taken. Does not block; the task
+ * still ends as any other. Errors: ARGUMENT.
  */
 WEFT_API weft_status weft_task_cancel(weft_job *job, weft_task_id task);
 
 /* ---- recorded tasks ---------------------------------------------------------------------------
- * A program records tasks once; the ranks of its place then run all of them, in epoch after epoch,
- * without the host program. What waits for what follows from the order of recording: a task waits
- * for those before it, and in the epoch before, whose data its own overlap, if either writes.
- * Pieces of different windows do not overlap. A task has data that its ranks load and store: of
- * its own place, or, on the CPU device, of processes of the same node.
+ * A program records tasks once. The ranks of its place then run all of them, epoch after epoch,
+ * without the host program. A task waits for each task recorded before it, and each in the epoch
+ * before, whose data overlap its own, if either writes. Pieces of different windows do not overlap.
+ * A task's data are where its ranks load and store them: at its own place or, on the CPU device, in
+ * processes of the same node.
  */
 typedef struct weft_recording weft_recording;
 
-/* Begins to record. It is this place's. weft_tasks_end frees it. Errors: STATE (tasks have not
- * begun), MEMORY. */
+/*
+ * Begins a recording of this place. weft_tasks_end frees it. Errors: STATE (tasks have not begun),
+ * MEMORY.
+ */
 WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording);
 /*
- * Records a task; what desc points to is copied. Its priority is not used: tasks begin in
- * the order of recording. A count's calls are not ordered among themselves. Arguments are the same
- * memory in each epoch. Errors name the task's number: STATE (it is ready), ARGUMENT, RANK, WINDOW,
- * BOUNDS, UNSUPPORTED (data are out of its ranks' reach), LIMIT, MEMORY.
+ * Records a task. What desc points to is copied. Its priority is not used: tasks begin in the order
+ * of recording. The calls of a task with a count are not ordered among themselves. Arguments are
+ * the same memory in each epoch. Errors name the task's number: STATE (the recording is ready),
+ * ARGUMENT, RANK, WINDOW, BOUNDS, UNSUPPORTED (data that its ranks do not reach), LIMIT, MEMORY.
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
-/* Finds what waits for what, and tells the device. Blocking. Errors: STATE, WINDOW, MEMORY. */
+/*
+ * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, WINDOW,
+ * MEMORY.
+ */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
- * Blocks until the place's ranks have run all its tasks `epochs` times; what those wrote is visible
- * to host programs and ranks. It may run again. What bodies spawn is not waited for
- * (weft_tasks_finish). One runs at a time. Errors: STATE (not ready), WINDOW (one was freed).
+ * Runs a recording: blocks until the place's ranks have run all its tasks `epochs` times. What
+ * those wrote is then visible to host programs and ranks. It may run again. It does not wait for
+ * tasks that bodies spawn (weft_tasks_finish does). One recording runs at a time. Errors: STATE
+ * (not ready), WINDOW (one was freed).
  */
 WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
-/* Forgets it; *recording is not used any more. A GPU keeps its memory until weft_tasks_end. */
+/*
+ * Frees a recording; *recording is not used any more. A GPU keeps its memory until weft_tasks_end.
+ */
 WEFT_API weft_status weft_tasks_free(weft_recording **recording);
 
 typedef struct weft_recording_numbers {
@@ -165,32 +180,37 @@ typedef struct weft_recording_numbers {
 WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
                                          weft_recording_numbers *numbers);
 
-/* Collective, blocking: all tasks of all places are done, and what they wrote is visible. */
+/*
+ * Waits until all tasks of all places are done, and what they wrote is visible. Collective,
+ * blocking.
+ */
 WEFT_API weft_status weft_tasks_finish(weft_job *job);
 /*
- * weft_tasks_finish, then ends the kernel. Every begin that returned WEFT_OK has its end, also when
- * the job has failed. Collective.
+ * Finishes as weft_tasks_finish, then ends the kernel. Every weft_tasks_begin that returned WEFT_OK
+ * needs its end, also when the job has failed. Collective.
  */
 WEFT_API weft_status weft_tasks_end(weft_job *job);
 
-/* What a place has done since weft_tasks_begin; counted at its end. */
+/* What a place has done between weft_tasks_begin and weft_tasks_end. */
 typedef struct weft_task_numbers {
     uint64_t executed; /* calls of bodies by this place's ranks */
     uint64_t taken;    /* tasks that it took from other places, */
     uint64_t given;    /* and that others took from it */
     uint64_t bytes;    /* moved for those it took, both ways */
 } weft_task_numbers;
-/* Of this place, after weft_tasks_end. Errors: STATE. */
+/* Gives the numbers of this place, after weft_tasks_end. Errors: STATE. */
 WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers);
 
 /* ---- bodies -----------------------------------------------------------------------------------
- * Called by all threads of a rank, which make all calls of device.h as in any kernel, but wait for
- * no other task: recorded ones do that before they begin.
+ * All threads of a rank call a body. It may make all calls of device.h as in any kernel, but does
+ * not wait for another task: recorded tasks do that before they begin.
  */
 typedef struct weft_task_self weft_task_self;
 
-/* The i-th piece of data, as this rank reaches it; NULL: there is none. Rows are weft_task_pitch
- * bytes apart. A piece that does not lie in its window ends the job before the call (BOUNDS). */
+/*
+ * Returns the address of the i-th piece of data for this rank; NULL: there is none. Its rows are
+ * weft_task_pitch bytes apart. A piece outside its window ends the job before the call (BOUNDS).
+ */
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task); /* which call this is, of `count` */
@@ -198,17 +218,20 @@ WEFT_FN void *weft_task_user(const weft_task_self *task);     /* the place's use
 WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
 
 /*
- * Creates a task of this rank's place. 1: done; 0: there is no room (WEFT_TASK_SLOTS), and the body
- * does the work itself. desc: the same for all threads. All threads. A bad one ends the job
- * (ARGUMENT, RANK).
+ * Creates a task of this rank's place. Returns 1; or 0 if there is no room (WEFT_TASK_SLOTS), and
+ * the body does the work itself. desc: the same for all threads. All threads. A bad one ends the
+ * job (ARGUMENT, RANK).
  *
  * A body may spawn tasks on parts of its own data that it leaves alone from then on. The new task
- * may begin at once, and sees what the body has written before (weft_sync comes between, if other
- * threads wrote). The body's rank may not reach the data, and write to copies. Then the new task
- * begins when the body has ended and all of its data are back.
+ * may begin at once, and sees what the body has written before. If other threads wrote it,
+ * weft_sync comes between. If the body's rank does not reach the data and writes to copies, the new
+ * task begins when the body has ended and all of its data are back.
  */
 WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc);
-/* Whether its cancellation was asked for. May ask its place for a word. All threads. */
+/*
+ * Returns whether the task's cancellation was asked for. May read a word from its place. All
+ * threads.
+ */
 WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task);
 
 /* For WEFT_TASK_KERNEL alone. */

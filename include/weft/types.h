@@ -16,7 +16,7 @@
 #define WEFT_VERSION_MINOR 2
 #define WEFT_VERSION_PATCH 0
 
-/* What the shared library exports: all that stands in these headers, and nothing else. */
+/* What the shared library exports: all that these headers declare, and nothing else. */
 #define WEFT_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -62,11 +62,11 @@ WEFT_API const char *weft_status_text(weft_status status);
 typedef struct weft_job weft_job; /* what weft_open opens */
 
 /*
- * A communicator. Handles are values, the same on all members, and carry a generation: a freed
- * handle is recognised as such. No rank, tag or window has the number of a communicator: one in the
- * place of another is refused. WORLD: every rank of the job. DEVICE: the ranks of the caller's
- * device. HOST: one member a process, the host program itself; kernels send to it, and use its
- * windows, but are no members.
+ * A communicator. Handles are values, the same on all members. They carry a generation: a freed
+ * handle is recognised. A rank, tag or window passed as a communicator is refused, since no
+ * communicator has such a number. WORLD: every rank of the job. DEVICE: the ranks of the caller's
+ * device. HOST: one member a process, the host program. Kernels send to it and use its windows, but
+ * are no members.
  */
 typedef uint32_t weft_comm;
 #define WEFT_COMM_NONE   ((weft_comm)0)
@@ -88,8 +88,8 @@ typedef struct weft_put_item {
 #define WEFT_TAGS 256 /* tags are 0 .. WEFT_TAGS - 1 */
 
 /*
- * One operation of a rank or host program that may be under way still: of its own alone, by value.
- * Nothing is allocated, and nothing has to be freed or waited for. All zero: done.
+ * An operation of one rank or host program, which may be under way. It is a value: nothing has to
+ * be freed or waited for. All zero: done.
  */
 typedef struct weft_op {
     uint64_t sequence;
@@ -104,7 +104,7 @@ typedef struct weft_op {
 typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 
 /*
- * What accumulates and collectives put together, and how. Sums and products of integers wrap. MIN
+ * The types and operations of accumulates and collectives. Sums and products of integers wrap. MIN
  * and MAX of reals prefer any number to a NaN; zeros of both signs are equal, and the word stays.
  * AND, OR and XOR are for integers. F16 (IEEE's), BF16 and U8: only weft/ccl.h takes them.
  */

@@ -2,13 +2,12 @@
  * weft/weft.h - the host API: open a job, prepare a kernel, run it; with host.h, use windows from
  * the host.
  *
- * Unless a prototype says otherwise, the thread that opened the job makes a call. It returns a
+ * Unless a prototype says otherwise, the thread that opened the job makes a call. A call returns a
  * status and sets its outputs only on WEFT_OK. When it fails, it has printed one line with the
- * numbers on stderr. A job, or another handle, that is NULL is refused (ARGUMENT), or the call
- * answers as where there is none (NULL, -1, 0, NONE). "Collective" means that every process of the
- * job makes the call, in the same order, and that none returns successfully before all have entered
- * it. Sizes are in bytes. A process that is lost ends every blocking call of the others with
- * WEFT_ERR_PEER_LOST.
+ * numbers on stderr. A NULL job or other handle is refused (ARGUMENT); calls that return no status
+ * return NULL, -1, 0 or NONE. "Collective": every process of the job makes the call, in the same
+ * order; none returns successfully before all have entered it. Sizes are in bytes. When a process
+ * is lost, every blocking call of the others ends with WEFT_ERR_PEER_LOST.
  */
 #ifndef WEFT_H
 #define WEFT_H
@@ -59,143 +58,152 @@ typedef struct weft_numbers {
 /*
  * Opens the job. Collective, blocking. Configuration comes from WEFT_* variables and from options
  * --weft-NAME=VALUE (or --weft-NAME VALUE), which are removed from *argc and argv; argc and argv
- * may be NULL. A process started by weftrun finds the others by itself; one started by hand needs
+ * may be NULL. A process started by weftrun finds the others by itself. One started by hand needs
  * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET. With none of them
- * the program is a job of one process. A process may open several jobs, also while others are open:
+ * the program is a job of one process. A process may open several jobs, also while others are open;
  * all processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE,
- * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT; *job is NULL then. The job is freed by
+ * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT; *job is then NULL. The job is freed by
  * weft_close.
  *
- * CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE are set in the environment
- * if they are not: no other thread may use it (getenv) meanwhile. A child that the program forks
- * while a job is open must exec or end soon. Until then it holds the job's connections, and nobody
- * learns that its parent was killed. What it calls of the job itself is refused (STATE).
+ * The call sets CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE in the
+ * environment if they are not set: no other thread may use it (getenv) meanwhile. A child that the
+ * program forks while a job is open must exec or end soon. Until then it holds the job's
+ * connections, and nobody learns that its parent was killed. The child's own calls on the job are
+ * refused (STATE).
  */
 WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 
 /*
- * Which threads of the program may make calls. SINGLE: the one that opens the job; a call of
- * another is refused (STATE) where that is cheap to tell, and is an error always. MULTIPLE: any
- * thread may make the calls weft_host_*, weft_expose, weft_unexpose and weft_exposed, several at
- * once: a thread that waits in one keeps no other from its own. Collective calls, and those that
- * are not made while a kernel runs, are still made by one thread of a process at a time. What
- * several threads send has no order among them.
+ * Which threads of the program may make calls.
+ * - SINGLE: the thread that opened the job. A call of another thread is an error, and is refused
+ *   (STATE) where that is cheap to tell.
+ * - MULTIPLE: any thread may make the calls weft_host_*, weft_expose, weft_unexpose and
+ *   weft_exposed, several at once. A thread that waits in one does not block other threads' calls.
+ *   One thread of a process at a time makes collective calls, and calls that are not made while a
+ *   kernel runs. What several threads send has no order among them.
  */
 typedef enum weft_thread_level { WEFT_THREAD_SINGLE, WEFT_THREAD_MULTIPLE } weft_thread_level;
 
-/* weft_open, which is SINGLE and has no lock on any call, for a choice of threads. */
+/* Opens the job for a choice of threads. weft_open is SINGLE, and has no lock on any call. */
 WEFT_API weft_status weft_open_threads(weft_job **job, int *argc, char **argv,
                                        weft_thread_level level);
 
 /*
  * Closes the job and frees all that it holds. Collective unless the job has failed. A kernel that
- * weft_finish has not ended makes the job fail (STATE), and is ended. Returns the
- * first error that the job met, or that a call of this process returned (weft_malloc's NULL is
- * one), so that a program can return it; WEFT_ERR_SYSTEM also where standard output refused what
- * ranks logged (a full disk; not a reader that has left). Where job is NULL, since weft_open has
- * failed and said why, it returns ARGUMENT and says nothing.
+ * weft_finish has not ended makes the job fail (STATE), and is ended. Returns the first error that
+ * the job met or a call of this process returned, so that a program can return it. NULL from
+ * weft_malloc is such an error. WEFT_ERR_SYSTEM also means that standard output refused what ranks
+ * logged (a full disk; not a reader that has left). If job is NULL, because weft_open has failed
+ * and said why, it returns ARGUMENT and prints nothing.
  */
 WEFT_API weft_status weft_close(weft_job *job);
 
 /*
- * One line: the job's error if it has failed; else, or when job is NULL (weft_open has failed), the
- * calling thread's last error in any job; "" if none. Valid until the thread's next error, or
- * weft_close. Any thread.
+ * Gives one line of text: the job's error if it has failed, otherwise the calling thread's last
+ * error in any job; "" if none. job may be NULL (weft_open has failed). Valid until the thread's
+ * next error, or weft_close. Any thread.
  */
 WEFT_API const char *weft_error(const weft_job *job);
 
 /*
- * Ends the job in error on every process: running kernels stop at their next call, and weft_run
+ * Ends the job in error on every process. Running kernels stop at their next call, and weft_run
  * returns WEFT_ERR_USER everywhere. That takes a moment: the next call may still succeed, here and
  * elsewhere. Any thread; does not block; reason is copied.
  */
 WEFT_API void weft_abort(weft_job *job, const char *reason);
 
 /*
- * Chooses the kernel to run next, the same on all processes, with `threads` threads a rank (on
- * the CPU device at most WEFT_CPU_THREADS, by default 1) and at most max_ranks ranks on this device
- * (0: as many as a GPU holds, 16 on the CPU device; may differ between processes). Collective,
- * blocking. On return weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels),
- * LIMIT, MEMORY, DEVICE, PEER_LOST.
+ * Chooses the kernel to run next, the same on all processes. Collective, blocking. threads: of each
+ * rank; on the CPU device at most WEFT_CPU_THREADS, by default 1. max_ranks: the most ranks on this
+ * device; 0: as many as a GPU holds, or 16 on the CPU device; may differ between processes. On
+ * return weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels), LIMIT, MEMORY,
+ * DEVICE, PEER_LOST.
  */
 WEFT_API weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads,
                                   int max_ranks);
 
 /*
- * From the next weft_prepare on, a rank gets at most so many bytes of its kernel's
- * WEFT_SHARED_BYTES. It always gets WEFT_SHARED_LEAST, which is all of it unless the kernel defines
- * it. For a problem that has no use for more: on a GPU the rest of the on-chip memory is cache, or
- * room for more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be NULL
- * (nothing happens).
+ * Limits the part of its kernel's WEFT_SHARED_BYTES that a rank gets, from the next weft_prepare
+ * on. A rank always gets WEFT_SHARED_LEAST; that is all of it unless the kernel defines it. Use it
+ * for a problem that needs no more: on a GPU the rest of the on-chip memory is cache, or room for
+ * more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be NULL (nothing
+ * happens).
  */
 WEFT_API void weft_limit_shared(weft_job *job, size_t bytes);
 
 /*
  * Takes `count` tags in a row, *first and those after it, that no other part of the program has
- * taken. It is for a library that does not know which tags others use. They are the highest free
- * ones, so that tags that a program numbers from 0 on are met last. Local, does not block:
- * processes that make the same calls in the same order get the same tags. One thread at a time.
- * Errors: ARGUMENT, LIMIT (not so many in a row are left).
+ * taken. It is for a library that does not know which tags others use. It takes the highest free
+ * tags, since programs number theirs from 0 on. Local, does not block: processes that make the same
+ * calls in the same order get the same tags. One thread at a time. Errors: ARGUMENT, LIMIT (not so
+ * many in a row are left).
  */
 WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
 /*
- * Gives back tags of weft_tags_take, all or some: on all processes, when no notification of them is
- * under way or waited for. Errors: ARGUMENT (they were not taken).
+ * Gives back tags of weft_tags_take, all or some. All processes do so, when no notification with
+ * them is under way or waited for. Errors: ARGUMENT (they were not taken).
  */
 WEFT_API weft_status weft_tags_give(weft_job *job, int first, int count);
 
-/* The first process that the job lost (PEER_LOST); -1: none, or no job. Any thread; does not block.
+/*
+ * Gives the first process that the job lost (PEER_LOST); -1: none, or no job. Any thread; does not
+ * block.
  */
 WEFT_API int weft_lost(const weft_job *job);
 
-/* The numbers of the job; valid until weft_close. NULL where job is NULL. Any thread. */
+/* Gives the numbers of the job, valid until weft_close; NULL if job is NULL. Any thread. */
 WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 
-/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process, or
- * where job is NULL. */
+/*
+ * Give the world rank of a process's first rank, and its number of ranks; -1 for a bad process, or
+ * if job is NULL.
+ */
 WEFT_API int weft_first_rank_of(const weft_job *job, int process);
 WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
 /*
- * What a process drives, and its number among the job's devices; NONE, -1 as above. One
- * job may have processes on GPUs and on CPUs. Known when weft_open returns, the same on all
- * processes. Any thread; does not block.
+ * Give the kind of device that a process drives, and its number among the job's devices; NONE and
+ * -1 as above. One job may have processes on GPUs and on CPUs. Known when weft_open returns, the
+ * same on all processes. Any thread; does not block.
  */
 WEFT_API weft_kind weft_process_kind(const weft_job *job, int process);
 WEFT_API int weft_device_of(const weft_job *job, int process);
 
 /*
- * Runs the prepared kernel once on all its ranks. Collective, blocking. user_bytes bytes at user
- * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
- * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the
- * kernel's time on this device. Windows and communicators that the kernel leaves behind are freed;
- * notifications that it leaves are dropped (WEFT_LOG=info lists them on the CPU device). Errors:
- * those of any rank of any process, the same status on all of them. After an error ranks end at
- * their next call; one that computes on without calling weft keeps weft_run from returning. Nor can
- * the job be ended while the network's library does not return from a call: after 5 s of that the
- * process says so and ends (flushed, exit status 1), here as in any other call.
+ * Runs the prepared kernel once on all its ranks. Collective, blocking. user: user_bytes bytes,
+ * which the ranks of this device share. They are copied to the device before, and copied back
+ * after. user may be NULL if user_bytes is 0; the kernel then gets NULL. *milliseconds (may be
+ * NULL) is the kernel's time on this device. Windows and communicators that the kernel leaves
+ * behind are freed. Notifications that it leaves are dropped (WEFT_LOG=info lists them on the CPU
+ * device).
+ *
+ * Errors: those of any rank of any process, the same status on all. After an error ranks end at
+ * their next call. A rank that computes on without a call keeps weft_run from returning. A failed
+ * job cannot end while the network's library does not return from a call: after 5 s the process
+ * says so and ends (flushed, exit status 1). That holds for all calls.
  */
 WEFT_API weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 
 /*
- * weft_run in two parts: between them the kernel runs, on this device's ranks, in a task of its
- * own, and the host program goes on. Both collective and blocking; all processes call weft_run, or
- * all these two (or some of them the one, others the other). weft_start returns when all processes
- * are ready and this one's kernel is on its way; weft_finish when it has ended everywhere. user
- * stays the job's from the one to the other. Every weft_start that returned WEFT_OK has its
- * weft_finish, also when the job has failed since. Errors: those of weft_run; STATE: no kernel was
- * started.
- *
- * In between all calls are legal but those that say "not while a kernel runs".
+ * Run the kernel in two parts. Between them the kernel runs in a task of its own, and the host
+ * program goes on. All calls are then legal except those "not while a kernel runs". Both are
+ * collective and blocking; some processes may call weft_run instead. weft_start returns when all
+ * processes are ready and this one's kernel is on its way. weft_finish returns when the kernel has
+ * ended everywhere. user belongs to the job until then. Every weft_start that returned WEFT_OK
+ * needs its weft_finish, also when the job has failed since. Errors: those of weft_run; STATE: no
+ * kernel was started.
  */
 WEFT_API weft_status weft_start(weft_job *job, void *user, size_t user_bytes);
 WEFT_API weft_status weft_finish(weft_job *job, double *milliseconds);
 
-/* 1 while ranks of this device run, else 0. Any thread; does not block. job may be NULL (0). */
+/*
+ * Returns 1 while ranks of this device run, else 0. Any thread; does not block. job may be NULL
+ * (0).
+ */
 WEFT_API int weft_running(const weft_job *job);
 
 /*
- * The intervals that weft_timer_stop appended during the last weft_run on this device, in
+ * Gives the intervals that weft_timer_stop appended during the last weft_run on this device, in
  * milliseconds. *list belongs to the job and is valid until the next weft_run or weft_close.
  */
 WEFT_API weft_status weft_intervals(const weft_job *job, const double **list, size_t *count);
@@ -203,37 +211,40 @@ WEFT_API weft_status weft_intervals(const weft_job *job, const double **list, si
 /* ---- memory ------------------------------------------------------------------------------- */
 
 /*
- * Device memory, zeroed, aligned to 256 bytes, that the ranks of other processes reach without
- * the host where the machine allows. NULL when there is none left (the reason is in weft_error).
- * Not collective. Not while a kernel runs.
+ * Allocates device memory, zeroed, aligned to 256 bytes. Ranks of other processes reach it without
+ * the host where the machine allows. Returns NULL if none is left; weft_error has the reason. Not
+ * collective. Not while a kernel runs.
  */
 WEFT_API void *weft_malloc(weft_job *job, size_t bytes);
-/* NULL is ignored. Memory in which a window lies stays, and weft_error says so. */
+/*
+ * Frees memory of weft_malloc; NULL is ignored. Memory in which a window lies stays, and weft_error
+ * says so.
+ */
 WEFT_API void weft_free(weft_job *job, void *memory);
 
 /*
- * Makes memory of the program's own usable in windows; on other processes it is reached through
- * the host. A GPU takes what it has access to, for example by cudaMalloc on it or cudaMallocHost;
- * memory unknown to CUDA is refused with ARGUMENT. The CPU device so refuses memory that is not
- * mapped. Not collective. Not while a kernel runs.
- * Windows over memory that is neither allocated nor registered register it themselves, at their
- * creation. Memory in which a window lies cannot be unregistered (STATE).
+ * Makes the program's own memory usable in windows; other processes reach it through the host. A
+ * GPU takes what it has access to, for example from cudaMalloc on it or cudaMallocHost. Refused
+ * with ARGUMENT: on a GPU memory unknown to CUDA, on the CPU device memory that is not mapped. Not
+ * collective. Not while a kernel runs. A window over memory that is neither allocated nor
+ * registered registers it when it is created. Memory in which a window lies cannot be unregistered
+ * (STATE).
  */
 WEFT_API weft_status weft_register(weft_job *job, void *base, size_t bytes);
 WEFT_API weft_status weft_unregister(weft_job *job, void *base);
 
-/* Copies between host and device memory, any direction, blocking. Not while a kernel runs. */
+/* Copies between host and device memory, in any direction. Blocking. Not while a kernel runs. */
 WEFT_API weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes);
 
 /* ---- processes as threads ------------------------------------------------------------------ */
 
 /*
- * Runs program(argument) `processes` times at once inside this process, each call as one process of
- * a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of it, and
- * with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order. So the
- * processes share static data, and in random mode thread-local data, too. Keep what belongs to one
- * process on program's stack, or in memory that it allocates. Only on the CPU device. Blocking;
- * returns the first non-zero result of program, else 0; or, if it cannot start them, a weft_status:
+ * Runs program(argument) `processes` times at once inside this process, each as one process of a
+ * job, which its weft_open joins. For tests and debuggers: ThreadSanitizer sees all of it. With
+ * WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order. The processes
+ * share static data, and in random mode thread-local data, too. Keep what belongs to one process on
+ * program's stack, or in memory that it allocates. Only on the CPU device. Blocking. Returns the
+ * first non-zero result of program, else 0. If it cannot start them, it returns a weft_status:
  * ARGUMENT, CONFIG, MEMORY, SYSTEM. A process that returns without weft_close is named; its threads
  * go on.
  */

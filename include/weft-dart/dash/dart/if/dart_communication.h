@@ -23,7 +23,7 @@ dart_ret_t dart_gather(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
                        dart_team_unit_t root, dart_team_t team) DART_NOTHROW;
 dart_ret_t dart_allgather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                           dart_team_t team) DART_NOTHROW;
-/* nrecvelem[i] elements of unit i arrive at recvdispls[i], also counted in elements. */
+/* Gathers nrecvelem[i] elements of unit i at recvdispls[i], also counted in elements. */
 dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_t type,
                            void *recvbuf, const size_t *nrecvelem, const size_t *recvdispls,
                            dart_team_t team) DART_NOTHROW;
@@ -57,13 +57,15 @@ dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t 
                     dart_datatype_t dst_type) DART_NOTHROW;
 dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
                     dart_datatype_t dst_type) DART_NOTHROW;
-/* All of this unit's to the pointer's segment, at all units, are complete; blocking. */
+/* Completes all of this unit's operations on the pointer's segment, at all units. Blocking. */
 dart_ret_t dart_flush(dart_gptr_t gptr) DART_NOTHROW;
 dart_ret_t dart_flush_all(dart_gptr_t gptr) DART_NOTHROW;
 dart_ret_t dart_flush_local(dart_gptr_t gptr) DART_NOTHROW;
 dart_ret_t dart_flush_local_all(dart_gptr_t gptr) DART_NOTHROW;
 
-/* The same with a handle, to be waited for, tested until done, or freed. NULL: it is complete. */
+/*
+ * The same with a handle, to be waited for, tested until complete, or freed. NULL: it is complete.
+ */
 typedef struct dart_handle_struct *dart_handle_t;
 #define DART_HANDLE_NULL ((dart_handle_t)0)
 dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
@@ -71,12 +73,18 @@ dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_data
 dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem,
                            dart_datatype_t src_type, dart_datatype_t dst_type,
                            dart_handle_t *handle) DART_NOTHROW;
-/* Blocking. Handles become DART_HANDLE_NULL. local: buffers may be reused; others: it is there. */
+/*
+ * Wait for handles; they become DART_HANDLE_NULL. Blocking. local: buffers may be reused; others:
+ * the data is there.
+ */
 dart_ret_t dart_wait(dart_handle_t *handle) DART_NOTHROW;
 dart_ret_t dart_waitall(dart_handle_t handles[], size_t n) DART_NOTHROW;
 dart_ret_t dart_wait_local(dart_handle_t *handle) DART_NOTHROW;
 dart_ret_t dart_waitall_local(dart_handle_t handles[], size_t n) DART_NOTHROW;
-/* Non-blocking: 1: all are complete, and DART_HANDLE_NULL; 0: they are as they were. */
+/*
+ * Test handles. Non-blocking. 1: all are complete, and become DART_HANDLE_NULL; 0: they stay as
+ * they were.
+ */
 dart_ret_t dart_test(dart_handle_t *handle, int32_t *finished) DART_NOTHROW;
 dart_ret_t dart_testall(dart_handle_t handles[], size_t n, int32_t *finished) DART_NOTHROW;
 dart_ret_t dart_test_local(dart_handle_t *handle, int32_t *finished) DART_NOTHROW;

@@ -38,9 +38,9 @@ typedef struct {
 /* ---- pointers: local, non-blocking --------------------------------------------------------------
  */
 
-/* *addr: where it is in this unit's memory, a GPU's too; NULL: another unit has it. */
+/* Gives the address in this unit's memory, a GPU's too. NULL: another unit has it. */
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr) DART_NOTHROW;
-/* The pointer's segment and unit, which is this one, stay; it leads to addr. */
+/* Makes the pointer lead to addr. Its segment and unit, which is this one, stay. */
 dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr) DART_NOTHROW;
 DART_INLINE DART_NOTHROW dart_ret_t dart_gptr_incaddr(dart_gptr_t *gptr, int64_t offs)
 {
@@ -59,29 +59,35 @@ dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags) DART_NOTHROW;
 /* ---- memory -------------------------------------------------------------------------------------
  */
 
-/* Memory of this unit, which all units reach. Local, non-blocking; aligned to the next power of two
- * up to 4096 bytes. free: by the unit that has it; DART_GPTR_NULL is ignored, as by the frees
- * below. */
+/*
+ * Allocates memory of this unit, which all units reach. Local, non-blocking; aligned to the next
+ * power of two up to 4096 bytes. free: by the unit that has it; DART_GPTR_NULL is ignored, as by
+ * the frees below.
+ */
 dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr) DART_NOTHROW;
 dart_ret_t dart_memfree(dart_gptr_t gptr) DART_NOTHROW;
 
 /*
- * A segment with as much memory at each unit of the team: the most that one of them asks for.
- * *gptr: the first unit's. Collective over the team; not between dart_tapi_begin and dart_tapi_end.
- * nelem may be 0.
+ * Allocates a segment with as much memory at each unit of the team as the largest request. *gptr:
+ * the first unit's. Collective over the team; not between dart_tapi_begin and dart_tapi_end. nelem
+ * may be 0.
  */
 dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                       dart_gptr_t *gptr) DART_NOTHROW;
 /* gptr: any of the segment. Collective. */
 dart_ret_t dart_team_memfree(dart_gptr_t gptr) DART_NOTHROW;
-/* A segment of memory that the program has, and that stays until it is deregistered. Collective;
- * nelem may differ. On a GPU: memory that it reaches. */
+/*
+ * Makes a segment of memory that the program has, which stays until it is deregistered. Collective;
+ * nelem may differ. On a GPU: memory that it reaches.
+ */
 dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                          void *addr, dart_gptr_t *gptr) DART_NOTHROW;
 dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t type, void *addr,
                                  dart_gptr_t *gptr) DART_NOTHROW;
-/* Local, non-blocking: no unit uses this unit's part any more, nor this unit the segment. The
- * number is given again when all units have done so. */
+/*
+ * Deregisters memory. Local, non-blocking. No unit uses this unit's part any more, nor this unit
+ * the segment. The number is given again when all units have done so.
+ */
 dart_ret_t dart_team_memderegister(dart_gptr_t gptr) DART_NOTHROW;
 
 /* ---- memory of a pool at each unit: new and destroy are collective over the team ----------------
@@ -90,8 +96,10 @@ typedef struct dart_allocator_struct *dart_allocator_t;
 /* pool_size: bytes at each unit. */
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team,
                               dart_allocator_t *allocator) DART_NOTHROW;
-/* Memory of this unit's pool, which the team reaches, aligned to the next power of two from 8 up to
- * 64 bytes. Local. *gptr becomes DART_GPTR_NULL with DART_ERR_NOMEM, and by free. */
+/*
+ * Allocates memory of this unit's pool, which the team reaches, aligned to the next power of two
+ * from 8 up to 64 bytes. Local. *gptr becomes DART_GPTR_NULL with DART_ERR_NOMEM, and by free.
+ */
 dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr,
                                 dart_allocator_t allocator) DART_NOTHROW;
 dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator) DART_NOTHROW;

@@ -9,14 +9,15 @@ extern "C" {
 #endif
 
 /*
- * Collective over all units; all other calls lie between these. Options --weft-NAME=VALUE are
- * removed from the arguments; argc and argv may be NULL. After dart_exit a program may begin again.
+ * Begin and end DART; all other calls come between. Collective over all units. Options
+ * --weft-NAME=VALUE are removed from the arguments; argc and argv may be NULL. After dart_exit a
+ * program may begin again.
  */
 dart_ret_t dart_init(int *argc, char ***argv) DART_NOTHROW;
 /*
- * The same; any thread may call afterwards: *provided is DART_THREAD_MULTIPLE. Collective calls on
- * one team are made by one thread at a time, those that make or free teams, segments and locks by
- * one thread of the unit at a time.
+ * The same, but any thread may call afterwards: *provided is DART_THREAD_MULTIPLE. One thread at a
+ * time makes collective calls on a team. One thread of the unit at a time creates or frees teams,
+ * segments and locks.
  */
 dart_ret_t dart_init_thread(int *argc, char ***argv,
                             dart_thread_support_level_t *provided) DART_NOTHROW;

@@ -1,6 +1,6 @@
 /*
- * dart_team_group.h - groups: sets of units, which are local; teams: units that have agreed to
- * do things together. A group always has numbers of DART_TEAM_ALL, in ascending order.
+ * dart_team_group.h - groups and teams. Groups are sets of units, and local. Teams are units that
+ * have agreed to work together. A group has numbers of DART_TEAM_ALL, in ascending order.
  */
 #ifndef DART_TEAM_GROUP_H
 #define DART_TEAM_GROUP_H
@@ -33,10 +33,16 @@ dart_ret_t dart_group_ismember(const dart_group_t group, dart_global_unit_t unit
 dart_ret_t dart_group_size(const dart_group_t group, size_t *size) DART_NOTHROW;
 /* units: room for dart_group_size. */
 dart_ret_t dart_group_getmembers(const dart_group_t group, dart_global_unit_t *units) DART_NOTHROW;
-/* Up to n groups, as equal as can be, of units in a row; *count: how many there are. */
+/*
+ * Splits a group into up to n groups of consecutive units, of about equal size; *count: how many
+ * there are.
+ */
 dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count,
                             dart_group_t *groups) DART_NOTHROW;
-/* One group for each domain of the scope within `domain`; n groups if there are more of those. */
+/*
+ * Splits a group into one group for each domain of the scope within `domain`; into n groups if
+ * there are more domains.
+ */
 dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_locality_t *domain,
                                      dart_locality_scope_t scope, size_t n, size_t *count,
                                      dart_group_t *groups) DART_NOTHROW;
@@ -44,17 +50,20 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
 /* The team's members; to be destroyed. */
 dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group) DART_NOTHROW;
 /*
- * Collective over `team`. group: the new team's members, the same at all of them, but for units
- * that are not in `team`, which are left out; groups without a common unit become teams each. A
+ * Creates a team. Collective over `team`. group: the new team's members, the same at all of them;
+ * units that are not in `team` are left out. Groups without a common unit become separate teams. A
  * unit that gives DART_GROUP_NULL, or a group without itself, gets DART_TEAM_NULL. The number is
- * the same at all members, and that of no other team of theirs. 250 teams are the most in the whole
- * job.
+ * the same at all members, and that of no other team of theirs. The whole job has at most 250
+ * teams.
  */
 dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group,
                             dart_team_t *newteam) DART_NOTHROW;
-/* Collective over it. Its segments and locks were freed. *team becomes DART_TEAM_NULL. */
+/*
+ * Destroys a team; *team becomes DART_TEAM_NULL. Collective over it. Its segments and locks were
+ * freed.
+ */
 dart_ret_t dart_team_destroy(dart_team_t *team) DART_NOTHROW;
-/* Collective over it: another team of the same units. */
+/* Creates another team of the same units. Collective over the team. */
 dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam) DART_NOTHROW;
 
 /* Local. Units of a team are numbered in the order of their numbers in DART_TEAM_ALL. */

@@ -16,10 +16,10 @@ extern "C" {
 #endif
 
 /*
- * What every call returns. An error leaves outputs as they were, but for those of
- * dart_locality.h, and one line on stderr names the unit, the call and the numbers. INVAL: an
- * argument; NOTFOUND: no such team or segment; NOTINIT: not between dart_init and dart_exit; NOMEM;
- * OTHER: the job has failed.
+ * What every call returns. An error leaves outputs as they were, except those of dart_locality.h.
+ * One line on stderr names the unit, the call and the numbers. INVAL: an argument; NOTFOUND: no
+ * such team or segment; NOTINIT: not between dart_init and dart_exit; NOMEM; OTHER: the job has
+ * failed.
  */
 typedef enum {
     DART_OK = 0,
@@ -75,11 +75,11 @@ typedef intptr_t dart_datatype_t;
 #define DART_TYPE_SIZET       DART_TYPE_ULONG
 
 /*
- * Types for puts and gets, of elements of `base` (predefined or custom); local calls. Strided:
+ * Make types for puts and gets, of elements of `base` (predefined or custom). Local calls. Strided:
  * blocks of blocklen elements that begin stride elements (at least blocklen) apart. Indexed: count
- * blocks; what is more goes on behind the last one. Whole blocks, or all of them, are moved, and
- * numbers are always those of elements of `base`. Custom: num_bytes bytes that belong together.
- * A type may be destroyed while what was begun with it is under way.
+ * blocks, which repeat after the last one. Whole blocks, or all of them, are moved. Numbers always
+ * count elements of `base`. Custom: num_bytes bytes that belong together. A type may be destroyed
+ * while an operation with it is under way.
  */
 dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen,
                                     dart_datatype_t *newtype) DART_NOTHROW;
@@ -89,8 +89,8 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype) D
 dart_ret_t dart_type_destroy(dart_datatype_t *type) DART_NOTHROW;
 
 /*
- * An operation on elements of `type`, which is not strided or indexed, for reductions of that type
- * alone. It is called by threads that are in a call of DART. type_is_temporary makes no difference.
+ * Creates an operation on elements of `type`, which is not strided or indexed, for reductions of
+ * that type alone. Threads in a call of DART call it. type_is_temporary makes no difference.
  */
 dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dart_datatype_t type,
                           bool type_is_temporary, dart_operation_t *new_op) DART_NOTHROW;
