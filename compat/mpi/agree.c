@@ -8,8 +8,6 @@
  */
 #include "request.h"
 
-#include <stdlib.h>
-
 enum {
     LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
@@ -178,8 +176,7 @@ static weft_status begin_vote(struct weftmpi_agreement *agreement)
     return begin(agreement, 1);
 }
 
-/* The references of what the communicator was to be made of. */
-static void drop_making(struct weftmpi_making *making)
+void weftmpi_making_drop(struct weftmpi_making *making)
 {
     weftmpi_leave(making->group);
     weftmpi_leave(making->remote);
@@ -229,7 +226,7 @@ static void start(struct weftmpi_agreement *agreement)
 /* What it holds is let go. */
 static void let_go(struct weftmpi_agreement *agreement)
 {
-    drop_making(&agreement->making);
+    weftmpi_making_drop(&agreement->making);
     weftmpi_leave(agreement->errhandler);
     weftmpi_leave(agreement->apart);
 }
@@ -316,7 +313,7 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
 
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     if (agreement == NULL) {
-        drop_making(&making);
+        weftmpi_making_drop(&making);
         return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
     }
     *made = MPI_COMM_NULL;

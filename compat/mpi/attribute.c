@@ -4,8 +4,6 @@
  */
 #include "win.h"
 
-#include <stdlib.h>
-
 enum { FIRST_KEY = 0x400 }; /* above the standard's: the numbers of handles */
 
 /* Callbacks of all kinds are called alike: every handle is a pointer. */

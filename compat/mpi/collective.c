@@ -4,9 +4,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)

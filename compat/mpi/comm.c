@@ -2,8 +2,6 @@
 #include "request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What texts of collectives call them; by enum weft_team_kind. */
 static const char *const names[WEFT_TEAM_KINDS] = {
@@ -209,7 +207,11 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
 int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
                       void *all)
 {
-    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, all, NULL));
+    void *const memory = malloc((size_t)comm->all->size * bytes);
+
+    memcpy(all, &memory, sizeof(memory));
+    TRY(weftmpi_memory_in(comm, call, memory));
+    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, memory, NULL));
 }
 
 int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
@@ -222,11 +224,9 @@ int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int ke
 {
     const struct claim mine = {color, key, comm->own};
     struct weftmpi_making making = {.topology = topology};
-    struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
+    FREED struct claim *all;
 
-    int error = weftmpi_memory_in(comm, call, all);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
+    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), &all);
     if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
         making.group = gather_claims(comm, all, color, false);
         making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
@@ -237,12 +237,9 @@ int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int ke
             making.group = NULL;
         }
     }
-    free(all);
     if (error == MPI_SUCCESS)
         return weftmpi_agree_now(call, comm, making, part);
-    weftmpi_leave(making.group);
-    weftmpi_leave(making.remote);
-    weftmpi_leave(topology);
+    weftmpi_making_drop(&making);
     return error;
 }
 

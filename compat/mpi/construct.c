@@ -5,8 +5,6 @@
 #include "construct.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 

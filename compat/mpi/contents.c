@@ -2,7 +2,6 @@
 #include "internal.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 struct weftmpi_contents {
     int combiner;

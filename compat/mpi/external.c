@@ -4,9 +4,6 @@
  */
 #include "internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static size_t external_bytes(const struct weftmpi_pattern *pattern)
 {
     if (pattern->count != 0) {
@@ -90,7 +87,7 @@ static int external(const char *call, const char *datarep, const void *user, MPI
     if (*position < 0 || *position > bytes || all > (size_t)(bytes - *position))
         return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
                             all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
-    char *native = malloc(e.bytes + 1);
+    FREED char *native = malloc(e.bytes + 1);
     TRY(weftmpi_memory_in(NULL, call, native));
     struct place at = {native, (char *)buffer + *position};
     if (packs)
@@ -98,7 +95,6 @@ static int external(const char *call, const char *datarep, const void *user, MPI
     convert(e.type->pattern, e.count, &at, packs);
     if (!packs)
         weftmpi_unpack(e.type, e.bytes, native, (void *)user);
-    free(native);
     *position += (MPI_Aint)all;
     return MPI_SUCCESS;
 }

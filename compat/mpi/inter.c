@@ -5,9 +5,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What leaders tell each other, and then their groups. */
@@ -40,30 +37,26 @@ static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Co
 {
     const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
     const size_t bytes = sizeof(struct side) + most * sizeof(int);
-    struct side *mine = calloc(2, bytes), *theirs = (struct side *)((char *)mine + bytes);
-    int error = weftmpi_memory_in(comm, call, mine);
+    FREED struct side *mine = calloc(2, bytes);
+    struct side *const theirs = (struct side *)((char *)mine + bytes);
 
-    if (error == MPI_SUCCESS && comm->rank == leader) {
+    TRY(weftmpi_memory_in(comm, call, mine));
+    if (comm->rank == leader) {
         mine->number = comm->number;
         mine->size = comm->size;
         memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
-        error = exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes);
+        TRY(exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes));
     }
-    if (error == MPI_SUCCESS)
-        error = weftmpi_failed(comm, call,
-                               weft_team_broadcast(comm->team, leader, theirs, bytes, NULL));
-    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        error = weftmpi_no_memory(comm, call);
-    for (int i = 0; error == MPI_SUCCESS && i < theirs->size; i++) {
-        (*group)->processes[i] = theirs->processes[i];
+    TRY(weftmpi_failed(comm, call, weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
+    for (int i = 0; i < theirs->size; i++)
         if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
-            error = weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
-                                 theirs->processes[i]);
-    }
-    if (error == MPI_SUCCESS)
-        *number = theirs->number;
-    free(mine);
-    return error;
+            return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
+                                theirs->processes[i]);
+    *number = theirs->number;
+    *group = weftmpi_group_make(theirs->size);
+    TRY(weftmpi_memory_in(comm, call, *group));
+    memcpy((*group)->processes, theirs->processes, (size_t)theirs->size * sizeof(int));
+    return MPI_SUCCESS;
 }
 
 API(Intercomm_create,
@@ -76,11 +69,7 @@ API(Intercomm_create,
     TRY(weftmpi_check_inter(__func__, comm, false));
     if (leader < 0 || leader >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
-    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(group);
-        return error;
-    }
+    TRY(learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
     return weftmpi_agree_apart(
         __func__, comm,
@@ -97,18 +86,13 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     INTER_IN(comm, handle);
     const int n = comm->all->size, mine = high != 0;
     struct weftmpi_group *group = NULL;
-    int theirs = 0, *all = malloc((size_t)n * sizeof(*all));
-    int error = weftmpi_memory_in(comm, __func__, all);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
-    if (error == MPI_SUCCESS)
-        theirs = all[comm->base];
-    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+    FREED int *all;
+    TRY(weftmpi_allgather(__func__, comm, &mine, sizeof(mine), &all));
+    const int theirs = all[comm->base];
+    for (int i = 0; i < n; i++)
         if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-            error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
-                                 1 - all[i]);
-    free(all);
-    TRY(error);
+            return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
+                                1 - all[i]);
     if (mine != theirs ? theirs != 0 : comm->base != 0)
         group = weftmpi_group_join(comm->group, comm->remote);
     else

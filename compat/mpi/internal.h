@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Defines MPI_<name>, which a tool may put its own before, and PMPI_<name>. */
 #define API(name, parameters)                                                                      \
@@ -176,6 +178,16 @@ static inline void weftmpi_unlock_block(const bool *locked)
 {
     (void)locked;
     weftmpi_unlock();
+}
+
+/* Memory that is freed at the end of the block. */
+#define FREED __attribute__((cleanup(weftmpi_free_block)))
+static inline void weftmpi_free_block(void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -473,7 +485,7 @@ struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
 /* Whether a member of its messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
-/* Among all of its messages; blocking. */
+/* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
 int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
 int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
                       void *all);
@@ -489,6 +501,8 @@ struct weftmpi_making {
     struct weftmpi_info *info;
     bool copies; /* with the attributes of the parent */
 };
+/* The references are let go. */
+void weftmpi_making_drop(struct weftmpi_making *making);
 /*
  * Begins to make a communicator: all of `parent` agree on its number, and those with a group get it
  * at *made when the request is complete; others MPI_COMM_NULL.

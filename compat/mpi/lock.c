@@ -5,7 +5,6 @@
 #include "win.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
@@ -157,13 +156,13 @@ API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
     WIN_IN(win, handle);
     if (kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED)
         return weftmpi_fail(win, __func__, MPI_ERR_LOCKTYPE, "lock %d", kind);
-    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+                            rank != MPI_PROC_NULL &&
+                                (win->epoch == WEFTMPI_LOCKED_ALL ||
+                                 win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     TRY(weftmpi_win_rank(win, __func__, rank));
-    if (win->epoch == WEFTMPI_LOCKED_ALL || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
     if (win->targets[rank].lock != 0)
         return weftmpi_win_wrong(win, __func__, "the rank is locked already");
     win->epoch = WEFTMPI_CLOSED; /* after a fence */
@@ -186,10 +185,9 @@ API(Win_unlock, (int rank, MPI_Win handle))
 API(Win_lock_all, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
-    if (weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+                            weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED ||
+                                win->posted >= 0));
     win->epoch = WEFTMPI_LOCKED_ALL;
     for (int i = 0; i < win->comm->size; i++)
         TRY(take_lock(win, __func__, &win->targets[i], MPI_LOCK_SHARED,

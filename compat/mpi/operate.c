@@ -5,7 +5,6 @@
 #include "internal.h"
 
 #include <complex.h>
-#include <stdlib.h>
 #include <wchar.h>
 
 typedef void operate(const void *from, void *into, size_t count);

@@ -1,8 +1,6 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
 #include "request.h"
 
-#include <string.h>
-
 /*
  * Memory of a GPU is copied stretch by stretch: what lies between is not the message's. So it takes
  * some microseconds for each.

@@ -1,9 +1,6 @@
 /* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
 #include "request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- status ---------------------------------------------------------------------------------- */
 
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)

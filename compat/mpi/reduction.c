@@ -4,9 +4,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void combine(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     const struct weftmpi_type *type = combine->type;

@@ -1,9 +1,6 @@
 /* compat/mpi/topology.c - topologies; grids of processes. */
 #include "topology.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
                                                int nodes, int edges)
 {

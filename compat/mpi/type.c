@@ -3,8 +3,6 @@
 
 #include <complex.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wchar.h>
 
 #define VALUE(t) sizeof(((struct weftmpi_pair_##t *)0)->value)

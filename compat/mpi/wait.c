@@ -1,8 +1,6 @@
 /* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
 #include "collective.h"
 
-#include <string.h>
-
 /* ---- several --------------------------------------------------------------------------------- */
 
 /* Ends so many; indices NULL: all of them. Each one's error stands in its status. */

@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
@@ -87,20 +85,17 @@ static int learn_target(struct weftmpi_win *win, const char *call, int rank,
 static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI_Win *handle)
 {
     struct weftmpi_comm *comm = win->comm;
-    struct part *parts = malloc((size_t)comm->size * sizeof(*parts));
-    int error;
+    FREED struct part *parts;
 
     win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take(call, comm) : -1;
-    if (mine.error == MPI_SUCCESS && (win->slot < 0 || parts == NULL))
+    if (mine.error == MPI_SUCCESS && win->slot < 0)
         mine.error = MPI_ERR_NO_MEM;
     mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
-    error = parts == NULL ? weftmpi_no_memory(comm, call)
-                          : weftmpi_allgather(call, comm, &mine, sizeof(mine), parts);
+    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), &parts);
     for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
         error = parts[i].error;
     for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
         error = learn_target(win, call, i, &parts[i]);
-    free(parts);
     if (error == MPI_SUCCESS) /* the program may use it at once, in a lock of another */
         error = weftmpi_barrier(call, comm);
     if (error != MPI_SUCCESS) {
@@ -139,36 +134,29 @@ static int place_parts(struct weftmpi_win *win, const char *call)
 /* One that does not map the memory is everybody's error. */
 static int map_parts(struct weftmpi_win *win, const char *call)
 {
-    const int n = win->comm->size;
-    bool *all = malloc((size_t)n);
+    FREED bool *all = NULL;
 
-    int error = weftmpi_memory_in(win->comm, call, all);
-    if (error == MPI_SUCCESS)
-        error = place_parts(win, call);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), all);
-    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+    TRY(place_parts(win, call));
+    TRY(weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), &all));
+    for (int i = 0; i < win->comm->size; i++)
         if (!all[i])
-            error = weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
-                                 "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
-                                 "are on several nodes)",
-                                 i);
-    free(all);
-    return error;
+            return weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
+                                "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
+                                "are on several nodes)",
+                                i);
+    return MPI_SUCCESS;
 }
 
 /* What all have together. */
 static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
 {
-    MPI_Aint *all = malloc((size_t)comm->size * sizeof(*all));
+    FREED MPI_Aint *all;
 
-    TRY(weftmpi_memory_in(comm, call, all));
-    const int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), all);
+    TRY(weftmpi_allgather(call, comm, &bytes, sizeof(bytes), &all));
     *sum = 0;
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+    for (int i = 0; i < comm->size; i++)
         *sum += (size_t)all[i];
-    free(all);
-    return error;
+    return MPI_SUCCESS;
 }
 
 /* ---- made ------------------------------------------------------------------------------------ */

@@ -59,6 +59,9 @@ static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, c
 {
     return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "%s", why);
 }
+/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
+int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
+                        bool busy);
 static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
 {
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
