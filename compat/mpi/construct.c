@@ -54,59 +54,17 @@ static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *ol
     return true;
 }
 
-/* ---- the basic elements ---------------------------------------------------------------------- */
-
-static void leave_pattern(struct weftmpi_pattern *pattern)
-{
-    if (pattern == NULL || __atomic_sub_fetch(&pattern->references, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
-    for (size_t i = 0; i < pattern->count; i++)
-        leave_pattern(pattern->parts[i].of);
-    free(pattern->parts);
-    free(pattern);
-}
-
-bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
-{
-    struct weftmpi_pattern *pattern = type->pattern;
-
-    if (pattern->count != 0 && pattern->parts[pattern->count - 1].of == old->pattern) {
-        pattern->parts[pattern->count - 1].times += times;
-    } else {
-        struct weftmpi_part *parts =
-            realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
-        if (parts == NULL)
-            return false;
-        __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
-        pattern->parts = parts;
-        parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
-    }
-    if (pattern->bytes == 0 || pattern->basic == old->pattern->basic)
-        pattern->basic = old->pattern->basic;
-    else if (old->pattern->bytes != 0)
-        pattern->basic = NULL;
-    pattern->bytes += old->pattern->bytes * times;
-    pattern->elements += old->pattern->elements * times;
-    return true;
-}
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 struct weftmpi_type *weftmpi_type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
-    struct weftmpi_pattern *pattern = calloc(1, sizeof(*pattern));
 
-    if (type == NULL || pattern == NULL) {
-        free(pattern);
-        weftmpi_leave(type);
+    if (type == NULL)
         return NULL;
-    }
     type->lower = type->true_lower = INTPTR_MAX;
     type->upper = type->true_upper = INTPTR_MIN;
     type->align = 1;
-    type->pattern = pattern;
-    pattern->references = 1;
     return type;
 }
 
@@ -115,7 +73,6 @@ void weftmpi_type_end(void *object)
     const struct weftmpi_type *type = object;
 
     free(type->runs);
-    leave_pattern(type->pattern);
     weftmpi_forget(type->contents);
 }
 
@@ -130,8 +87,15 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
 bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride)
 {
+    const size_t before = type->elements;
+
     if (count == 0)
         return true;
+    type->elements += count * old->elements;
+    if (before == 0)
+        type->only_basic = old->only_basic;
+    else if (type->elements != before && type->only_basic != old->only_basic)
+        type->only_basic = NULL;
     const MPI_Aint last = offset + stride * (MPI_Aint)(count - 1);
     if (old->bounded && !type->bounded) {
         type->bounded = true;
@@ -215,8 +179,7 @@ static int blocks(const char *call, bool large, int combiner, MPI_Count count,
         const size_t length = (size_t)weftmpi_number(lengths, i);
         old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
         const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
-        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent) &&
-                   weftmpi_type_add_part(type, old, length);
+        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent);
     }
     const struct weftmpi_list lists[] = {
         SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
@@ -241,7 +204,6 @@ static int vector(const char *call, bool large, int combiner, MPI_Count count, M
     bool complete = type != NULL && block != NULL &&
                     weftmpi_type_add(block, old, (size_t)length, 0, extent) &&
                     (length == 0 || weftmpi_type_add(type, block, (size_t)count, 0, step)) &&
-                    weftmpi_type_add_part(type, old, (size_t)count * (size_t)length) &&
                     weftmpi_remember(type, combiner, large, lists,
                                      combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3, &handle, 1);
     weftmpi_leave(block);
@@ -258,7 +220,6 @@ static int resize(const char *call, bool large, int combiner, MPI_Datatype handl
     TRY(weftmpi_type_old(call, handle, 0, &old));
     type = weftmpi_type_make();
     const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
-                          weftmpi_type_add_part(type, old, 1) &&
                           weftmpi_remember(type, combiner, large, bounds,
                                            combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
     if (complete) {

@@ -10,8 +10,6 @@ struct weftmpi_type *weftmpi_type_make(void);
  */
 bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride);
-/* And the basic elements of `times` elements. False: no memory. */
-bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times);
 /* The type is complete (or, if not, there was no memory): *handle. Takes it. */
 int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
                       MPI_Datatype *handle);

@@ -245,17 +245,15 @@ struct weftmpi_run {
     MPI_Aint offset, stride;
     size_t bytes, repeat;
 };
-/* A datatype's elements of basic types, as Get_elements counts them: those of its parts in a row.
- */
-struct weftmpi_pattern {
-    int references;
-    size_t bytes, elements;
-    const struct weftmpi_type *basic; /* the only basic type in it; NULL: none, or several */
-    size_t count;                     /* of parts; 0: of a basic type, or empty */
-    struct weftmpi_part {
-        struct weftmpi_pattern *of;
-        size_t times;
-    } * parts;
+
+/* What a datatype was made of, as programs ask for it. */
+struct weftmpi_contents {
+    int combiner;
+    bool large; /* by a call with large counts, which `wides` are; else addresses */
+    MPI_Count integers_count, wides_count, types_count;
+    int *integers;
+    MPI_Count *wides;
+    struct weftmpi_type **types; /* with a reference each */
 };
 
 struct weftmpi_type {
@@ -268,8 +266,9 @@ struct weftmpi_type {
     bool committed, basic, unnamed;
     struct weftmpi_run *runs;
     size_t runs_count;
-    struct weftmpi_pattern *pattern;
-    struct weftmpi_contents *contents; /* what it was made of (contents.c); NULL: basic */
+    size_t elements;                         /* of basic types, as Get_elements counts them */
+    const struct weftmpi_type *only_basic;   /* the only basic type in it; NULL: none, or several */
+    const struct weftmpi_contents *contents; /* what it is made of (contents.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -379,9 +378,9 @@ int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
 
 extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
-/* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
-size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/* Basic elements of a datatype in so many bytes (-1: they end within one), and the reverse. */
+MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes);
+size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements);
 /* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
 struct weftmpi_numbers {
     const void *at;
@@ -410,7 +409,13 @@ struct weftmpi_list {
 bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count);
-void weftmpi_forget(struct weftmpi_contents *contents);
+void weftmpi_forget(const struct weftmpi_contents *contents);
+/*
+ * What an element of a datatype is a row of: part i, of the type that is returned, so many times.
+ * NULL: it has no more; of a basic type none, of a pair two.
+ */
+const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Count i,
+                                        size_t *times);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {

@@ -87,17 +87,19 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes)
+MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes)
 {
-    if (pattern->bytes == 0)
+    if (type->size == 0)
         return 0;
-    MPI_Count elements = (MPI_Count)(bytes / pattern->bytes * pattern->elements);
-    bytes %= pattern->bytes;
-    if (pattern->count == 0 && bytes != 0)
+    MPI_Count elements = (MPI_Count)(bytes / type->size * type->elements);
+    bytes %= type->size;
+    if (type->contents == NULL && bytes != 0)
         return -1;
-    for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
-        const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = weftmpi_elements_of(part->of, some);
+    for (MPI_Count i = 0; bytes != 0; i++) {
+        size_t times;
+        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
+        const size_t whole = part->size * times, some = bytes < whole ? bytes : whole;
+        const MPI_Count more = weftmpi_elements_of(part, some);
         if (more < 0)
             return -1;
         elements += more;
@@ -106,16 +108,18 @@ MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t byte
     return elements;
 }
 
-size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements)
+size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements)
 {
-    if (pattern->elements == 0)
+    if (type->elements == 0)
         return 0;
-    size_t bytes = elements / pattern->elements * pattern->bytes;
-    elements %= pattern->elements;
-    for (const struct weftmpi_part *part = pattern->parts; elements != 0; part++) {
-        const size_t whole = part->of->elements * part->times;
+    size_t bytes = elements / type->elements * type->size;
+    elements %= type->elements;
+    for (MPI_Count i = 0; elements != 0; i++) {
+        size_t times;
+        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
+        const size_t whole = part->elements * times;
         const size_t some = elements < whole ? elements : whole;
-        bytes += weftmpi_bytes_of(part->of, some);
+        bytes += weftmpi_bytes_of(part, some);
         elements -= some;
     }
     return bytes;
@@ -213,16 +217,16 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     }
 TOLD(Get_count, int, whole_of(type, bytes))
 TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
-TOLD(Get_elements, int, weftmpi_elements_of(type->pattern, bytes))
-TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
-TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements, int, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type, bytes))
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
     TYPE_IN(type, handle);
     if (count < 0)
         return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
-    const size_t bytes = weftmpi_bytes_of(type->pattern, (size_t)count);
+    const size_t bytes = weftmpi_bytes_of(type, (size_t)count);
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }

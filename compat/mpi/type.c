@@ -9,42 +9,32 @@
 #define INDEX(t) offsetof(struct weftmpi_pair_##t, index)
 #define PLACE(t) sizeof(((struct weftmpi_pair_##t *)0)->index)
 
-/* By their number, 0x200 less: of one element, or of two. */
-static struct weftmpi_pattern patterns[0x100] = {
-#define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {.references = 1,                                                           \
-                        .bytes = sizeof(ctype),                                                    \
-                        .elements = 1,                                                             \
-                        .basic = &weftmpi_types[number - 0x200]},
-#define PAIR(number, type_name, t, value, place)                                                   \
-    [number - 0x200] = {.references = 1,                                                           \
-                        .bytes = VALUE(t) + PLACE(t),                                              \
-                        .elements = 2,                                                             \
-                        .basic = &weftmpi_types[number - 0x200],                                   \
-                        .count = 2,                                                                \
-                        .parts = (struct weftmpi_part[]){{&patterns[value - 0x200], 1},            \
-                                                         {&patterns[place - 0x200], 1}}},
-#include "types.def"
-#undef TYPE
-#undef PAIR
-};
-
-/* Of a basic type the bytes are one run, and one element; of a pair two. */
+/* By their number, 0x200 less. Of a basic type the bytes are one run; a pair is made of two. */
 #define STANDARD(number, type_name, whole, bytes)                                                  \
     .object = {.handle = type_name, .references = 1}, .size = bytes, .upper = sizeof(whole),       \
     .align = _Alignof(whole), .dense = (bytes) == sizeof(whole), .committed = true, .basic = true, \
-    .pattern = &patterns[number - 0x200]
+    .only_basic = &weftmpi_types[number - 0x200]
 #define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {STANDARD(number, type_name, ctype, sizeof(ctype)), .name = #type_name,     \
+    [number - 0x200] = {STANDARD(number, type_name, ctype, sizeof(ctype)),                         \
+                        .name = #type_name,                                                        \
                         .true_upper = sizeof(ctype),                                               \
                         .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
-                        .runs_count = 1},
+                        .runs_count = 1,                                                           \
+                        .elements = 1},
 #define PAIR(number, type_name, t, value, place)                                                   \
     [number - 0x200] = {STANDARD(number, type_name, struct weftmpi_pair_##t, VALUE(t) + PLACE(t)), \
-                        .name = #type_name, .true_upper = INDEX(t) + PLACE(t),                     \
+                        .name = #type_name,                                                        \
+                        .true_upper = INDEX(t) + PLACE(t),                                         \
                         .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                 \
                                                        {INDEX(t), PLACE(t), PLACE(t), 1}},         \
-                        .runs_count = 2},
+                        .runs_count = 2,                                                           \
+                        .elements = 2,                                                             \
+                        .contents = &(const struct weftmpi_contents){                              \
+                            .combiner = MPI_COMBINER_STRUCT,                                       \
+                            .integers = (int[]){2, 1, 1},                                          \
+                            .types_count = 2,                                                      \
+                            .types = (struct weftmpi_type *[]){&weftmpi_types[value - 0x200],      \
+                                                               &weftmpi_types[place - 0x200]}}},
 struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };

@@ -222,7 +222,7 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
     *update = (struct update){.op = op, .handle = handle};
     if (reach->target == NULL)
         return MPI_SUCCESS;
-    update->basic = reach->elements.type->pattern->basic;
+    update->basic = reach->elements.type->only_basic;
     if (update->basic == NULL)
         return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
                             "elements of several basic datatypes in %s",
