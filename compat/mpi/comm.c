@@ -56,7 +56,7 @@ static bool give_groups(struct weftmpi_comm *comm)
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
                                          const struct weftmpi_group *b)
 {
-    struct weftmpi_group *both = weftmpi_group_make(a->size + b->size);
+    struct weftmpi_group *both = weftmpi_group_make(a->size + b->size, NULL);
 
     if (both == NULL)
         return NULL;
@@ -193,7 +193,7 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
                                            int color, bool remote)
 {
     const int n = comm->all->size;
-    struct weftmpi_group *group = weftmpi_group_make(n);
+    struct weftmpi_group *group = weftmpi_group_make(n, NULL);
 
     qsort(claims, (size_t)n, sizeof(*claims), by_key);
     if (group != NULL)
@@ -335,10 +335,5 @@ API(Comm_free, (MPI_Comm * handle))
 /* Nobody joined this job: the rest is as to free it. */
 CALL(Comm_disconnect, (MPI_Comm * handle), PMPI_Comm_free(handle))
 
-API(Comm_get_parent, (MPI_Comm * parent))
-{
-    TRY(weftmpi_is_open(__func__));
-    OUT(parent);
-    *parent = MPI_COMM_NULL; /* nobody is started by MPI */
-    return MPI_SUCCESS;
-}
+/* Nobody is started by MPI. */
+TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(__func__), parent, MPI_COMM_NULL)

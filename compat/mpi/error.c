@@ -144,6 +144,13 @@ int weftmpi_no_memory(void *on, const char *call)
     return weftmpi_fail(on, call, MPI_ERR_NO_MEM, "no memory");
 }
 
+int weftmpi_check_rank(void *on, const char *call, int rank, int size)
+{
+    return rank >= 0 && rank < size
+               ? MPI_SUCCESS
+               : weftmpi_fail(on, call, MPI_ERR_RANK, "rank %d of %d", rank, size);
+}
+
 int weftmpi_not_open(const char *call)
 {
     fprintf(stderr, "weft-mpi: %s was called %s\n", call,

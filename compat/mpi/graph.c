@@ -77,8 +77,7 @@ static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, i
 {
     TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
 
-    if (rank < 0 || rank >= graph->nodes)
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, graph->nodes);
+    TRY(weftmpi_check_rank(comm, call, rank, graph->nodes));
     const int first = first_edge(graph->index, rank);
     *count = graph->index[rank] - first;
     for (int i = 0; i < *count && i < most; i++)
@@ -121,11 +120,10 @@ API(Dist_graph_create_adjacent,
     BASE_IN(comm, handle);
     if (indegree < 0 || outdegree < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
-    for (int i = 0; i < indegree + outdegree; i++) {
-        const int rank = i < indegree ? sources[i] : targets[i - indegree];
-        if (rank < 0 || rank >= comm->size)
-            return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
-    }
+    for (int i = 0; i < indegree; i++)
+        TRY(weftmpi_check_rank(comm, __func__, sources[i], comm->size));
+    for (int i = 0; i < outdegree; i++)
+        TRY(weftmpi_check_rank(comm, __func__, targets[i], comm->size));
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
     TRY(weftmpi_memory_in(comm, __func__, made));

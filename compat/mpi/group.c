@@ -3,13 +3,16 @@
 
 struct weftmpi_group weftmpi_groups[] = {{.object = {.handle = MPI_GROUP_EMPTY, .references = 1}}};
 
-struct weftmpi_group *weftmpi_group_make(int size)
+struct weftmpi_group *weftmpi_group_make(int size, const int processes[])
 {
     struct weftmpi_group *group =
         weftmpi_make(WEFTMPI_GROUP, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
 
-    if (group != NULL)
-        group->size = size;
+    if (group == NULL)
+        return NULL;
+    group->size = size;
+    if (processes != NULL)
+        memcpy(group->processes, processes, (size_t)size * sizeof(int));
     return group;
 }
 
@@ -30,10 +33,8 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
 /* The handle of a new group of these processes, which the program frees. */
 static int give(const char *call, int size, const int processes[], MPI_Group *handle)
 {
-    struct weftmpi_group *group = weftmpi_group_make(size);
+    struct weftmpi_group *group = weftmpi_group_make(size, processes);
 
-    if (group != NULL && size != 0)
-        memcpy(group->processes, processes, (size_t)size * sizeof(int));
     TRY(weftmpi_give(call, group, handle));
     if (size == 0) {
         *handle = MPI_GROUP_EMPTY;
@@ -54,8 +55,7 @@ ASK(Group_rank, GROUP_IN, MPI_Group, int,
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
 {
-    if (rank < 0 || rank >= group->size)
-        return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d of %d", rank, group->size);
+    TRY(weftmpi_check_rank(NULL, call, rank, group->size));
     if (named[rank]++ != 0)
         return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d is named twice", rank);
     return MPI_SUCCESS;
@@ -140,8 +140,7 @@ API(Group_translate_ranks,
             translated[i] = MPI_PROC_NULL;
             continue;
         }
-        if (ranks[i] < 0 || ranks[i] >= a->size)
-            return weftmpi_fail(NULL, __func__, MPI_ERR_RANK, "rank %d of %d", ranks[i], a->size);
+        TRY(weftmpi_check_rank(NULL, __func__, ranks[i], a->size));
         translated[i] = weftmpi_group_rank(b, a->processes[ranks[i]]);
     }
     return MPI_SUCCESS;

@@ -53,10 +53,8 @@ static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Co
             return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
                                 theirs->processes[i]);
     *number = theirs->number;
-    *group = weftmpi_group_make(theirs->size);
-    TRY(weftmpi_memory_in(comm, call, *group));
-    memcpy((*group)->processes, theirs->processes, (size_t)theirs->size * sizeof(int));
-    return MPI_SUCCESS;
+    *group = weftmpi_group_make(theirs->size, theirs->processes);
+    return weftmpi_memory_in(comm, call, *group);
 }
 
 API(Intercomm_create,
@@ -65,10 +63,8 @@ API(Intercomm_create,
     struct weftmpi_group *group = NULL;
     int number = -1;
     OUT(made);
-    COMM_IN(comm, handle);
-    TRY(weftmpi_check_inter(__func__, comm, false));
-    if (leader < 0 || leader >= comm->size)
-        return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
+    BASE_IN(comm, handle);
+    TRY(weftmpi_check_rank(comm, __func__, leader, comm->size));
     TRY(learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
     return weftmpi_agree_apart(

@@ -42,6 +42,16 @@
         return MPI_SUCCESS;                                                                        \
     }
 
+/* One that tells a number, after a check. */
+#define TELL(name, parameters, check, told, answer)                                                \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        TRY(check);                                                                                \
+        OUT(told);                                                                                 \
+        *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
+
 /* The two that set and get the name of an object, which IN finds. */
 #define NAMES(kind, IN, type)                                                                      \
     API(kind##_set_name, (type handle, const char *name))                                          \
@@ -320,18 +330,11 @@ static inline int weftmpi_memory_in(void *on, const char *call, const void *memo
 {
     return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
 }
+int weftmpi_check_rank(void *on, const char *call, int rank, int size);
 int weftmpi_not_open(const char *call);
 static inline int weftmpi_is_open(const char *call)
 {
     return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
-}
-/* The library is open; *comm is the communicator. */
-static inline int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    if (weftmpi_is_open(call) != MPI_SUCCESS)
-        return MPI_ERR_OTHER;
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
 }
 int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
 static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
@@ -358,7 +361,10 @@ static inline int weftmpi_place_in(const char *call, const void *place)
 #define COMM_OF(name, call, handle)                                                                \
     TRY(weftmpi_is_open(call));                                                                    \
     OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
-/* One of two groups, or of one. */
+/* One of one group, or of two. */
+#define BASE_IN(comm, handle)                                                                      \
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, false))
 #define INTER_IN(comm, handle)                                                                     \
     COMM_IN(comm, handle);                                                                         \
     TRY(weftmpi_check_inter(__func__, comm, true))
@@ -428,7 +434,6 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 /* ---- win.c ----------------------------------------------------------------------------------- */
 
 void weftmpi_win_end(void *win);
-const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
 
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
@@ -438,14 +443,10 @@ const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
         ctype value;                                                                               \
         itype index;                                                                               \
     };
-WEFTMPI_PAIR(f, float, int)
-WEFTMPI_PAIR(d, double, int)
-WEFTMPI_PAIR(l, long double, int)
-WEFTMPI_PAIR(short, short, int)
-WEFTMPI_PAIR(int, int, int)
-WEFTMPI_PAIR(long, long, int)
-WEFTMPI_PAIR(2f, float, float)
-WEFTMPI_PAIR(2d, double, double)
+#define WEFTMPI_PAIRS(of)                                                                          \
+    of(f, float, int) of(d, double, int) of(l, long double, int) of(short, short, int)             \
+        of(int, int, int) of(long, long, int) of(2f, float, float) of(2d, double, double)
+WEFTMPI_PAIRS(WEFTMPI_PAIR)
 
 extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
@@ -458,9 +459,10 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
-struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
-extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
-extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
+/* With these processes (NULL: none yet), one reference; NULL: no memory. */
+struct weftmpi_group *weftmpi_group_make(int size, const int processes[]);
+extern struct weftmpi_group weftmpi_groups[1]; /* the empty one */
+extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no keys */
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);

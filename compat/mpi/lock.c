@@ -144,13 +144,6 @@ static int leave_lock(struct weftmpi_win *win, const char *call, struct weftmpi_
     return next_turn(win, call, target, WEFTMPI_WRITE);
 }
 
-int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank)
-{
-    return rank >= 0 && rank < win->comm->size
-               ? MPI_SUCCESS
-               : weftmpi_fail(win, call, MPI_ERR_RANK, "rank %d of %d", rank, win->comm->size);
-}
-
 API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
@@ -162,7 +155,7 @@ API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
                                  win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, __func__, rank));
+    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
     if (win->targets[rank].lock != 0)
         return weftmpi_win_wrong(win, __func__, "the rank is locked already");
     win->epoch = WEFTMPI_CLOSED; /* after a fence */
@@ -175,7 +168,7 @@ API(Win_unlock, (int rank, MPI_Win handle))
     WIN_IN(win, handle);
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, __func__, rank));
+    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
     if (win->targets[rank].lock == 0 || win->epoch == WEFTMPI_LOCKED_ALL)
         return weftmpi_win_wrong(win, __func__, "the rank is not locked");
     __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);

@@ -75,7 +75,7 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win hand
     TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, call, to));
+    TRY(weftmpi_check_rank(win, call, to, win->comm->size));
     struct weftmpi_target *target = &win->targets[to];
     if (!is_open(win, target))
         return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);

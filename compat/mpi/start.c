@@ -49,7 +49,7 @@ static void refuse_launcher(const char *call)
 /* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: no memory. */
 static bool open_comm(int number, int first, int size)
 {
-    struct weftmpi_group *group = weftmpi_group_make(size);
+    struct weftmpi_group *group = weftmpi_group_make(size, NULL);
 
     for (int i = 0; group != NULL && i < size; i++)
         group->processes[i] = first + i;
@@ -113,31 +113,11 @@ API(Finalize, (void))
     return MPI_SUCCESS;
 }
 
-API(Initialized, (int *flag))
-{
-    *flag = __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE);
-    return MPI_SUCCESS;
-}
-
-API(Finalized, (int *flag))
-{
-    *flag = __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED);
-    return MPI_SUCCESS;
-}
-
-API(Query_thread, (int *provided))
-{
-    TRY(weftmpi_is_open(__func__));
-    *provided = weftmpi.level;
-    return MPI_SUCCESS;
-}
-
-API(Is_thread_main, (int *flag))
-{
-    TRY(weftmpi_is_open(__func__));
-    *flag = pthread_equal(pthread_self(), weftmpi.main_thread);
-    return MPI_SUCCESS;
-}
+TELL(Initialized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE))
+TELL(Finalized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED))
+TELL(Query_thread, (int *provided), weftmpi_is_open(__func__), provided, weftmpi.level)
+TELL(Is_thread_main, (int *flag), weftmpi_is_open(__func__), flag,
+     pthread_equal(pthread_self(), weftmpi.main_thread))
 
 API(Abort, (MPI_Comm comm, int code))
 {
@@ -234,11 +214,8 @@ API(Pcontrol, (const int level, ...))
     return MPI_SUCCESS;
 }
 
-API(Get_address, (const void *location, MPI_Aint *address))
-{
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
-}
+TELL(Get_address, (const void *location, MPI_Aint *address), MPI_SUCCESS, address,
+     (MPI_Aint)location)
 
 int MPIX_Query_cuda_support(void)
 {

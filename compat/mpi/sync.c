@@ -185,7 +185,7 @@ static int flush(struct weftmpi_win *win, const char *call, int rank)
 {
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, call, rank));
+    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
     return win->targets[rank].lock != 0 ? weftmpi_win_flush(win, call, &win->targets[rank])
                                         : weftmpi_win_wrong(win, call, "nothing is locked");
 }

@@ -232,7 +232,7 @@ static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *by
     if (rank == MPI_PROC_NULL)
         for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
             rank++;
-    TRY(weftmpi_win_rank(win, call, rank));
+    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
     *bytes = win->targets[rank].bytes;
     *unit = win->targets[rank].unit;
     *base = win->targets[rank].shared;
@@ -296,28 +296,6 @@ API(Win_free, (MPI_Win * handle))
     *handle = MPI_WIN_NULL;
     weftmpi_leave(win);
     return MPI_SUCCESS;
-}
-
-/* ---- what programs ask ----------------------------------------------------------------------- */
-
-const void *weftmpi_win_attribute(struct weftmpi_object *object, int keyval)
-{
-    const struct weftmpi_win *win = (struct weftmpi_win *)object;
-
-    switch (keyval) {
-    case MPI_WIN_BASE:
-        return win->base;
-    case MPI_WIN_SIZE:
-        return &win->bytes;
-    case MPI_WIN_DISP_UNIT:
-        return &win->unit;
-    case MPI_WIN_CREATE_FLAVOR:
-        return &win->flavor;
-    case MPI_WIN_MODEL:
-        return &win->model;
-    default:
-        return NULL;
-    }
 }
 
 NAMES(Win, WIN_IN, MPI_Win)

@@ -66,7 +66,6 @@ static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
 {
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
 }
-int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank);
 
 /* ---- dynamic windows: dynamic.c -------------------------------------------------------------- */
 
