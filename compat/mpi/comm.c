@@ -281,10 +281,11 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
-/* All members of the group are in the communicator. */
-static int check_subgroup(const char *call, struct weftmpi_comm *comm,
-                          const struct weftmpi_group *group)
+/* This process's rank in the group, all members of which are in the communicator. */
+static int own_in(const char *call, struct weftmpi_comm *comm, const struct weftmpi_group *group,
+                  int *own)
 {
+    *own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
@@ -294,26 +295,27 @@ static int check_subgroup(const char *call, struct weftmpi_comm *comm,
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
+    int own;
     OUT(part);
     COMM_IN(comm, handle);
     OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(check_subgroup(__func__, comm, group));
+    TRY(own_in(__func__, comm, group, &own));
     /* Groups of one call have no member in common; members do not know the remote one. */
-    const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
     const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
     return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
 API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
 {
+    int own;
     OUT(part);
     COMM_IN(comm, handle);
     OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(check_subgroup(__func__, comm, group));
+    TRY(own_in(__func__, comm, group, &own));
     if (tag < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
     *part = MPI_COMM_NULL;
-    if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
+    if (own < 0)
         return MPI_SUCCESS;
     return weftmpi_agree_apart(__func__, comm,
                                (struct weftmpi_making){.group = weftmpi_hold(group)}, comm->number,

@@ -13,26 +13,8 @@ struct side {
     int processes[];
 };
 
-/* This leader's side to the other leader, and the reverse. */
-static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm peers_handle,
-                          int leader, int tag, const struct side *mine, struct side *theirs,
-                          size_t bytes)
-{
-    struct weftmpi_request request = {0};
-    COMM_OF(peers, call, peers_handle);
-
-    TRY(weftmpi_check_peer(peers, call, leader, tag, false));
-    const int peer = peers->base + leader;
-    weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
-    const weft_status status =
-        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, mine, bytes, &request.op);
-    TRY(weftmpi_request_failed(&request, status));
-    const int error = weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, bytes);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
-}
-
 /* The leader learns of the other group, and tells its own. */
-static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers,
+static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle,
                  int remote_leader, int tag, int *number, struct weftmpi_group **group)
 {
     const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
@@ -45,7 +27,10 @@ static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Co
         mine->number = comm->number;
         mine->size = comm->size;
         memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
-        TRY(exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes));
+        COMM_OF(peers, call, peers_handle);
+        TRY(weftmpi_check_peer(peers, call, remote_leader, tag, false));
+        TRY(PMPI_Sendrecv(mine, (int)bytes, MPI_BYTE, remote_leader, tag, theirs, (int)bytes,
+                          MPI_BYTE, remote_leader, tag, peers_handle, MPI_STATUS_IGNORE));
     }
     TRY(weftmpi_failed(comm, call, weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
     for (int i = 0; i < theirs->size; i++)

@@ -146,41 +146,37 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* Both ways: elements, and their bytes at a position of a packed buffer. */
+/* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
 static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count *position,
-                  bool packs)
+                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count position,
+                  bool packs, size_t *used)
 {
     struct weftmpi_elements e;
     COMM_OF(comm, call, comm_handle);
 
     TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
-    if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
+    if (position < 0 || position > bytes || e.bytes > (size_t)(bytes - position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
-                            e.bytes, (long long)*position, (long long)bytes);
-    copy(e.type, e.bytes, (char *)buffer + *position, (char *)user, packs);
-    *position += (MPI_Count)e.bytes;
+                            e.bytes, (long long)position, (long long)bytes);
+    copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
+    *used = e.bytes;
     return MPI_SUCCESS;
 }
 
 /* N: the type of counts. */
+#define MOVING(name, N, user, buffer, packs, ...)                                                  \
+    API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
+    {                                                                                              \
+        size_t used;                                                                               \
+        TRY(packed(__func__, comm, type, user, count, buffer, bytes, *position, packs, &used));    \
+        *position += (N)used;                                                                      \
+        return MPI_SUCCESS;                                                                        \
+    }
 #define PACKING(c, N)                                                                              \
-    API(Pack##c, (const void *in, N count, MPI_Datatype type, void *out, N bytes, N *position,     \
-                  MPI_Comm comm))                                                                  \
-    {                                                                                              \
-        MPI_Count at = *position;                                                                  \
-        TRY(packed(__func__, comm, type, in, count, out, bytes, &at, true));                       \
-        *position = (N)at;                                                                         \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
-    API(Unpack##c, (const void *in, N bytes, N *position, void *out, N count, MPI_Datatype type,   \
-                    MPI_Comm comm))                                                                \
-    {                                                                                              \
-        MPI_Count at = *position;                                                                  \
-        TRY(packed(__func__, comm, type, out, count, in, bytes, &at, false));                      \
-        *position = (N)at;                                                                         \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
+    MOVING(Pack##c, N, in, out, true, const void *in, N count, MPI_Datatype type, void *out,       \
+           N bytes, N *position)                                                                   \
+    MOVING(Unpack##c, N, out, in, false, const void *in, N bytes, N *position, void *out, N count, \
+           MPI_Datatype type)                                                                      \
     API(Pack_size##c, (N count, MPI_Datatype type, MPI_Comm handle, N * bytes))                    \
     {                                                                                              \
         struct weftmpi_elements elements;                                                          \

@@ -79,23 +79,23 @@ ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
 
 API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
 {
-    static const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};
-    static const MPI_Datatype reals[] = {MPI_REAL4, MPI_REAL8, MPI_REAL16};
-    static const MPI_Datatype complexes[] = {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
     static const struct {
-        int typeclass, least, count; /* least: bytes of the first; the next has twice as many */
-        const MPI_Datatype *types;
-    } rows[] = {{MPI_TYPECLASS_INTEGER, 1, 4, integers},
-                {MPI_TYPECLASS_REAL, 4, 3, reals},
-                {MPI_TYPECLASS_COMPLEX, 8, 3, complexes}};
+        int typeclass, bytes;
+        MPI_Datatype type;
+    } rows[] = {
+        {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+        {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+        {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+        {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+        {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16}, {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
+    };
 
     OUT(found);
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
-        for (int i = 0; i < rows[r].count; i++)
-            if (rows[r].typeclass == typeclass && rows[r].least << i == bytes) {
-                *found = rows[r].types[i];
-                return MPI_SUCCESS;
-            }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].typeclass == typeclass && rows[i].bytes == bytes) {
+            *found = rows[i].type;
+            return MPI_SUCCESS;
+        }
     return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
 }
 
