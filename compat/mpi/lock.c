@@ -8,12 +8,11 @@
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-enum { SLOTS = 4096, NUMBER = 1 }; /* NUMBER: of the exposure of this process's words */
+enum { SLOTS = 4096 };
 
 static uint64_t *words;       /* of this process; NULL: not yet */
 static bool slot_used[SLOTS]; /* by a window */
-static weft_win *known;       /* by process; NONE: not known yet */
-static uint32_t last_number = NUMBER;
+static uint32_t last_number = WEFTMPI_LOCKS_NUMBER;
 
 uint32_t weftmpi_exposure_number(void)
 {
@@ -28,9 +27,9 @@ static weft_status open_words(void)
 
     if (words != NULL)
         return WEFT_OK;
-    known = calloc((size_t)weft_numbers_of(weftmpi.job)->processes, sizeof(*known));
-    words = known != NULL ? weft_malloc(weftmpi.job, bytes) : NULL;
-    return words != NULL ? weft_expose(weftmpi.job, words, bytes, NUMBER) : WEFT_ERR_MEMORY;
+    words = weft_malloc(weftmpi.job, bytes); /* which goes with the job */
+    return words != NULL ? weft_expose(weftmpi.job, words, bytes, WEFTMPI_LOCKS_NUMBER)
+                         : WEFT_ERR_MEMORY;
 }
 
 int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
@@ -49,22 +48,6 @@ int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
 void weftmpi_locks_give(int slot)
 {
     slot_used[slot] = false; /* its words are equal again, which is as good as 0 */
-}
-
-int weftmpi_locks_of(const char *call, struct weftmpi_comm *comm, int process, weft_win *win)
-{
-    LOCKED;
-    if (known[process] == WEFT_WIN_NONE)
-        TRY(weftmpi_failed(comm, call,
-                           weft_exposed(weftmpi.job, process, NUMBER, INFINITY, &known[process])));
-    *win = known[process];
-    return MPI_SUCCESS;
-}
-
-void weftmpi_locks_end(void)
-{
-    free(known); /* the words go with the job */
-    known = NULL;
 }
 
 static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word word)

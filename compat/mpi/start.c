@@ -98,7 +98,6 @@ API(Finalize, (void))
     TRY(weftmpi_attributes_delete(__func__, &self->object));
     TRY(weftmpi_attributes_delete(__func__, &world->object));
     weftmpi_orphans_end(false);
-    weftmpi_locks_end();
     TRY(weftmpi_barrier(__func__, world));
     TRY(weftmpi_failed(world, __func__, weft_team_close(&world->team)));
     weftmpi_orphans_end(true);

@@ -68,17 +68,17 @@ static int learn_target(struct weftmpi_win *win, const char *call, int rank,
                         const struct part *part)
 {
     struct weftmpi_target *target = &win->targets[rank];
+    const int process = win->comm->group->processes[rank];
 
     *target = (struct weftmpi_target){.bytes = part->bytes,
                                       .unit = part->unit,
                                       .home = part->home,
                                       .lock_words = part->lock_words};
-    TRY(weftmpi_locks_of(call, win->comm, win->comm->group->processes[rank], &target->locks));
-    if (part->number == 0)
-        return MPI_SUCCESS;
-    return weftmpi_failed(win->comm, call,
-                          weft_exposed(weftmpi.job, win->comm->group->processes[rank], part->number,
-                                       INFINITY, &target->win));
+    weft_status status =
+        weft_exposed(weftmpi.job, process, WEFTMPI_LOCKS_NUMBER, INFINITY, &target->locks);
+    if (status == WEFT_OK && part->number != 0)
+        status = weft_exposed(weftmpi.job, process, part->number, INFINITY, &target->win);
+    return weftmpi_failed(win->comm, call, status);
 }
 
 /* All learn of all parts; one that could not be made is everybody's error. Ends the window then. */
