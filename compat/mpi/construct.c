@@ -8,19 +8,19 @@
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Puts a run behind the last one, or joins them. False: no memory. */
-static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
+/* Puts a run behind the last one, or joins them. */
+static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
 {
     struct weftmpi_run *last = type->runs_count == 0 ? NULL : &type->runs[type->runs_count - 1];
 
-    if (run.bytes == 0 || run.repeat == 0)
-        return true;
+    if (run.bytes == 0 || run.repeat == 0 || type->no_memory)
+        return;
     if (run.repeat > 1 && run.stride == (MPI_Aint)run.bytes)
         run = (struct weftmpi_run){run.offset, 0, run.bytes * run.repeat, 1};
     if (last != NULL && run.repeat == 1 && last->repeat == 1 &&
         last->offset + (MPI_Aint)last->bytes == run.offset) {
         last->bytes += run.bytes;
-        return true;
+        return;
     }
     if (last != NULL && last->bytes == run.bytes &&
         (last->repeat == 1 || last->offset + last->stride * (MPI_Aint)last->repeat == run.offset)) {
@@ -28,30 +28,28 @@ static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
         if (run.repeat == 1 || run.stride == stride) {
             last->stride = stride;
             last->repeat += run.repeat;
-            return true;
+            return;
         }
     }
     if ((type->runs_count & (type->runs_count - 1)) == 0) { /* a power of two, or none */
         const size_t room = type->runs_count == 0 ? 1 : 2 * type->runs_count;
         struct weftmpi_run *runs = realloc(type->runs, room * sizeof(*runs));
+        type->no_memory = runs == NULL;
         if (runs == NULL)
-            return false;
+            return;
         type->runs = runs;
     }
     type->runs[type->runs_count++] = run;
-    return true;
 }
 
 /* The runs of one element. */
-static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
+static void add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
 {
     for (size_t i = 0; i < old->runs_count; i++) {
         struct weftmpi_run run = old->runs[i];
         run.offset += offset;
-        if (!add_run(type, run))
-            return false;
+        add_run(type, run);
     }
-    return true;
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -84,13 +82,15 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
         *upper = to;
 }
 
-bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride)
 {
+    if (type == NULL || count == 0)
+        return;
+    type->no_memory |= old == NULL || old->no_memory;
+    if (type->no_memory)
+        return;
     const size_t before = type->elements;
-
-    if (count == 0)
-        return true;
     type->elements += count * old->elements;
     if (before == 0)
         type->only_basic = old->only_basic;
@@ -116,18 +116,25 @@ bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
     if (old->align > type->align)
         type->align = old->align;
     if (old->runs_count == 1 && old->runs[0].repeat == 1)
-        return add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride,
-                                                  old->runs[0].bytes, count});
-    for (size_t i = 0; i < count; i++)
-        if (!add_element(type, old, offset + stride * (MPI_Aint)i))
-            return false;
-    return true;
+        add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride, old->runs[0].bytes,
+                                           count});
+    else
+        for (size_t i = 0; i < count; i++)
+            add_element(type, old, offset + stride * (MPI_Aint)i);
 }
 
-int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
-                      MPI_Datatype *handle)
+void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
 {
-    if (!complete) {
+    if (type == NULL)
+        return;
+    type->bounded = true;
+    type->lower = lower;
+    type->upper = upper;
+}
+
+int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype *handle)
+{
+    if (type == NULL || type->no_memory) {
         weftmpi_leave(type);
         return weftmpi_no_memory(NULL, call);
     }
@@ -174,18 +181,16 @@ static int blocks(const char *call, bool large, int combiner, MPI_Count count,
                                 "block %lld has %lld elements", (long long)i, (long long)length);
     }
     struct weftmpi_type *type = weftmpi_type_make();
-    bool complete = type != NULL;
-    for (MPI_Count i = 0; i < count && complete; i++) {
+    for (MPI_Count i = 0; i < count; i++) {
         const size_t length = (size_t)weftmpi_number(lengths, i);
         old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
         const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
-        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent);
+        weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent);
     }
     const struct weftmpi_list lists[] = {
         SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
-    complete =
-        complete && weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
+    return weftmpi_type_give(call, type, made);
 }
 
 static int vector(const char *call, bool large, int combiner, MPI_Count count, MPI_Count length,
@@ -198,16 +203,16 @@ static int vector(const char *call, bool large, int combiner, MPI_Count count, M
         return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
-    struct weftmpi_type *type = weftmpi_type_make(), *block = weftmpi_type_make();
+    struct weftmpi_type *type = weftmpi_type_make();
+    HELD struct weftmpi_type *block = weftmpi_type_make();
     const struct weftmpi_list lists[] = {SCALAR(large, count), SCALAR(large, length),
                                          SCALAR(large || in_bytes, stride)};
-    bool complete = type != NULL && block != NULL &&
-                    weftmpi_type_add(block, old, (size_t)length, 0, extent) &&
-                    (length == 0 || weftmpi_type_add(type, block, (size_t)count, 0, step)) &&
-                    weftmpi_remember(type, combiner, large, lists,
-                                     combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3, &handle, 1);
-    weftmpi_leave(block);
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_type_add(block, old, (size_t)length, 0, extent);
+    if (length != 0)
+        weftmpi_type_add(type, block, (size_t)count, 0, step);
+    weftmpi_remember(type, combiner, large, lists, combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3,
+                     &handle, 1);
+    return weftmpi_type_give(call, type, made);
 }
 
 /* The same elements between other bounds. */
@@ -219,15 +224,11 @@ static int resize(const char *call, bool large, int combiner, MPI_Datatype handl
 
     TRY(weftmpi_type_old(call, handle, 0, &old));
     type = weftmpi_type_make();
-    const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
-                          weftmpi_remember(type, combiner, large, bounds,
-                                           combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
-    if (complete) {
-        type->bounded = true;
-        type->lower = lower;
-        type->upper = lower + extent;
-    }
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_type_add(type, old, 1, 0, 0);
+    weftmpi_remember(type, combiner, large, bounds, combiner == MPI_COMBINER_RESIZED ? 2 : 0,
+                     &handle, 1);
+    weftmpi_type_bound(type, lower, lower + extent);
+    return weftmpi_type_give(call, type, made);
 }
 
 /* N: the type of counts, A: of addresses. */

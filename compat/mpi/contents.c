@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count)
 {
@@ -14,8 +14,12 @@ bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
     struct weftmpi_contents *contents =
         malloc(sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
                (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
-    if (contents == NULL)
-        return false;
+    if (type == NULL || contents == NULL) {
+        free(contents);
+        if (type != NULL)
+            type->no_memory = true;
+        return;
+    }
     *contents = (struct weftmpi_contents){.combiner = combiner,
                                           .large = large,
                                           .integers_count = counts[0],
@@ -36,7 +40,6 @@ bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
     for (MPI_Count i = 0; i < olds_count; i++)
         contents->types[i] = weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, olds[i]));
     type->contents = contents;
-    return true;
 }
 
 void weftmpi_forget(const struct weftmpi_contents *contents)

@@ -142,6 +142,15 @@ static inline void weftmpi_leave(void *object)
     if (weftmpi_is_counted(object))
         weftmpi_release(object);
 }
+/* An object that is let go at the end of the block. */
+#define HELD __attribute__((cleanup(weftmpi_leave_block)))
+static inline void weftmpi_leave_block(void *place)
+{
+    void *object;
+
+    memcpy(&object, place, sizeof(object));
+    weftmpi_leave(object);
+}
 /* The handle is none from now on. The object stays as long as it is referred to. */
 void weftmpi_drop(void *handle);
 /* The object; NULL: no handle of that kind, or one that was dropped. */

@@ -82,6 +82,7 @@ struct weftmpi_type {
     bool bounded; /* a resized type is in it: lower and upper are those of such alone */
     bool dense;   /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic, unnamed;
+    bool no_memory; /* for all of it: it is being made, in vain */
     struct weftmpi_run *runs;
     size_t runs_count;
     size_t elements;                         /* of basic types, as Get_elements counts them */
@@ -168,8 +169,7 @@ static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count
 }
 /*
  * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
- * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts. False: no
- * memory.
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts.
  */
 struct weftmpi_list {
     struct weftmpi_numbers numbers;
@@ -180,7 +180,7 @@ struct weftmpi_list {
     {                                                                                              \
         {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
     }
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count);
 void weftmpi_forget(const struct weftmpi_contents *contents);

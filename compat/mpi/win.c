@@ -35,14 +35,10 @@ static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MP
 static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info, int flavor,
                     MPI_Aint unit, struct weftmpi_win **made)
 {
-    struct weftmpi_win *win = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
+    struct weftmpi_win *const win = *made = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
     MPI_Comm comm;
 
-    if (win == NULL ||
-        (win->targets = calloc((size_t)parent->size, sizeof(*win->targets))) == NULL) {
-        weftmpi_leave(win);
-        return weftmpi_no_memory(parent, call);
-    }
+    TRY(weftmpi_memory_in(parent, call, win));
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     win->unit = (int)unit;
@@ -50,17 +46,13 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     win->posted = -1;
     win->unnamed = true;
     snprintf(win->name, sizeof(win->name), "window");
-    int error = weftmpi_info_set(call, &win->object, true, info);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_agree_now(
-            call, parent, (struct weftmpi_making){.group = weftmpi_hold(parent->group)}, &comm);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        return error;
-    }
+    win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
+    TRY(weftmpi_memory_in(parent, call, win->targets));
+    TRY(weftmpi_info_set(call, &win->object, true, info));
+    TRY(weftmpi_agree_now(call, parent,
+                          (struct weftmpi_making){.group = weftmpi_hold(parent->group)}, &comm));
     win->comm = weftmpi_find(WEFTMPI_COMM, comm);
     win->object.errhandler = &weftmpi_errhandlers[0];
-    *made = win;
     return MPI_SUCCESS;
 }
 
@@ -81,8 +73,8 @@ static int learn_target(struct weftmpi_win *win, const char *call, int rank,
     return weftmpi_failed(win->comm, call, status);
 }
 
-/* All learn of all parts; one that could not be made is everybody's error. Ends the window then. */
-static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI_Win *handle)
+/* All learn of all parts; one that could not be made is everybody's error. */
+static int meet(struct weftmpi_win *win, const char *call, struct part mine)
 {
     struct weftmpi_comm *comm = win->comm;
     FREED struct part *parts;
@@ -91,19 +83,13 @@ static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI
     if (mine.error == MPI_SUCCESS && win->slot < 0)
         mine.error = MPI_ERR_NO_MEM;
     mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
-    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), &parts);
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
-        error = parts[i].error;
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
-        error = learn_target(win, call, i, &parts[i]);
-    if (error == MPI_SUCCESS) /* the program may use it at once, in a lock of another */
-        error = weftmpi_barrier(call, comm);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        return error;
-    }
-    *handle = win->object.handle;
-    return MPI_SUCCESS;
+    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &parts));
+    for (int i = 0; i < comm->size; i++)
+        TRY(parts[i].error);
+    for (int i = 0; i < comm->size; i++)
+        TRY(learn_target(win, call, i, &parts[i]));
+    return weftmpi_barrier(call,
+                           comm); /* who is through may use it at once, in a lock of another */
 }
 
 /* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
@@ -186,7 +172,7 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
                   MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
 {
     const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
-    struct weftmpi_win *win = NULL;
+    HELD struct weftmpi_win *win = NULL;
     size_t room = (size_t)bytes;
 
     TRY(weftmpi_place_in(call, made));
@@ -209,14 +195,12 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
         win->table = base;
     else
         win->base = base;
-    TRY(meet(win, call, mine, made));
-    const int error = shared ? map_parts(win, call) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        *made = MPI_WIN_NULL;
-        return error;
-    }
+    TRY(meet(win, call, mine));
+    if (shared)
+        TRY(map_parts(win, call));
     *allocated = win->base;
+    *made = win->object.handle;
+    win = NULL;
     return MPI_SUCCESS;
 }
 
