@@ -28,15 +28,9 @@ static struct key *find(int keyval)
     return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
 }
 
-/* A datatype has no handler of errors. */
-static void *raises(struct weftmpi_object *object)
-{
-    return object == NULL || object->errhandler == NULL ? NULL : object;
-}
-
 static int no_key(struct weftmpi_object *object, const char *call, int keyval)
 {
-    return weftmpi_fail(raises(object), call, MPI_ERR_KEYVAL,
+    return weftmpi_fail(object, call, MPI_ERR_KEYVAL,
                         "keyval %d is none, or was freed, or is for other objects", keyval);
 }
 
@@ -119,9 +113,8 @@ static int call_erase(struct weftmpi_object *object, const char *call, int keyva
     if (key.erase == MPI_COMM_NULL_DELETE_FN)
         return MPI_SUCCESS;
     const int error = key.erase(object->handle, keyval, value, key.extra);
-    return error == MPI_SUCCESS
-               ? MPI_SUCCESS
-               : weftmpi_fail(raises(object), call, error, "keyval %d: delete", keyval);
+    return error == MPI_SUCCESS ? MPI_SUCCESS
+                                : weftmpi_fail(object, call, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */
@@ -149,7 +142,7 @@ static int set(const char *call, enum weftmpi_kind kind, struct weftmpi_object *
     if (before != NULL)
         before->value = value;
     else if (!put(&object->attributes, key, value))
-        return weftmpi_no_memory(raises(object), call);
+        return weftmpi_no_memory(object, call);
     return MPI_SUCCESS;
 }
 
@@ -238,8 +231,7 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
         else
             take(at);
     }
-    return error == MPI_SUCCESS ? error
-                                : weftmpi_fail(raises(from), call, error, "an attribute's copy");
+    return error == MPI_SUCCESS ? error : weftmpi_fail(from, call, error, "an attribute's copy");
 }
 
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)

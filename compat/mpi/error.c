@@ -129,7 +129,10 @@ int weftmpi_fail(void *on, const char *call, int error_class, const char *format
     vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
     weftmpi_unlock();
     va_end(list);
-    return raise_error(on != NULL ? on : &weftmpi_comms[0], error_class, text);
+    struct weftmpi_object *object = on; /* a datatype has no handler */
+    if (object == NULL || object->errhandler == NULL)
+        object = &weftmpi_comms[0].object;
+    return raise_error(object, error_class, text);
 }
 
 int weftmpi_raise(void *on, const char *call, weft_status status)

@@ -211,8 +211,8 @@ static inline void weftmpi_free_block(void *place)
 /* ---- error.c --------------------------------------------------------------------------------- */
 
 /*
- * Raises an error on a communicator or window (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the
- * text) is said, and ends the job, or its handler is called. Returns the class.
+ * Raises an error on an object: "call: text" (call NULL: the text) is said, and ends the job, or
+ * its handler is called, or MPI_COMM_WORLD's, if it has none or is NULL. Returns the class.
  */
 int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -104,46 +104,41 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     return MPI_SUCCESS;
 }
 
+/* What collectives are between two groups; 0: they are not. */
+enum { EXCHANGED = 1, REDUCED = 2, ROOTED = 4, ROOT_SENDS = 8, SENDS_ONE = 16, RECEIVES_ONE = 32 };
+static const int between[WEFT_TEAM_KINDS] = {
+    [WEFT_TEAM_BROADCAST] = EXCHANGED | ROOTED | ROOT_SENDS | SENDS_ONE | RECEIVES_ONE,
+    [WEFT_TEAM_SCATTER] = EXCHANGED | ROOTED | ROOT_SENDS | RECEIVES_ONE,
+    [WEFT_TEAM_SCATTER_SIZES] = EXCHANGED | ROOTED | ROOT_SENDS | RECEIVES_ONE,
+    [WEFT_TEAM_GATHER] = EXCHANGED | ROOTED | SENDS_ONE,
+    [WEFT_TEAM_GATHER_SIZES] = EXCHANGED | ROOTED | SENDS_ONE,
+    [WEFT_TEAM_ALLGATHER] = EXCHANGED | SENDS_ONE,
+    [WEFT_TEAM_ALLGATHER_SIZES] = EXCHANGED | SENDS_ONE,
+    [WEFT_TEAM_ALLTOALL] = EXCHANGED,
+    [WEFT_TEAM_ALLTOALL_SIZES] = EXCHANGED,
+    [WEFT_TEAM_REDUCE] = REDUCED | ROOTED,
+    [WEFT_TEAM_ALLREDUCE] = REDUCED,
+    [WEFT_TEAM_REDUCE_SCATTER] = REDUCED,
+};
+
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    const enum weft_team_kind kind = given->kind;
+    const int how = between[given->kind];
     struct weftmpi_peers to = {.first = request->comm->base, .count = request->comm->peers};
     struct weftmpi_peers from = to;
-    struct weftmpi_side send = given->send, receive = given->receive;
+    struct weftmpi_side receive = given->receive;
+    struct weftmpi_side send = given->kind == WEFT_TEAM_BROADCAST ? receive : given->send;
 
     request->finish = NULL;
-    switch (kind) {
-    case WEFT_TEAM_BARRIER:
+    if (given->kind == WEFT_TEAM_BARRIER)
         return given->begin(request, given);
-    case WEFT_TEAM_REDUCE:
-        TRY(who_of(request, given->root, false, &to, &from));
-        return weftmpi_reduce_between(request, given, to, from);
-    case WEFT_TEAM_ALLREDUCE:
-    case WEFT_TEAM_REDUCE_SCATTER:
-        return weftmpi_reduce_between(request, given, to, from);
-    case WEFT_TEAM_BROADCAST:
-    case WEFT_TEAM_SCATTER:
-    case WEFT_TEAM_SCATTER_SIZES:
-        TRY(who_of(request, given->root, true, &to, &from));
-        if (kind == WEFT_TEAM_BROADCAST)
-            send = receive;
-        send.same = kind == WEFT_TEAM_BROADCAST;
-        receive.same = true;
-        break;
-    case WEFT_TEAM_GATHER:
-    case WEFT_TEAM_GATHER_SIZES:
-        TRY(who_of(request, given->root, false, &to, &from));
-        send.same = true;
-        break;
-    case WEFT_TEAM_ALLGATHER:
-    case WEFT_TEAM_ALLGATHER_SIZES:
-        send.same = true;
-        break;
-    case WEFT_TEAM_ALLTOALL:
-    case WEFT_TEAM_ALLTOALL_SIZES:
-        break;
-    default:
+    if (how == 0)
         return weftmpi_check_inter(request->call, request->comm, false);
-    }
-    return weftmpi_exchange(request, kind, &send, to, &receive, from);
+    if ((how & ROOTED) != 0)
+        TRY(who_of(request, given->root, (how & ROOT_SENDS) != 0, &to, &from));
+    if ((how & REDUCED) != 0)
+        return weftmpi_reduce_between(request, given, to, from);
+    send.same = (how & SENDS_ONE) != 0;
+    receive.same = (how & RECEIVES_ONE) != 0;
+    return weftmpi_exchange(request, given->kind, &send, to, &receive, from);
 }

@@ -17,14 +17,6 @@ struct update {
     weft_operation function;
 };
 
-/* The element at `offset` is a word that is updated by itself. */
-static bool is_word(const struct weftmpi_reach *reach, const struct weftmpi_type *basic,
-                    size_t offset)
-{
-    return (basic->size == 4 || basic->size == 8) && basic->dense &&
-           (reach->home + offset) % basic->size == 0;
-}
-
 /* *old is 0 before: of a word of 4 bytes its lower half is set. */
 static weft_status fetch_add(const struct weftmpi_reach *reach, size_t offset, size_t size,
                              uint64_t value, uint64_t *old)
@@ -150,14 +142,16 @@ static int update_words(struct weftmpi_reach *reach, const struct update *update
     return error;
 }
 
-/* All stretches are words. */
+/* Whether a stretch is words, each of which is updated by itself; in vain: MPI_ERR_OTHER. */
 static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                        size_t bytes)
 {
-    const struct update *update = state;
+    const struct weftmpi_type *basic = ((const struct update *)state)->basic;
+    const size_t size = basic->size;
 
     (void)row;
-    return bytes % update->basic->size == 0 && is_word(reach, update->basic, offset)
+    return (size == 4 || size == 8) && basic->dense && bytes % size == 0 &&
+                   (reach->home + offset) % size == 0
                ? MPI_SUCCESS
                : MPI_ERR_OTHER;
 }
