@@ -159,7 +159,10 @@ nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
 } >numbers.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} numbers.c -o numbers &&
     ./numbers || fail "numbers of the ABI"
-grep -oE '\bMPI_[A-Z0-9_]+\b *(=|\(\(MPI_|\(\(void)' "$root/include/weft-mpi/mpi.h" | grep -oE '^MPI_[A-Z0-9_]+' |
+{
+    grep -oE '\bMPI_[A-Z0-9_]+\b *(=|\(\(MPI_|\(\(void)' "$root/include/weft-mpi/mpi.h" | grep -oE '^MPI_[A-Z0-9_]+'
+    grep -oP '^WEFT_MPI_ERROR\(\K\w+' "$root/include/weft-mpi/mpi_errors.def" | sed 's/^/MPI_/'
+} |
     while read -r name; do
         grep -qw "$name" "$root/tests/mpi/abi.txt" || echo "$name"
     done >unlisted
