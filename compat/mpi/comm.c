@@ -131,13 +131,12 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     OUT(result);
     COMM_IN(a, handle_a);
     COMM_IN(b, handle_b);
-    *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
-    if ((a->remote == NULL) != (b->remote == NULL)) {
-        *result = MPI_UNEQUAL;
-    } else if (a != b && a->remote != NULL) {
-        const int remote = weftmpi_group_compare(a->remote, b->remote);
-        *result = remote > *result ? remote : *result; /* the numbers ascend so */
-    }
+    *result = MPI_UNEQUAL;
+    if ((a->remote == NULL) != (b->remote == NULL))
+        return MPI_SUCCESS;
+    const int own = weftmpi_group_compare(a->group, b->group);
+    const int remote = a->remote != NULL ? weftmpi_group_compare(a->remote, b->remote) : MPI_IDENT;
+    *result = remote > own ? remote : own; /* the numbers ascend so */
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
     return MPI_SUCCESS;
