@@ -250,15 +250,13 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 
     TRY(weftmpi_place_in(given->call, handle));
     COMM_OF(comm, given->call, given->comm);
-    TRY(weftmpi_agree_now(given->call, comm,
-                          (struct weftmpi_making){.group = weftmpi_hold(comm->group),
-                                                  .remote = weftmpi_hold(comm->remote),
-                                                  .topology = weftmpi_hold(comm->topology)},
-                          &own));
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
+    TRY(weftmpi_memory_in(comm, given->call, made));
+    TRY(weftmpi_agree_now(given->call, comm, made, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     TRY(weftmpi_memory_in(comm, given->call, request));
     request->persistent = true;
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, weftmpi_find(WEFTMPI_COMM, own));
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, made);
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */

@@ -12,8 +12,10 @@ static const char *const names[WEFT_TEAM_KINDS] = {
 };
 
 struct weftmpi_comm weftmpi_comms[] = {
-    {.object.handle = MPI_COMM_WORLD, .name = "MPI_COMM_WORLD"},
-    {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
+    {.object = {.handle = MPI_COMM_WORLD, .errhandler = &weftmpi_errhandlers[0]},
+     .name = "MPI_COMM_WORLD"},
+    {.object = {.handle = MPI_COMM_SELF, .errhandler = &weftmpi_errhandlers[0]},
+     .name = "MPI_COMM_SELF"},
 };
 
 int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
@@ -72,45 +74,47 @@ struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi
     return a->processes[0] < b->processes[0] ? weftmpi_group_join(a, b) : weftmpi_group_join(b, a);
 }
 
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
-                                       int number)
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                                       struct weftmpi_group *remote,
+                                       struct weftmpi_topology *topology)
+{
+    struct weftmpi_comm *comm = weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
+
+    if (comm == NULL)
+        return NULL;
+    comm->number = -1;
+    comm->object.errhandler = weftmpi_errhandler_of(&parent->object);
+    comm->group = weftmpi_hold(group);
+    comm->remote = weftmpi_hold(remote);
+    comm->topology = weftmpi_hold(topology);
+    return comm;
+}
+
+bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 {
     const int process = weft_numbers_of(weftmpi.job)->process;
-    struct weftmpi_group *all = weftmpi_group_both(group, remote);
-    struct weftmpi_comm *comm =
-        number < 2 ? &weftmpi_comms[number] : weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
+    const struct weftmpi_group *group = comm->group, *remote = comm->remote;
 
-    if (comm == NULL || all == NULL) {
-        weftmpi_leave(all);
-        return NULL;
-    }
-    comm->object.references = 1;
+    comm->number = number;
+    comm->all = weftmpi_group_both(comm->group, comm->remote);
+    if (comm->all == NULL)
+        return false;
     comm->size = group->size;
     comm->rank = weftmpi_group_rank(group, process);
-    comm->number = number;
-    comm->object.errhandler = &weftmpi_errhandlers[0];
-    comm->group = group;
-    comm->remote = remote;
-    comm->all = all;
-    comm->own = weftmpi_group_rank(all, process);
+    comm->own = weftmpi_group_rank(comm->all, process);
     comm->peers = remote != NULL ? remote->size : group->size;
-    comm->base = remote != NULL && all->processes[0] == group->processes[0] ? group->size : 0;
+    comm->base = remote != NULL && comm->all->processes[0] == group->processes[0] ? group->size : 0;
     comm->unnamed = number >= 2;
     if (comm->unnamed)
         snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
-    if (!take_groups(comm)) {
-        comm->group = comm->remote = NULL;
-        weftmpi_leave(comm);
-        return NULL;
-    }
-    return comm;
+    return take_groups(comm);
 }
 
 void weftmpi_comm_end(void *object)
 {
     struct weftmpi_comm *comm = object;
 
-    if (give_groups(comm))
+    if (comm->number >= 0 && give_groups(comm))
         weftmpi_number_give(comm->number);
     weftmpi_leave(comm->topology);
     weftmpi_leave(comm->all);
@@ -148,22 +152,20 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
                      const MPI_Info *info_handle, MPI_Comm *copy)
 {
-    struct weftmpi_object hints = {.handle = NULL};
     COMM_OF(comm, call, handle);
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
+    int error = MPI_SUCCESS;
 
+    TRY(weftmpi_memory_in(comm, call, made));
     weftmpi_lock();
     if (info_handle == NULL)
-        hints.info = weftmpi_info_copy(comm->object.info);
+        made->object.info = weftmpi_info_copy(comm->object.info);
     weftmpi_unlock();
     if (info_handle != NULL)
-        TRY(weftmpi_info_set(call, &hints, false, *info_handle));
-    return weftmpi_agree(request, call, comm,
-                         (struct weftmpi_making){.group = weftmpi_hold(comm->group),
-                                                 .remote = weftmpi_hold(comm->remote),
-                                                 .topology = weftmpi_hold(comm->topology),
-                                                 .info = hints.info,
-                                                 .copies = true},
-                         copy);
+        error = weftmpi_info_set(call, &made->object, false, *info_handle);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_attributes_copy(call, &comm->object, &made->object.attributes);
+    return weftmpi_agree(request, call, comm, made, error, copy);
 }
 
 BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
@@ -222,24 +224,25 @@ int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int ke
                   struct weftmpi_topology *topology, MPI_Comm *part)
 {
     const struct claim mine = {color, key, comm->own};
-    struct weftmpi_making making = {.topology = topology};
+    HELD struct weftmpi_topology *of = topology;
+    HELD struct weftmpi_group *group = NULL, *remote = NULL;
+    struct weftmpi_comm *made = NULL;
     FREED struct claim *all;
 
-    int error = weftmpi_allgather(call, comm, &mine, sizeof(mine), &all);
-    if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
-        making.group = gather_claims(comm, all, color, false);
-        making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
-        if (making.group == NULL || (comm->remote != NULL && making.remote == NULL)) {
-            error = weftmpi_no_memory(comm, call);
-        } else if (making.remote != NULL && making.remote->size == 0) { /* nobody over there */
-            weftmpi_leave(making.group);
-            making.group = NULL;
-        }
+    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &all));
+    if (color == MPI_UNDEFINED)
+        return weftmpi_agree_now(call, comm, NULL, part);
+    group = gather_claims(comm, all, color, false);
+    TRY(weftmpi_memory_in(comm, call, group));
+    if (comm->remote != NULL) {
+        remote = gather_claims(comm, all, color, true);
+        TRY(weftmpi_memory_in(comm, call, remote));
     }
-    if (error == MPI_SUCCESS)
-        return weftmpi_agree_now(call, comm, making, part);
-    weftmpi_making_drop(&making);
-    return error;
+    if (remote == NULL || remote->size != 0) { /* else there is nobody over there */
+        made = weftmpi_comm_make(comm, group, remote, of);
+        TRY(weftmpi_memory_in(comm, call, made));
+    }
+    return weftmpi_agree_now(call, comm, made, part);
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
@@ -316,9 +319,9 @@ API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Co
     *part = MPI_COMM_NULL;
     if (own < 0)
         return MPI_SUCCESS;
-    return weftmpi_agree_apart(__func__, comm,
-                               (struct weftmpi_making){.group = weftmpi_hold(group)}, comm->number,
-                               tag, part);
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, group, NULL, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, made));
+    return weftmpi_agree_apart(__func__, comm, made, comm->number, tag, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))

@@ -45,17 +45,16 @@ static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Co
 API(Intercomm_create,
     (MPI_Comm handle, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made))
 {
-    struct weftmpi_group *group = NULL;
+    HELD struct weftmpi_group *group = NULL;
     int number = -1;
     OUT(made);
     BASE_IN(comm, handle);
     TRY(weftmpi_check_rank(comm, __func__, leader, comm->size));
     TRY(learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
-    return weftmpi_agree_apart(
-        __func__, comm,
-        (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
-        first ? comm->number : number, tag, made);
+    struct weftmpi_comm *between = weftmpi_comm_make(comm, comm->group, group, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, between));
+    return weftmpi_agree_apart(__func__, comm, between, first ? comm->number : number, tag, made);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -66,7 +65,7 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     OUT(merged);
     INTER_IN(comm, handle);
     const int n = comm->all->size, mine = high != 0;
-    struct weftmpi_group *group = NULL;
+    HELD struct weftmpi_group *group = NULL;
     FREED int *all;
     TRY(weftmpi_allgather(__func__, comm, &mine, sizeof(mine), &all));
     const int theirs = all[comm->base];
@@ -79,7 +78,9 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     else
         group = weftmpi_group_join(comm->remote, comm->group);
     TRY(weftmpi_memory_in(comm, __func__, group));
-    return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
+    struct weftmpi_comm *of_both = weftmpi_comm_make(comm, group, NULL, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, of_both));
+    return weftmpi_agree_now(__func__, comm, of_both, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */

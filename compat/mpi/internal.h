@@ -49,7 +49,8 @@ struct weftmpi_comm {
     int size, rank;
     int peers;     /* ranks of messages: size, or that of the remote group */
     int own, base; /* in `all`: this process; and rank 0 of `peers` */
-    int number;    /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
+    /* Of its groups of messages: WEFTMPI_GROUPS * number and those behind it; -1: not open yet. */
+    int number;
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
@@ -247,11 +248,14 @@ int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 /*
- * A communicator of that group and number, or between it and a remote one; takes their references.
- * NULL: no memory.
+ * A communicator of that group, or between it and a remote one, with a topology or NULL, and the
+ * error handler of its parent. It is not open yet. NULL: no memory.
  */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
-                                       int number);
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                                       struct weftmpi_group *remote,
+                                       struct weftmpi_topology *topology);
+/* It has messages from now on, in the groups of that number. False: no memory. */
+bool weftmpi_comm_open(struct weftmpi_comm *comm, int number);
 void weftmpi_comm_end(void *comm);
 /* The members of one behind those of the other; NULL: no memory. */
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
@@ -268,27 +272,18 @@ int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *m
 int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
                     bool receives, void *data, size_t bytes);
 
-/* What a communicator is made of. The references are taken. */
-struct weftmpi_making {
-    struct weftmpi_group *group; /* NULL: this process gets none */
-    struct weftmpi_group *remote;
-    struct weftmpi_topology *topology;
-    struct weftmpi_info *info;
-    bool copies; /* with the attributes of the parent */
-};
-/* The references are let go. */
-void weftmpi_making_drop(struct weftmpi_making *making);
 /*
- * Begins to make a communicator: all of `parent` agree on its number, and those with a group get it
- * at *made when the request is complete; others MPI_COMM_NULL.
+ * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
+ * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
+ * of this process, which has failed, but takes part.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_making making, MPI_Comm *made);
-/* The same, and waits. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                  struct weftmpi_comm *comm, int error, MPI_Comm *made);
+/* The same without one, and waits. */
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                       MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                         int context, int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
 int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,

@@ -49,12 +49,14 @@ static void refuse_launcher(const char *call)
 /* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: no memory. */
 static bool open_comm(int number, int first, int size)
 {
-    struct weftmpi_group *group = weftmpi_group_make(size, NULL);
+    struct weftmpi_comm *comm = &weftmpi_comms[number];
 
-    for (int i = 0; group != NULL && i < size; i++)
-        group->processes[i] = first + i;
-    return group != NULL && weftmpi_comm_make(group, NULL, number) != NULL &&
-           (number != 0 || weftmpi_channel_open(group) == WEFT_OK);
+    comm->group = weftmpi_group_make(size, NULL);
+    for (int i = 0; comm->group != NULL && i < size; i++)
+        comm->group->processes[i] = first + i;
+    comm->object.references = 1;
+    return comm->group != NULL && weftmpi_comm_open(comm, number) &&
+           (number != 0 || weftmpi_channel_open(comm->group) == WEFT_OK);
 }
 
 static int init(const char *call, int *argc, char ***argv, int level)

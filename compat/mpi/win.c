@@ -49,9 +49,10 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
     TRY(weftmpi_memory_in(parent, call, win->targets));
     TRY(weftmpi_info_set(call, &win->object, true, info));
-    TRY(weftmpi_agree_now(call, parent,
-                          (struct weftmpi_making){.group = weftmpi_hold(parent->group)}, &comm));
-    win->comm = weftmpi_find(WEFTMPI_COMM, comm);
+    struct weftmpi_comm *own = weftmpi_comm_make(parent, parent->group, NULL, NULL);
+    TRY(weftmpi_memory_in(parent, call, own));
+    TRY(weftmpi_agree_now(call, parent, own, &comm));
+    win->comm = own;
     win->object.errhandler = &weftmpi_errhandlers[0];
     return MPI_SUCCESS;
 }
