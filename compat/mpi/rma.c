@@ -102,12 +102,10 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win hand
 typedef int each_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                          size_t bytes);
 
-/* One; of a dynamic window, in the attached memory that has it: one after the other. */
-static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state, size_t at,
-                   char *row, size_t bytes)
+/* One of a dynamic window, in the attached memory that has it: one after the other. */
+static int stretch_in_pieces(struct weftmpi_reach *reach, each_stretch *each, void *state,
+                             uintptr_t at, char *row, size_t bytes)
 {
-    if (reach->pieces_count == 0)
-        return each(reach, state, at, row, bytes);
     while (bytes != 0) {
         const struct weftmpi_piece *piece = NULL;
         for (int i = 0; i < reach->pieces_count; i++)
@@ -115,7 +113,7 @@ static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state,
                 piece = &reach->pieces[i];
         if (piece == NULL)
             return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
-                                "nothing is attached at 0x%zx", at);
+                                "nothing is attached at 0x%zx", (size_t)at);
         const size_t some = bytes < piece->end - at ? bytes : piece->end - at;
         if (reach->stretches != 0 && reach->exposure != piece->exposure)
             TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
@@ -127,6 +125,13 @@ static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state,
         bytes -= some;
     }
     return MPI_SUCCESS;
+}
+
+static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state, size_t at,
+                   char *row, size_t bytes)
+{
+    return reach->pieces_count == 0 ? each(reach, state, at, row, bytes)
+                                    : stretch_in_pieces(reach, each, state, at, row, bytes);
 }
 
 int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *each, void *state)

@@ -299,9 +299,8 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
 
     if (found != NULL && !found->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is not the standard's", found->name);
-    const int error = begin_update(&request, __func__, from, 1, type, true, old, 1, type, op, win,
-                                   to, offset, 1, type);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+    return weftmpi_rma_begun(&request, begin_update(&request, __func__, from, 1, type, true, old, 1,
+                                                    type, op, win, to, offset, 1, type));
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
