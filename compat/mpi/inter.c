@@ -28,6 +28,7 @@ static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Co
         mine->size = comm->size;
         memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
         COMM_OF(peers, call, peers_handle);
+        TRY(weftmpi_check_rank(peers, call, remote_leader, peers->peers)); /* no MPI_PROC_NULL */
         TRY(weftmpi_check_peer(peers, call, remote_leader, tag, false));
         TRY(PMPI_Sendrecv(mine, (int)bytes, MPI_BYTE, remote_leader, tag, theirs, (int)bytes,
                           MPI_BYTE, remote_leader, tag, peers_handle, MPI_STATUS_IGNORE));

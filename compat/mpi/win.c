@@ -89,8 +89,8 @@ static int meet(struct weftmpi_win *win, const char *call, struct part mine)
         TRY(parts[i].error);
     for (int i = 0; i < comm->size; i++)
         TRY(learn_target(win, call, i, &parts[i]));
-    return weftmpi_barrier(call,
-                           comm); /* who is through may use it at once, in a lock of another */
+    /* Who is through may use it at once, in a lock of another. */
+    return weftmpi_barrier(call, comm);
 }
 
 /* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
