@@ -8,8 +8,6 @@
  */
 #include "request.h"
 
-#include <stdlib.h>
-
 enum {
     LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
@@ -22,18 +20,15 @@ static uint64_t used[NUMBERS / 64] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF
 struct weftmpi_agreement {
     struct weftmpi_agreement *behind;   /* the next on this communicator */
     struct weftmpi_agreement *next;     /* of all */
-    struct weftmpi_comm *parent, *comm; /* comm: once it is over; may be NULL */
-    struct weftmpi_making making;       /* its group NULL: this process gets no communicator */
+    struct weftmpi_comm *parent, *comm; /* comm NULL: this process gets none */
     struct weftmpi_group *apart;        /* who agree, in messages with that tag; NULL: all */
     int tag, context;
-    struct weftmpi_errhandler *errhandler;
-    struct weftmpi_attribute *attributes;
     MPI_Comm *made;
     const char *call;
     weft_team_op *op;
     bool voting, over;
     weft_status status; /* once it is over, */
-    int error;          /* and of the attributes' callbacks */
+    int error;          /* and of this process alone */
     unsigned attempt, block, looks;
     int number; /* that is tried; -1: this process has not taken it */
     uint64_t words[WORDS];
@@ -138,7 +133,7 @@ static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
 /* Says which numbers of the block are free here. Who gets no communicator has no say. */
 static weft_status begin_offer(struct weftmpi_agreement *agreement)
 {
-    const bool silent = agreement->making.group == NULL;
+    const bool silent = agreement->comm == NULL;
 
     agreement->voting = false;
     weftmpi_lock();
@@ -171,50 +166,22 @@ static weft_status begin_vote(struct weftmpi_agreement *agreement)
         return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
     }
     agreement->number = number;
-    agreement->words[0] = agreement->making.group == NULL || take(number);
+    agreement->words[0] = agreement->comm == NULL || take(number);
     if (agreement->words[0] == 0)
         agreement->number = -1;
     agreement->voting = true;
     return begin(agreement, 1);
 }
 
-/* The references of what the communicator was to be made of. */
-static void drop_making(struct weftmpi_making *making)
-{
-    weftmpi_leave(making->group);
-    weftmpi_leave(making->remote);
-    weftmpi_leave(making->topology);
-    weftmpi_leave(making->info);
-    *making = (struct weftmpi_making){.group = NULL};
-}
-
-/* The number is everybody's: the communicator, which takes the references. */
-static weft_status make(struct weftmpi_agreement *agreement)
-{
-    struct weftmpi_making *making = &agreement->making;
-
-    if (making->group == NULL)
-        return WEFT_OK;
-    struct weftmpi_comm *comm = weftmpi_comm_make(making->group, making->remote, agreement->number);
-    if (comm == NULL)
-        return WEFT_ERR_MEMORY;
-    comm->topology = making->topology;
-    comm->object.info = making->info;
-    comm->object.errhandler = agreement->errhandler;
-    comm->object.attributes = agreement->attributes;
-    *making = (struct weftmpi_making){.group = NULL};
-    agreement->errhandler = NULL;
-    agreement->comm = comm;
-    return WEFT_OK;
-}
-
 static weft_status end_vote(struct weftmpi_agreement *agreement)
 {
-    if (agreement->words[0] != 0) {
+    if (agreement->words[0] != 0) { /* the number is everybody's */
         agreement->over = true;
-        return make(agreement);
+        return agreement->comm == NULL || weftmpi_comm_open(agreement->comm, agreement->number)
+                   ? WEFT_OK
+                   : WEFT_ERR_MEMORY;
     }
-    if (agreement->making.group != NULL && agreement->number >= 0)
+    if (agreement->comm != NULL && agreement->number >= 0)
         weftmpi_number_give(agreement->number);
     agreement->attempt++;
     return begin_offer(agreement);
@@ -226,20 +193,11 @@ static void start(struct weftmpi_agreement *agreement)
     agreement->over = agreement->status != WEFT_OK;
 }
 
-/* What it holds is let go. */
-static void let_go(struct weftmpi_agreement *agreement)
-{
-    drop_making(&agreement->making);
-    weftmpi_leave(agreement->errhandler);
-    weftmpi_leave(agreement->apart);
-}
-
 /* Out of the lists: the next on this communicator begins. */
 static void leave(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_agreement **at = &agreements;
 
-    let_go(agreement);
     while (*at != agreement)
         at = &(*at)->next;
     __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
@@ -281,14 +239,17 @@ bool weftmpi_drive(void)
 /* It is over: the communicator, or why there is none. */
 static int tell(struct weftmpi_agreement *agreement)
 {
-    TRY(weftmpi_failed(agreement->parent, agreement->call, agreement->status));
-    if (agreement->error != MPI_SUCCESS) { /* of copies, which only those with a group make */
-        weftmpi_attributes_delete(agreement->call, &agreement->comm->object);
-        weftmpi_leave(agreement->comm);
-    } else if (agreement->comm != NULL) {
-        *agreement->made = agreement->comm->object.handle;
+    struct weftmpi_comm *comm = agreement->comm;
+    int error = weftmpi_failed(agreement->parent, agreement->call, agreement->status);
+
+    error = error != MPI_SUCCESS ? error : agreement->error;
+    if (comm != NULL && error != MPI_SUCCESS) {
+        weftmpi_attributes_delete(agreement->call, &comm->object);
+        weftmpi_leave(comm);
+    } else if (comm != NULL) {
+        *agreement->made = comm->object.handle;
     }
-    return agreement->error;
+    return error;
 }
 
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error)
@@ -310,25 +271,23 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 }
 
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_making making, MPI_Comm *made)
+                  struct weftmpi_comm *comm, int error, MPI_Comm *made)
 {
     struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
     weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
     if (agreement == NULL) {
-        drop_making(&making);
+        weftmpi_leave(comm);
         return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
     }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
+                                            .comm = comm,
                                             .context = parent->number,
-                                            .making = making,
-                                            .errhandler = weftmpi_errhandler_of(&parent->object),
                                             .made = made,
                                             .call = call,
+                                            .error = error,
                                             .number = -1};
-    if (making.copies)
-        agreement->error = weftmpi_attributes_copy(call, &parent->object, &agreement->attributes);
     request->state = agreement;
     LOCKED;
     struct weftmpi_agreement **last = &parent->agreeing;
@@ -342,36 +301,35 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     return MPI_SUCCESS;
 }
 
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                       MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, making, made);
+    const int error = weftmpi_agree(&request, call, parent, comm, MPI_SUCCESS, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                         int context, int tag, MPI_Comm *made)
 {
+    HELD struct weftmpi_group *all = weftmpi_group_both(comm->group, comm->remote);
     /* Of several at once, those on one communicator are told apart by the program's tags. */
     struct weftmpi_agreement agreement = {.parent = parent,
-                                          .making = making,
-                                          .errhandler = weftmpi_errhandler_of(&parent->object),
+                                          .comm = comm,
                                           .made = made,
                                           .call = call,
                                           .number = -1,
-                                          .apart = weftmpi_group_both(making.group, making.remote),
+                                          .apart = all,
                                           .tag = context << 17 | (tag & 0x1ffff),
                                           .context = context};
 
-    agreement.error = weftmpi_memory_in(parent, call, agreement.apart);
+    agreement.error = weftmpi_memory_in(parent, call, all);
     if (agreement.error == MPI_SUCCESS)
         agreement.status = begin_offer(&agreement);
     while (!agreement.over && agreement.status == WEFT_OK && agreement.error == MPI_SUCCESS)
         agreement.status = agreement.voting ? end_vote(&agreement) : begin_vote(&agreement);
-    let_go(&agreement);
-    return agreement.error != MPI_SUCCESS ? agreement.error : tell(&agreement);
+    return tell(&agreement);
 }
 
 weft_status weftmpi_channel_open(const struct weftmpi_group *world)

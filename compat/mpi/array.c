@@ -16,33 +16,22 @@ static int array(const char *call, int ndims, struct weftmpi_numbers sizes,
     TRY(weftmpi_type_old(call, handle, ndims, &old));
     const MPI_Aint extent = weftmpi_extent(old);
     MPI_Aint step = extent;
-    size_t elements = 1;
     struct weftmpi_type *row = weftmpi_type_make();
-    bool complete = row != NULL && weftmpi_type_add(row, old, 1, 0, extent);
+    weftmpi_type_add(row, old, 1, 0, extent);
     for (int k = 0; k < ndims; k++) {
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
         struct weftmpi_type *rows = weftmpi_type_make();
         const MPI_Count size = weftmpi_number(sizes, i);
-        size_t all = 0;
-        complete = complete && rows != NULL;
-        for (MPI_Count at = of[i].first; complete && at < size; at += of[i].step) {
-            const size_t some = (size_t)(of[i].count < size - at ? of[i].count : size - at);
-            complete = weftmpi_type_add(rows, row, some, at * step, step);
-            all += some;
-        }
+        for (MPI_Count at = of[i].first; at < size; at += of[i].step)
+            weftmpi_type_add(rows, row, (size_t)(of[i].count < size - at ? of[i].count : size - at),
+                             at * step, step);
         weftmpi_leave(row);
         row = rows;
         step *= size;
-        elements *= all;
     }
-    complete = complete && weftmpi_type_add_part(row, old, elements) &&
-               weftmpi_remember(row, combiner, sizes.wide, lists, lists_count, &handle, 1);
-    if (complete) {
-        row->bounded = true;
-        row->lower = 0;
-        row->upper = step;
-    }
-    return weftmpi_type_give(call, row, complete, made);
+    weftmpi_remember(row, combiner, sizes.wide, lists, lists_count, &handle, 1);
+    weftmpi_type_bound(row, 0, step);
+    return weftmpi_type_give(call, row, made);
 }
 
 static int check_array(const char *call, int ndims, int order)

@@ -4,8 +4,6 @@
  */
 #include "win.h"
 
-#include <stdlib.h>
-
 enum { FIRST_KEY = 0x400 }; /* above the standard's: the numbers of handles */
 
 /* Callbacks of all kinds are called alike: every handle is a pointer. */
@@ -30,24 +28,9 @@ static struct key *find(int keyval)
     return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
 }
 
-static enum weftmpi_kind kind_of(const struct weftmpi_object *object)
-{
-    const uintptr_t number = (uintptr_t)object->handle;
-
-    if (number >> 32 != 0)
-        return number & 15;
-    return number < 0x200 ? WEFTMPI_COMM : WEFTMPI_TYPE; /* of the standard */
-}
-
-/* A datatype has no handler of errors. */
-static void *raises(struct weftmpi_object *object)
-{
-    return object == NULL || object->errhandler == NULL ? NULL : object;
-}
-
 static int no_key(struct weftmpi_object *object, const char *call, int keyval)
 {
-    return weftmpi_fail(raises(object), call, MPI_ERR_KEYVAL,
+    return weftmpi_fail(object, call, MPI_ERR_KEYVAL,
                         "keyval %d is none, or was freed, or is for other objects", keyval);
 }
 
@@ -130,9 +113,8 @@ static int call_erase(struct weftmpi_object *object, const char *call, int keyva
     if (key.erase == MPI_COMM_NULL_DELETE_FN)
         return MPI_SUCCESS;
     const int error = key.erase(object->handle, keyval, value, key.extra);
-    return error == MPI_SUCCESS
-               ? MPI_SUCCESS
-               : weftmpi_fail(raises(object), call, error, "keyval %d: delete", keyval);
+    return error == MPI_SUCCESS ? MPI_SUCCESS
+                                : weftmpi_fail(object, call, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */
@@ -148,54 +130,63 @@ static int erase_one(const char *call, struct weftmpi_object *object, int keyval
 }
 
 /* A new one before the others, so that the last one is deleted first. */
-static int set(const char *call, struct weftmpi_object *object, int keyval, void *value)
+static int set(const char *call, enum weftmpi_kind kind, struct weftmpi_object *object, int keyval,
+               void *value)
 {
     TRY(call_erase(object, call, keyval));
     LOCKED;
     struct key *const key = find(keyval);
     struct weftmpi_attribute *before = *look(object, key);
-    if (key == NULL || key->freed || key->kind != kind_of(object))
+    if (key == NULL || key->freed || key->kind != kind)
         return no_key(object, call, keyval);
     if (before != NULL)
         before->value = value;
     else if (!put(&object->attributes, key, value))
-        return weftmpi_no_memory(raises(object), call);
+        return weftmpi_no_memory(object, call);
     return MPI_SUCCESS;
 }
 
 /* The standard's, of MPI_COMM_WORLD. NULL: not one of them, or without a value here. */
-static const int *standard(int keyval)
+static const int *of_world(int keyval)
 {
     static int tag_most = WEFT_TAG_MOST, no_host = MPI_PROC_NULL, any = MPI_ANY_SOURCE, yes = 1;
+    const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
+    const int *const values[] = {
+        [MPI_TAG_UB - MPI_TAG_UB] = &tag_most,
+        [MPI_HOST - MPI_TAG_UB] = &no_host,
+        [MPI_IO - MPI_TAG_UB] = &any,
+        [MPI_WTIME_IS_GLOBAL - MPI_TAG_UB] = numbers->nodes == 1 ? &yes : NULL, /* one clock */
+        [MPI_UNIVERSE_SIZE - MPI_TAG_UB] = &numbers->processes,
+        [MPI_LASTUSEDCODE - MPI_TAG_UB] = &weftmpi_last_code,
+    };
 
-    switch (keyval) {
-    case MPI_TAG_UB:
-        return &tag_most;
-    case MPI_HOST:
-        return &no_host;
-    case MPI_IO:
-        return &any;
-    case MPI_WTIME_IS_GLOBAL: /* one clock on one node */
-        return weft_numbers_of(weftmpi.job)->nodes == 1 ? &yes : NULL;
-    case MPI_UNIVERSE_SIZE:
-        return &weft_numbers_of(weftmpi.job)->processes;
-    case MPI_LASTUSEDCODE:
-        return &weftmpi_last_code;
-    default:
-        return NULL;
-    }
+    return keyval >= MPI_TAG_UB && keyval <= MPI_LASTUSEDCODE ? values[keyval - MPI_TAG_UB] : NULL;
 }
 
-static int get(const char *call, struct weftmpi_object *object, int keyval, void *value, int *flag)
+/* The same of a window. */
+static const void *of_window(struct weftmpi_object *object, int keyval)
+{
+    const struct weftmpi_win *win = (struct weftmpi_win *)object;
+    const void *const values[] = {
+        [MPI_WIN_BASE - MPI_WIN_BASE] = win->base,
+        [MPI_WIN_SIZE - MPI_WIN_BASE] = &win->bytes,
+        [MPI_WIN_DISP_UNIT - MPI_WIN_BASE] = &win->unit,
+        [MPI_WIN_CREATE_FLAVOR - MPI_WIN_BASE] = &win->flavor,
+        [MPI_WIN_MODEL - MPI_WIN_BASE] = &win->model,
+    };
+
+    return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL ? values[keyval - MPI_WIN_BASE] : NULL;
+}
+
+static int get(const char *call, enum weftmpi_kind kind, struct weftmpi_object *object, int keyval,
+               void *value, int *flag)
 {
     TRY(weftmpi_place_in(call, value));
     TRY(weftmpi_place_in(call, flag));
     if (keyval > 0 && keyval < FIRST_KEY) {
-        const void *there = NULL;
-        if (kind_of(object) == WEFTMPI_WIN)
-            there = weftmpi_win_attribute(object, keyval);
-        else if (kind_of(object) == WEFTMPI_COMM)
-            there = standard(keyval);
+        const void *const there = kind == WEFTMPI_WIN    ? of_window(object, keyval)
+                                  : kind == WEFTMPI_COMM ? of_world(keyval)
+                                                         : NULL;
         *flag = there != NULL || keyval == MPI_WIN_BASE; /* which may be NULL */
         if (*flag)
             *(const void **)value = there;
@@ -204,7 +195,7 @@ static int get(const char *call, struct weftmpi_object *object, int keyval, void
     LOCKED;
     const struct key *const key = find(keyval);
     const struct weftmpi_attribute *attribute = *look(object, key);
-    if (key == NULL || key->kind != kind_of(object))
+    if (key == NULL || key->kind != kind)
         return no_key(object, call, keyval);
     *flag = attribute != NULL;
     if (attribute != NULL)
@@ -240,8 +231,7 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
         else
             take(at);
     }
-    return error == MPI_SUCCESS ? error
-                                : weftmpi_fail(raises(from), call, error, "an attribute's copy");
+    return error == MPI_SUCCESS ? error : weftmpi_fail(from, call, error, "an attribute's copy");
 }
 
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
@@ -258,9 +248,9 @@ int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
          keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))  \
     CALL(name##_free_keyval, (int *keyval), keyval_free(__func__, KIND, keyval))                   \
     ON(name##_set_attr, IN, (type handle, int keyval, void *value),                                \
-       set(__func__, &of->object, keyval, value))                                                  \
+       set(__func__, KIND, &of->object, keyval, value))                                            \
     ON(name##_get_attr, IN, (type handle, int keyval, void *value, int *flag),                     \
-       get(__func__, &of->object, keyval, value, flag))                                            \
+       get(__func__, KIND, &of->object, keyval, value, flag))                                      \
     ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(__func__, &of->object, keyval))
 ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)

@@ -4,8 +4,6 @@
  */
 #include "request.h"
 
-#include <string.h>
-
 static void *attached;
 static size_t attached_bytes, attached_used;
 

@@ -4,9 +4,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)
@@ -67,25 +64,31 @@ struct row {
     size_t *sizes, *offsets; /* of unlike pieces */
 };
 
-/* The row where they arrive, or from where they are sent. */
-static int row_of(struct weftmpi_request *request, const struct weftmpi_side *side, bool arrive,
-                  struct row *row)
+/* The row where they arrive (FILL), or from where they are sent. */
+static int row_of(struct weftmpi_request *request, const struct weftmpi_side *side,
+                  enum weftmpi_row how, struct row *row)
 {
-    const int n = request->comm->size;
+    const size_t n = (size_t)request->comm->size;
     struct weftmpi_elements piece;
+    void *at;
     size_t all = 0;
 
     TRY(weftmpi_elements_in(request->comm, request->call, side->base, side->count, side->handle,
                             &piece));
     const struct weftmpi_type *type = piece.type;
-    *row = (struct row){.at = (char *)side->base + type->true_lower};
-    if (type->dense && !side->unlike)
+    if (!side->unlike) {
+        piece.count *= n;
+        piece.bytes *= n;
+        TRY(weftmpi_row(request, &piece, how, &at));
+        row->at = at;
         return MPI_SUCCESS;
-    row->sizes = weftmpi_request_memory(request, 2 * (size_t)n * sizeof(size_t));
+    }
+    row->at = (char *)side->base + type->true_lower;
+    row->sizes = weftmpi_request_memory(request, 2 * n * sizeof(size_t));
     TRY(weftmpi_memory_in(request->comm, request->call, row->sizes));
     row->offsets = row->sizes + n;
-    for (int i = 0; i < n; i++) {
-        TRY(weftmpi_piece(request, side, i, &piece));
+    for (size_t i = 0; i < n; i++) {
+        TRY(weftmpi_piece(request, side, (int)i, &piece));
         row->sizes[i] = piece.bytes;
         row->offsets[i] = type->dense ? (size_t)((char *)piece.user - (char *)side->base) : all;
         all += piece.bytes;
@@ -93,14 +96,14 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     if (type->dense)
         return MPI_SUCCESS;
     row->at = weftmpi_request_memory(request, all);
-    for (int i = 0; row->at != NULL && i < n; i++) {
-        TRY(weftmpi_piece(request, side, i, &piece));
-        if (!arrive)
+    for (size_t i = 0; row->at != NULL && i < n; i++) {
+        TRY(weftmpi_piece(request, side, (int)i, &piece));
+        if (how != WEFTMPI_FILL)
             weftmpi_pack(type, piece.count, piece.user, row->at + row->offsets[i]);
         else if (weftmpi_request_unpack(request, row->at + row->offsets[i], &piece) == NULL)
             row->at = NULL;
     }
-    return row->at != NULL ? MPI_SUCCESS : weftmpi_no_memory(request->comm, request->call);
+    return weftmpi_memory_in(request->comm, request->call, row->at);
 }
 
 /* This member's own piece: from its buffer, or in place among all, which are here. Its bytes. */
@@ -136,7 +139,7 @@ static int gather(struct weftmpi_request *request, const struct weftmpi_given *g
 
     TRY(weftmpi_check_root(request, given->root));
     if (here)
-        TRY(row_of(request, &given->receive, true, &row));
+        TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
     TRY(own_in(request, &given->send, &given->receive, here, &from, &bytes));
     return given->receive.unlike
                ? TEAM(gather_sizes, given->root, from, bytes, row.at, row.sizes, row.offsets)
@@ -153,7 +156,7 @@ static int scatter(struct weftmpi_request *request, const struct weftmpi_given *
 
     TRY(weftmpi_check_root(request, root));
     if (here) {
-        TRY(row_of(request, &given->send, false, &row));
+        TRY(row_of(request, &given->send, WEFTMPI_TAKE, &row));
         TRY(weftmpi_piece(request, &given->send, root, &own));
         piece = own;
     }
@@ -175,7 +178,7 @@ static int allgather(struct weftmpi_request *request, const struct weftmpi_given
     void *from;
     size_t bytes;
 
-    TRY(row_of(request, &given->receive, true, &row));
+    TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
     TRY(own_in(request, &given->send, &given->receive, true, &from, &bytes));
     return given->receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
                                  : TEAM(allgather, from, bytes, row.at);
@@ -184,22 +187,15 @@ static int allgather(struct weftmpi_request *request, const struct weftmpi_given
 static int alltoall(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const bool in_place = given->send.base == MPI_IN_PLACE;
-    const size_t n = (size_t)request->comm->size;
-    struct weftmpi_elements out, in;
-    void *from, *row;
+    struct weftmpi_elements piece;
+    struct row from, into;
 
-    TRY(weftmpi_piece(request, &given->receive, 0, &in));
-    TRY(weftmpi_piece(request, in_place ? &given->receive : &given->send, 0, &out));
-    TRY(weftmpi_check_apart(request, weftmpi_begin_of(&out), weftmpi_begin_of(&in),
-                            in_place ? 0 : in.bytes));
-    const size_t bytes = in.bytes;
-    in.count *= n;
-    in.bytes *= n;
-    out.count *= n;
-    out.bytes *= n;
-    TRY(weftmpi_row(request, &out, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
-    TRY(weftmpi_row(request, &in, WEFTMPI_FILL, &row));
-    return TEAM(alltoall, from, row, bytes);
+    TRY(weftmpi_piece(request, &given->receive, 0, &piece));
+    TRY(row_of(request, in_place ? &given->receive : &given->send,
+               in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
+    TRY(row_of(request, &given->receive, WEFTMPI_FILL, &into));
+    TRY(weftmpi_check_apart(request, given->send.base, given->receive.base, piece.bytes));
+    return TEAM(alltoall, from.at, into.at, piece.bytes);
 }
 
 /* ---- what programs call ---------------------------------------------------------------------- */
@@ -254,15 +250,13 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 
     TRY(weftmpi_place_in(given->call, handle));
     COMM_OF(comm, given->call, given->comm);
-    TRY(weftmpi_agree_now(given->call, comm,
-                          (struct weftmpi_making){.group = weftmpi_hold(comm->group),
-                                                  .remote = weftmpi_hold(comm->remote),
-                                                  .topology = weftmpi_hold(comm->topology)},
-                          &own));
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
+    TRY(weftmpi_memory_in(comm, given->call, made));
+    TRY(weftmpi_agree_now(given->call, comm, made, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     TRY(weftmpi_memory_in(comm, given->call, request));
     request->persistent = true;
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, weftmpi_find(WEFTMPI_COMM, own));
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, made);
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */

@@ -2,8 +2,6 @@
 #include "request.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What texts of collectives call them; by enum weft_team_kind. */
 static const char *const names[WEFT_TEAM_KINDS] = {
@@ -14,8 +12,10 @@ static const char *const names[WEFT_TEAM_KINDS] = {
 };
 
 struct weftmpi_comm weftmpi_comms[] = {
-    {.object.handle = MPI_COMM_WORLD, .name = "MPI_COMM_WORLD"},
-    {.object.handle = MPI_COMM_SELF, .name = "MPI_COMM_SELF"},
+    {.object = {.handle = MPI_COMM_WORLD, .errhandler = &weftmpi_errhandlers[0]},
+     .name = "MPI_COMM_WORLD"},
+    {.object = {.handle = MPI_COMM_SELF, .errhandler = &weftmpi_errhandlers[0]},
+     .name = "MPI_COMM_SELF"},
 };
 
 int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
@@ -58,7 +58,7 @@ static bool give_groups(struct weftmpi_comm *comm)
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
                                          const struct weftmpi_group *b)
 {
-    struct weftmpi_group *both = weftmpi_group_make(a->size + b->size);
+    struct weftmpi_group *both = weftmpi_group_make(a->size + b->size, NULL);
 
     if (both == NULL)
         return NULL;
@@ -74,45 +74,47 @@ struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi
     return a->processes[0] < b->processes[0] ? weftmpi_group_join(a, b) : weftmpi_group_join(b, a);
 }
 
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
-                                       int number)
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                                       struct weftmpi_group *remote,
+                                       struct weftmpi_topology *topology)
+{
+    struct weftmpi_comm *comm = weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
+
+    if (comm == NULL)
+        return NULL;
+    comm->number = -1;
+    comm->object.errhandler = weftmpi_errhandler_of(&parent->object);
+    comm->group = weftmpi_hold(group);
+    comm->remote = weftmpi_hold(remote);
+    comm->topology = weftmpi_hold(topology);
+    return comm;
+}
+
+bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 {
     const int process = weft_numbers_of(weftmpi.job)->process;
-    struct weftmpi_group *all = weftmpi_group_both(group, remote);
-    struct weftmpi_comm *comm =
-        number < 2 ? &weftmpi_comms[number] : weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
+    const struct weftmpi_group *group = comm->group, *remote = comm->remote;
 
-    if (comm == NULL || all == NULL) {
-        weftmpi_leave(all);
-        return NULL;
-    }
-    comm->object.references = 1;
+    comm->number = number;
+    comm->all = weftmpi_group_both(comm->group, comm->remote);
+    if (comm->all == NULL)
+        return false;
     comm->size = group->size;
     comm->rank = weftmpi_group_rank(group, process);
-    comm->number = number;
-    comm->object.errhandler = &weftmpi_errhandlers[0];
-    comm->group = group;
-    comm->remote = remote;
-    comm->all = all;
-    comm->own = weftmpi_group_rank(all, process);
+    comm->own = weftmpi_group_rank(comm->all, process);
     comm->peers = remote != NULL ? remote->size : group->size;
-    comm->base = remote != NULL && all->processes[0] == group->processes[0] ? group->size : 0;
+    comm->base = remote != NULL && comm->all->processes[0] == group->processes[0] ? group->size : 0;
     comm->unnamed = number >= 2;
     if (comm->unnamed)
         snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
-    if (!take_groups(comm)) {
-        comm->group = comm->remote = NULL;
-        weftmpi_leave(comm);
-        return NULL;
-    }
-    return comm;
+    return take_groups(comm);
 }
 
 void weftmpi_comm_end(void *object)
 {
     struct weftmpi_comm *comm = object;
 
-    if (give_groups(comm))
+    if (comm->number >= 0 && give_groups(comm))
         weftmpi_number_give(comm->number);
     weftmpi_leave(comm->topology);
     weftmpi_leave(comm->all);
@@ -133,13 +135,12 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
     OUT(result);
     COMM_IN(a, handle_a);
     COMM_IN(b, handle_b);
-    *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
-    if ((a->remote == NULL) != (b->remote == NULL)) {
-        *result = MPI_UNEQUAL;
-    } else if (a != b && a->remote != NULL) {
-        const int remote = weftmpi_group_compare(a->remote, b->remote);
-        *result = remote > *result ? remote : *result; /* the numbers ascend so */
-    }
+    *result = MPI_UNEQUAL;
+    if ((a->remote == NULL) != (b->remote == NULL))
+        return MPI_SUCCESS;
+    const int own = weftmpi_group_compare(a->group, b->group);
+    const int remote = a->remote != NULL ? weftmpi_group_compare(a->remote, b->remote) : MPI_IDENT;
+    *result = remote > own ? remote : own; /* the numbers ascend so */
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
     return MPI_SUCCESS;
@@ -151,22 +152,20 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
                      const MPI_Info *info_handle, MPI_Comm *copy)
 {
-    struct weftmpi_object hints = {.handle = NULL};
     COMM_OF(comm, call, handle);
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
+    int error = MPI_SUCCESS;
 
+    TRY(weftmpi_memory_in(comm, call, made));
     weftmpi_lock();
     if (info_handle == NULL)
-        hints.info = weftmpi_info_copy(comm->object.info);
+        made->object.info = weftmpi_info_copy(comm->object.info);
     weftmpi_unlock();
     if (info_handle != NULL)
-        TRY(weftmpi_info_set(call, &hints, false, *info_handle));
-    return weftmpi_agree(request, call, comm,
-                         (struct weftmpi_making){.group = weftmpi_hold(comm->group),
-                                                 .remote = weftmpi_hold(comm->remote),
-                                                 .topology = weftmpi_hold(comm->topology),
-                                                 .info = hints.info,
-                                                 .copies = true},
-                         copy);
+        error = weftmpi_info_set(call, &made->object, false, *info_handle);
+    if (error == MPI_SUCCESS)
+        error = weftmpi_attributes_copy(call, &comm->object, &made->object.attributes);
+    return weftmpi_agree(request, call, comm, made, error, copy);
 }
 
 BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
@@ -195,7 +194,7 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
                                            int color, bool remote)
 {
     const int n = comm->all->size;
-    struct weftmpi_group *group = weftmpi_group_make(n);
+    struct weftmpi_group *group = weftmpi_group_make(n, NULL);
 
     qsort(claims, (size_t)n, sizeof(*claims), by_key);
     if (group != NULL)
@@ -209,7 +208,11 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
 int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
                       void *all)
 {
-    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, all, NULL));
+    void *const memory = malloc((size_t)comm->all->size * bytes);
+
+    memcpy(all, &memory, sizeof(memory));
+    TRY(weftmpi_memory_in(comm, call, memory));
+    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, memory, NULL));
 }
 
 int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
@@ -221,29 +224,25 @@ int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int ke
                   struct weftmpi_topology *topology, MPI_Comm *part)
 {
     const struct claim mine = {color, key, comm->own};
-    struct weftmpi_making making = {.topology = topology};
-    struct claim *all = malloc((size_t)comm->all->size * sizeof(*all));
+    HELD struct weftmpi_topology *of = topology;
+    HELD struct weftmpi_group *group = NULL, *remote = NULL;
+    struct weftmpi_comm *made = NULL;
+    FREED struct claim *all;
 
-    int error = weftmpi_memory_in(comm, call, all);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(call, comm, &mine, sizeof(mine), all);
-    if (error == MPI_SUCCESS && color != MPI_UNDEFINED) {
-        making.group = gather_claims(comm, all, color, false);
-        making.remote = comm->remote != NULL ? gather_claims(comm, all, color, true) : NULL;
-        if (making.group == NULL || (comm->remote != NULL && making.remote == NULL)) {
-            error = weftmpi_no_memory(comm, call);
-        } else if (making.remote != NULL && making.remote->size == 0) { /* nobody over there */
-            weftmpi_leave(making.group);
-            making.group = NULL;
-        }
+    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &all));
+    if (color == MPI_UNDEFINED)
+        return weftmpi_agree_now(call, comm, NULL, part);
+    group = gather_claims(comm, all, color, false);
+    TRY(weftmpi_memory_in(comm, call, group));
+    if (comm->remote != NULL) {
+        remote = gather_claims(comm, all, color, true);
+        TRY(weftmpi_memory_in(comm, call, remote));
     }
-    free(all);
-    if (error == MPI_SUCCESS)
-        return weftmpi_agree_now(call, comm, making, part);
-    weftmpi_leave(making.group);
-    weftmpi_leave(making.remote);
-    weftmpi_leave(topology);
-    return error;
+    if (remote == NULL || remote->size != 0) { /* else there is nobody over there */
+        made = weftmpi_comm_make(comm, group, remote, of);
+        TRY(weftmpi_memory_in(comm, call, made));
+    }
+    return weftmpi_agree_now(call, comm, made, part);
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
@@ -284,10 +283,11 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
 }
 
-/* All members of the group are in the communicator. */
-static int check_subgroup(const char *call, struct weftmpi_comm *comm,
-                          const struct weftmpi_group *group)
+/* This process's rank in the group, all members of which are in the communicator. */
+static int own_in(const char *call, struct weftmpi_comm *comm, const struct weftmpi_group *group,
+                  int *own)
 {
+    *own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
@@ -297,30 +297,31 @@ static int check_subgroup(const char *call, struct weftmpi_comm *comm,
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
+    int own;
     OUT(part);
     COMM_IN(comm, handle);
     OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(check_subgroup(__func__, comm, group));
+    TRY(own_in(__func__, comm, group, &own));
     /* Groups of one call have no member in common; members do not know the remote one. */
-    const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
     const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
     return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
 API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
 {
+    int own;
     OUT(part);
     COMM_IN(comm, handle);
     OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(check_subgroup(__func__, comm, group));
+    TRY(own_in(__func__, comm, group, &own));
     if (tag < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
     *part = MPI_COMM_NULL;
-    if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
+    if (own < 0)
         return MPI_SUCCESS;
-    return weftmpi_agree_apart(__func__, comm,
-                               (struct weftmpi_making){.group = weftmpi_hold(group)}, comm->number,
-                               tag, part);
+    struct weftmpi_comm *made = weftmpi_comm_make(comm, group, NULL, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, made));
+    return weftmpi_agree_apart(__func__, comm, made, comm->number, tag, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))
@@ -338,10 +339,5 @@ API(Comm_free, (MPI_Comm * handle))
 /* Nobody joined this job: the rest is as to free it. */
 CALL(Comm_disconnect, (MPI_Comm * handle), PMPI_Comm_free(handle))
 
-API(Comm_get_parent, (MPI_Comm * parent))
-{
-    TRY(weftmpi_is_open(__func__));
-    OUT(parent);
-    *parent = MPI_COMM_NULL; /* nobody is started by MPI */
-    return MPI_SUCCESS;
-}
+/* Nobody is started by MPI. */
+TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(__func__), parent, MPI_COMM_NULL)

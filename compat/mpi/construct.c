@@ -5,24 +5,22 @@
 #include "construct.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Puts a run behind the last one, or joins them. False: no memory. */
-static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
+/* Puts a run behind the last one, or joins them. */
+static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
 {
     struct weftmpi_run *last = type->runs_count == 0 ? NULL : &type->runs[type->runs_count - 1];
 
-    if (run.bytes == 0 || run.repeat == 0)
-        return true;
+    if (run.bytes == 0 || run.repeat == 0 || type->no_memory)
+        return;
     if (run.repeat > 1 && run.stride == (MPI_Aint)run.bytes)
         run = (struct weftmpi_run){run.offset, 0, run.bytes * run.repeat, 1};
     if (last != NULL && run.repeat == 1 && last->repeat == 1 &&
         last->offset + (MPI_Aint)last->bytes == run.offset) {
         last->bytes += run.bytes;
-        return true;
+        return;
     }
     if (last != NULL && last->bytes == run.bytes &&
         (last->repeat == 1 || last->offset + last->stride * (MPI_Aint)last->repeat == run.offset)) {
@@ -30,66 +28,28 @@ static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
         if (run.repeat == 1 || run.stride == stride) {
             last->stride = stride;
             last->repeat += run.repeat;
-            return true;
+            return;
         }
     }
     if ((type->runs_count & (type->runs_count - 1)) == 0) { /* a power of two, or none */
         const size_t room = type->runs_count == 0 ? 1 : 2 * type->runs_count;
         struct weftmpi_run *runs = realloc(type->runs, room * sizeof(*runs));
+        type->no_memory = runs == NULL;
         if (runs == NULL)
-            return false;
+            return;
         type->runs = runs;
     }
     type->runs[type->runs_count++] = run;
-    return true;
 }
 
 /* The runs of one element. */
-static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
+static void add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
 {
     for (size_t i = 0; i < old->runs_count; i++) {
         struct weftmpi_run run = old->runs[i];
         run.offset += offset;
-        if (!add_run(type, run))
-            return false;
+        add_run(type, run);
     }
-    return true;
-}
-
-/* ---- the basic elements ---------------------------------------------------------------------- */
-
-static void leave_pattern(struct weftmpi_pattern *pattern)
-{
-    if (pattern == NULL || __atomic_sub_fetch(&pattern->references, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
-    for (size_t i = 0; i < pattern->count; i++)
-        leave_pattern(pattern->parts[i].of);
-    free(pattern->parts);
-    free(pattern);
-}
-
-bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times)
-{
-    struct weftmpi_pattern *pattern = type->pattern;
-
-    if (pattern->count != 0 && pattern->parts[pattern->count - 1].of == old->pattern) {
-        pattern->parts[pattern->count - 1].times += times;
-    } else {
-        struct weftmpi_part *parts =
-            realloc(pattern->parts, (pattern->count + 1) * sizeof(*pattern->parts));
-        if (parts == NULL)
-            return false;
-        __atomic_add_fetch(&old->pattern->references, 1, __ATOMIC_RELAXED);
-        pattern->parts = parts;
-        parts[pattern->count++] = (struct weftmpi_part){old->pattern, times};
-    }
-    if (pattern->bytes == 0 || pattern->basic == old->pattern->basic)
-        pattern->basic = old->pattern->basic;
-    else if (old->pattern->bytes != 0)
-        pattern->basic = NULL;
-    pattern->bytes += old->pattern->bytes * times;
-    pattern->elements += old->pattern->elements * times;
-    return true;
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -97,18 +57,12 @@ bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type 
 struct weftmpi_type *weftmpi_type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
-    struct weftmpi_pattern *pattern = calloc(1, sizeof(*pattern));
 
-    if (type == NULL || pattern == NULL) {
-        free(pattern);
-        weftmpi_leave(type);
+    if (type == NULL)
         return NULL;
-    }
     type->lower = type->true_lower = INTPTR_MAX;
     type->upper = type->true_upper = INTPTR_MIN;
     type->align = 1;
-    type->pattern = pattern;
-    pattern->references = 1;
     return type;
 }
 
@@ -117,7 +71,6 @@ void weftmpi_type_end(void *object)
     const struct weftmpi_type *type = object;
 
     free(type->runs);
-    leave_pattern(type->pattern);
     weftmpi_forget(type->contents);
 }
 
@@ -129,11 +82,20 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
         *upper = to;
 }
 
-bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride)
 {
-    if (count == 0)
-        return true;
+    if (type == NULL || count == 0)
+        return;
+    type->no_memory |= old == NULL || old->no_memory;
+    if (type->no_memory)
+        return;
+    const size_t before = type->elements;
+    type->elements += count * old->elements;
+    if (before == 0)
+        type->only_basic = old->only_basic;
+    else if (type->elements != before && type->only_basic != old->only_basic)
+        type->only_basic = NULL;
     const MPI_Aint last = offset + stride * (MPI_Aint)(count - 1);
     if (old->bounded && !type->bounded) {
         type->bounded = true;
@@ -154,18 +116,25 @@ bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
     if (old->align > type->align)
         type->align = old->align;
     if (old->runs_count == 1 && old->runs[0].repeat == 1)
-        return add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride,
-                                                  old->runs[0].bytes, count});
-    for (size_t i = 0; i < count; i++)
-        if (!add_element(type, old, offset + stride * (MPI_Aint)i))
-            return false;
-    return true;
+        add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride, old->runs[0].bytes,
+                                           count});
+    else
+        for (size_t i = 0; i < count; i++)
+            add_element(type, old, offset + stride * (MPI_Aint)i);
 }
 
-int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
-                      MPI_Datatype *handle)
+void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
 {
-    if (!complete) {
+    if (type == NULL)
+        return;
+    type->bounded = true;
+    type->lower = lower;
+    type->upper = upper;
+}
+
+int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype *handle)
+{
+    if (type == NULL || type->no_memory) {
         weftmpi_leave(type);
         return weftmpi_no_memory(NULL, call);
     }
@@ -212,19 +181,16 @@ static int blocks(const char *call, bool large, int combiner, MPI_Count count,
                                 "block %lld has %lld elements", (long long)i, (long long)length);
     }
     struct weftmpi_type *type = weftmpi_type_make();
-    bool complete = type != NULL;
-    for (MPI_Count i = 0; i < count && complete; i++) {
+    for (MPI_Count i = 0; i < count; i++) {
         const size_t length = (size_t)weftmpi_number(lengths, i);
         old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
         const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
-        complete = weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent) &&
-                   weftmpi_type_add_part(type, old, length);
+        weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent);
     }
     const struct weftmpi_list lists[] = {
         SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
-    complete =
-        complete && weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
+    return weftmpi_type_give(call, type, made);
 }
 
 static int vector(const char *call, bool large, int combiner, MPI_Count count, MPI_Count length,
@@ -237,17 +203,16 @@ static int vector(const char *call, bool large, int combiner, MPI_Count count, M
         return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
-    struct weftmpi_type *type = weftmpi_type_make(), *block = weftmpi_type_make();
+    struct weftmpi_type *type = weftmpi_type_make();
+    HELD struct weftmpi_type *block = weftmpi_type_make();
     const struct weftmpi_list lists[] = {SCALAR(large, count), SCALAR(large, length),
                                          SCALAR(large || in_bytes, stride)};
-    bool complete = type != NULL && block != NULL &&
-                    weftmpi_type_add(block, old, (size_t)length, 0, extent) &&
-                    (length == 0 || weftmpi_type_add(type, block, (size_t)count, 0, step)) &&
-                    weftmpi_type_add_part(type, old, (size_t)count * (size_t)length) &&
-                    weftmpi_remember(type, combiner, large, lists,
-                                     combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3, &handle, 1);
-    weftmpi_leave(block);
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_type_add(block, old, (size_t)length, 0, extent);
+    if (length != 0)
+        weftmpi_type_add(type, block, (size_t)count, 0, step);
+    weftmpi_remember(type, combiner, large, lists, combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3,
+                     &handle, 1);
+    return weftmpi_type_give(call, type, made);
 }
 
 /* The same elements between other bounds. */
@@ -259,16 +224,11 @@ static int resize(const char *call, bool large, int combiner, MPI_Datatype handl
 
     TRY(weftmpi_type_old(call, handle, 0, &old));
     type = weftmpi_type_make();
-    const bool complete = type != NULL && weftmpi_type_add(type, old, 1, 0, 0) &&
-                          weftmpi_type_add_part(type, old, 1) &&
-                          weftmpi_remember(type, combiner, large, bounds,
-                                           combiner == MPI_COMBINER_RESIZED ? 2 : 0, &handle, 1);
-    if (complete) {
-        type->bounded = true;
-        type->lower = lower;
-        type->upper = lower + extent;
-    }
-    return weftmpi_type_give(call, type, complete, made);
+    weftmpi_type_add(type, old, 1, 0, 0);
+    weftmpi_remember(type, combiner, large, bounds, combiner == MPI_COMBINER_RESIZED ? 2 : 0,
+                     &handle, 1);
+    weftmpi_type_bound(type, lower, lower + extent);
+    return weftmpi_type_give(call, type, made);
 }
 
 /* N: the type of counts, A: of addresses. */

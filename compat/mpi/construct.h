@@ -6,15 +6,16 @@
 
 /* An empty one; NULL: no memory. */
 struct weftmpi_type *weftmpi_type_make(void);
-/* Behind what is there, `count` elements of old, `stride` apart, the first at offset: the memory.
+/*
+ * Behind what is there, `count` elements of old, `stride` apart, the first at offset. Of no type
+ * (NULL), as where memory lacks, nothing.
  */
-bool weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride);
-/* And the basic elements of `times` elements. False: no memory. */
-bool weftmpi_type_add_part(struct weftmpi_type *type, const struct weftmpi_type *old, size_t times);
-/* The type is complete (or, if not, there was no memory): *handle. Takes it. */
-int weftmpi_type_give(const char *call, struct weftmpi_type *type, bool complete,
-                      MPI_Datatype *handle);
+/* Its bounds are those of the program. */
+void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper);
+/* The type is complete, or there was no memory: *handle. Takes it. */
+int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype *handle);
 /* The datatype that one is made of, `count` times. */
 int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
                      struct weftmpi_type **old);

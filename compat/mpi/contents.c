@@ -2,18 +2,8 @@
 #include "internal.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
-struct weftmpi_contents {
-    int combiner;
-    bool large; /* by a call with large counts, which `wides` are; else addresses */
-    MPI_Count integers_count, wides_count, types_count;
-    int *integers;
-    MPI_Count *wides;
-    struct weftmpi_type **types; /* with a reference each */
-};
-
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count)
 {
@@ -24,8 +14,12 @@ bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
     struct weftmpi_contents *contents =
         malloc(sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
                (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
-    if (contents == NULL)
-        return false;
+    if (type == NULL || contents == NULL) {
+        free(contents);
+        if (type != NULL)
+            type->no_memory = true;
+        return;
+    }
     *contents = (struct weftmpi_contents){.combiner = combiner,
                                           .large = large,
                                           .integers_count = counts[0],
@@ -46,14 +40,26 @@ bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
     for (MPI_Count i = 0; i < olds_count; i++)
         contents->types[i] = weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, olds[i]));
     type->contents = contents;
-    return true;
 }
 
-void weftmpi_forget(struct weftmpi_contents *contents)
+void weftmpi_forget(const struct weftmpi_contents *contents)
 {
     for (MPI_Count i = 0; contents != NULL && i < contents->types_count; i++)
         weftmpi_leave(contents->types[i]);
-    free(contents);
+    free((void *)contents);
+}
+
+const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Count i, size_t *times)
+{
+    const struct weftmpi_contents *of = type->contents;
+
+    if (of == NULL || i >= of->types_count)
+        return NULL;
+    if (of->combiner == MPI_COMBINER_STRUCT) /* whose lengths stand behind their number */
+        *times = (size_t)(of->large ? of->wides[i + 1] : of->integers[i + 1]);
+    else
+        *times = of->types[i]->size == 0 ? 0 : type->size / of->types[i]->size;
+    return of->types[i];
 }
 
 /* Those of a datatype; large: the call can tell large counts. */

@@ -3,71 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static const struct {
-    int number;
-    const char *text;
-} classes[] = {
-    {MPI_SUCCESS, "MPI_SUCCESS: no error"},
-    {MPI_ERR_BUFFER, "MPI_ERR_BUFFER: bad buffer"},
-    {MPI_ERR_COUNT, "MPI_ERR_COUNT: bad count"},
-    {MPI_ERR_TYPE, "MPI_ERR_TYPE: bad datatype"},
-    {MPI_ERR_TAG, "MPI_ERR_TAG: bad tag"},
-    {MPI_ERR_COMM, "MPI_ERR_COMM: no communicator, or it was freed"},
-    {MPI_ERR_RANK, "MPI_ERR_RANK: no such rank in the communicator"},
-    {MPI_ERR_REQUEST, "MPI_ERR_REQUEST: no request, or it was freed"},
-    {MPI_ERR_ROOT, "MPI_ERR_ROOT: bad root"},
-    {MPI_ERR_GROUP, "MPI_ERR_GROUP: no group, or it was freed"},
-    {MPI_ERR_OP, "MPI_ERR_OP: no operation, or not for this datatype"},
-    {MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY: the communicator has no such topology"},
-    {MPI_ERR_DIMS, "MPI_ERR_DIMS: bad dimensions"},
-    {MPI_ERR_ARG, "MPI_ERR_ARG: bad argument"},
-    {MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN: unknown error"},
-    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE: the message is longer than the receive"},
-    {MPI_ERR_OTHER, "MPI_ERR_OTHER: another error"},
-    {MPI_ERR_INTERN, "MPI_ERR_INTERN: internal error"},
-    {MPI_ERR_PENDING, "MPI_ERR_PENDING: the request is not complete"},
-    {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS: the error is in the status"},
-    {MPI_ERR_ACCESS, "MPI_ERR_ACCESS: no permission"},
-    {MPI_ERR_AMODE, "MPI_ERR_AMODE: bad mode"},
-    {MPI_ERR_ASSERT, "MPI_ERR_ASSERT: bad assertion"},
-    {MPI_ERR_BAD_FILE, "MPI_ERR_BAD_FILE: bad file name"},
-    {MPI_ERR_BASE, "MPI_ERR_BASE: bad address"},
-    {MPI_ERR_CONVERSION, "MPI_ERR_CONVERSION: a conversion failed"},
-    {MPI_ERR_DISP, "MPI_ERR_DISP: bad displacement"},
-    {MPI_ERR_DUP_DATAREP, "MPI_ERR_DUP_DATAREP: the representation exists"},
-    {MPI_ERR_FILE_EXISTS, "MPI_ERR_FILE_EXISTS: the file exists"},
-    {MPI_ERR_FILE_IN_USE, "MPI_ERR_FILE_IN_USE: the file is in use"},
-    {MPI_ERR_FILE, "MPI_ERR_FILE: no file, or it was closed"},
-    {MPI_ERR_IO, "MPI_ERR_IO: input or output failed"},
-    {MPI_ERR_LOCKTYPE, "MPI_ERR_LOCKTYPE: no such kind of lock"},
-    {MPI_ERR_NAME, "MPI_ERR_NAME: no such service"},
-    {MPI_ERR_NOT_SAME, "MPI_ERR_NOT_SAME: arguments differ between processes"},
-    {MPI_ERR_NO_SPACE, "MPI_ERR_NO_SPACE: no space is left"},
-    {MPI_ERR_NO_SUCH_FILE, "MPI_ERR_NO_SUCH_FILE: no such file"},
-    {MPI_ERR_PORT, "MPI_ERR_PORT: bad port name"},
-    {MPI_ERR_QUOTA, "MPI_ERR_QUOTA: the quota is reached"},
-    {MPI_ERR_READ_ONLY, "MPI_ERR_READ_ONLY: only for reading"},
-    {MPI_ERR_RMA_ATTACH, "MPI_ERR_RMA_ATTACH: memory cannot be attached"},
-    {MPI_ERR_RMA_CONFLICT, "MPI_ERR_RMA_CONFLICT: conflicting accesses to a window"},
-    {MPI_ERR_RMA_RANGE, "MPI_ERR_RMA_RANGE: the memory is not in the window"},
-    {MPI_ERR_RMA_SHARED, "MPI_ERR_RMA_SHARED: memory cannot be shared"},
-    {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC: synchronisation at the wrong time"},
-    {MPI_ERR_RMA_FLAVOR, "MPI_ERR_RMA_FLAVOR: the window was made in another way"},
-    {MPI_ERR_SERVICE, "MPI_ERR_SERVICE: no such service"},
-    {MPI_ERR_SIZE, "MPI_ERR_SIZE: bad size"},
-    {MPI_ERR_SPAWN, "MPI_ERR_SPAWN: processes cannot be started"},
-    {MPI_ERR_UNSUPPORTED_DATAREP, "MPI_ERR_UNSUPPORTED_DATAREP: no such representation"},
-    {MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY: the key is too long"},
-    {MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY: no such key"},
-    {MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE: the value is too long"},
-    {MPI_ERR_INFO, "MPI_ERR_INFO: no info, or it was freed"},
-    {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL: no keyval, or it was freed"},
-    {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM: out of memory"},
-    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION: not supported"},
-    {MPI_ERR_WIN, "MPI_ERR_WIN: no window, or it was freed"},
+/* By their numbers. */
+static const char *const classes[] = {
+#define WEFT_MPI_ERROR(name, number, text) [number] = "MPI_" #name ": " text,
+#include <mpi_errors.def>
 };
 
 /* Classes and codes of the program, from MPI_ERR_LASTCODE + 1 on. */
@@ -131,7 +71,10 @@ int weftmpi_fail(void *on, const char *call, int error_class, const char *format
     vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
     weftmpi_unlock();
     va_end(list);
-    return raise_error(on != NULL ? on : &weftmpi_comms[0], error_class, text);
+    struct weftmpi_object *object = on; /* a datatype has no handler */
+    if (object == NULL || object->errhandler == NULL)
+        object = &weftmpi_comms[0].object;
+    return raise_error(object, error_class, text);
 }
 
 int weftmpi_raise(void *on, const char *call, weft_status status)
@@ -144,6 +87,13 @@ int weftmpi_raise(void *on, const char *call, weft_status status)
 int weftmpi_no_memory(void *on, const char *call)
 {
     return weftmpi_fail(on, call, MPI_ERR_NO_MEM, "no memory");
+}
+
+int weftmpi_check_rank(void *on, const char *call, int rank, int size)
+{
+    return rank >= 0 && rank < size
+               ? MPI_SUCCESS
+               : weftmpi_fail(on, call, MPI_ERR_RANK, "rank %d of %d", rank, size);
 }
 
 int weftmpi_not_open(const char *call)
@@ -218,9 +168,8 @@ API(Error_string, (int code, char *text, int *length))
     LOCKED;
     const struct added *at = added_at(code);
     const char *known = at != NULL ? at->text : NULL;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes) && known == NULL; i++)
-        if (classes[i].number == code)
-            known = classes[i].text;
+    if (code >= 0 && (size_t)code < sizeof(classes) / sizeof(*classes))
+        known = classes[code];
     if (known == NULL && (code < 0 || code > MPI_ERR_LASTCODE))
         return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d is no code", code);
     *length = known != NULL ? snprintf(text, MPI_MAX_ERROR_STRING, "%s", known)

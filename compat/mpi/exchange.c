@@ -4,8 +4,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-
 static int pieces_of(struct weftmpi_request *request, const struct weftmpi_side *side,
                      struct weftmpi_peers peers, enum weftmpi_row how, weft_piece *pieces,
                      size_t *used)

@@ -4,19 +4,17 @@
  */
 #include "internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static size_t external_bytes(const struct weftmpi_pattern *pattern)
+static size_t external_bytes(const struct weftmpi_type *type)
 {
-    if (pattern->count != 0) {
-        size_t bytes = 0;
-        for (size_t i = 0; i < pattern->count; i++)
-            bytes += external_bytes(pattern->parts[i].of) * pattern->parts[i].times;
-        return bytes;
-    }
-    const MPI_Datatype type = pattern->basic != NULL ? pattern->basic->object.handle : NULL;
-    return type == MPI_LONG || type == MPI_UNSIGNED_LONG ? 4 : pattern->bytes;
+    const MPI_Datatype handle = type->object.handle;
+    const struct weftmpi_type *part;
+    size_t times, bytes = 0;
+
+    if (type->contents == NULL)
+        return handle == MPI_LONG || handle == MPI_UNSIGNED_LONG ? 4 : type->size;
+    for (MPI_Count i = 0; (part = weftmpi_part(type, i, &times)) != NULL; i++)
+        bytes += external_bytes(part) * times;
+    return bytes;
 }
 
 /* Of a complex number, which has a sum but no least, each half is turned by itself. */
@@ -39,15 +37,14 @@ struct place {
 };
 
 /* One element: both places move on. */
-static void convert_one(const struct weftmpi_pattern *pattern, struct place *at, bool packs)
+static void convert_one(const struct weftmpi_type *type, struct place *at, bool packs)
 {
-    const size_t bytes = pattern->bytes, external = external_bytes(pattern);
-    const size_t unit = unit_of(pattern->basic);
+    const size_t bytes = type->size, external = external_bytes(type), unit = unit_of(type);
 
     if (external != bytes && packs) { /* the lower half, which on this machine comes first */
         turn(at->external, at->native, external);
     } else if (external != bytes) {
-        const bool negative = pattern->basic->object.handle == MPI_LONG && (*at->external & 0x80);
+        const bool negative = type->object.handle == MPI_LONG && (*at->external & 0x80);
         memset(at->native, negative ? 0xff : 0, bytes);
         turn(at->native, at->external, external);
     } else {
@@ -59,14 +56,16 @@ static void convert_one(const struct weftmpi_pattern *pattern, struct place *at,
     at->external += external;
 }
 
-static void convert(const struct weftmpi_pattern *pattern, size_t times, struct place *at,
-                    bool packs)
+static void convert(const struct weftmpi_type *type, size_t times, struct place *at, bool packs)
 {
-    for (; times != 0 && pattern->bytes != 0; times--) {
-        if (pattern->count == 0)
-            convert_one(pattern, at, packs);
-        for (size_t i = 0; i < pattern->count; i++)
-            convert(pattern->parts[i].of, pattern->parts[i].times, at, packs);
+    const struct weftmpi_type *part;
+    size_t of_part;
+
+    for (; times != 0 && type->size != 0; times--) {
+        if (type->contents == NULL)
+            convert_one(type, at, packs);
+        for (MPI_Count i = 0; (part = weftmpi_part(type, i, &of_part)) != NULL; i++)
+            convert(part, of_part, at, packs);
     }
 }
 
@@ -86,19 +85,18 @@ static int external(const char *call, const char *datarep, const void *user, MPI
     struct weftmpi_elements e;
 
     TRY(open(call, datarep, user, count, handle, &e));
-    const size_t all = e.count * external_bytes(e.type->pattern);
+    const size_t all = e.count * external_bytes(e.type);
     if (*position < 0 || *position > bytes || all > (size_t)(bytes - *position))
         return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
                             all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
-    char *native = malloc(e.bytes + 1);
+    FREED char *native = malloc(e.bytes + 1);
     TRY(weftmpi_memory_in(NULL, call, native));
     struct place at = {native, (char *)buffer + *position};
     if (packs)
         weftmpi_pack(e.type, e.count, user, native);
-    convert(e.type->pattern, e.count, &at, packs);
+    convert(e.type, e.count, &at, packs);
     if (!packs)
         weftmpi_unpack(e.type, e.bytes, native, (void *)user);
-    free(native);
     *position += (MPI_Aint)all;
     return MPI_SUCCESS;
 }
@@ -118,7 +116,7 @@ static int external(const char *call, const char *datarep, const void *user, MPI
         struct weftmpi_elements e;                                                                 \
         OUT(bytes);                                                                                \
         TRY(open(__func__, datarep, NULL, count, type, &e));                                       \
-        *bytes = (A)(e.count * external_bytes(e.type->pattern));                                   \
+        *bytes = (A)(e.count * external_bytes(e.type));                                            \
         return MPI_SUCCESS;                                                                        \
     }
 EXTERNAL(, int, MPI_Aint)

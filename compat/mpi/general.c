@@ -1,8 +1,6 @@
 /* compat/mpi/general.c - generalized requests: the program says when one is complete. */
 #include "request.h"
 
-#include <stdlib.h>
-
 struct general {
     MPI_Grequest_query_function *query;
     MPI_Grequest_free_function *release;

@@ -1,9 +1,6 @@
 /* compat/mpi/graph.c - graphs of processes. */
 #include "topology.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- graphs that all know -------------------------------------------------------------------- */
 
 static int check_graph(const char *call, struct weftmpi_comm *comm, int nodes, const int index[],
@@ -80,8 +77,7 @@ static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, i
 {
     TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
 
-    if (rank < 0 || rank >= graph->nodes)
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, graph->nodes);
+    TRY(weftmpi_check_rank(comm, call, rank, graph->nodes));
     const int first = first_edge(graph->index, rank);
     *count = graph->index[rank] - first;
     for (int i = 0; i < *count && i < most; i++)
@@ -124,11 +120,10 @@ API(Dist_graph_create_adjacent,
     BASE_IN(comm, handle);
     if (indegree < 0 || outdegree < 0)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
-    for (int i = 0; i < indegree + outdegree; i++) {
-        const int rank = i < indegree ? sources[i] : targets[i - indegree];
-        if (rank < 0 || rank >= comm->size)
-            return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
-    }
+    for (int i = 0; i < indegree; i++)
+        TRY(weftmpi_check_rank(comm, __func__, sources[i], comm->size));
+    for (int i = 0; i < outdegree; i++)
+        TRY(weftmpi_check_rank(comm, __func__, targets[i], comm->size));
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
     TRY(weftmpi_memory_in(comm, __func__, made));
@@ -167,21 +162,18 @@ static int share_edges(const char *call, struct weftmpi_comm *comm, const struct
                        size_t count, struct edge **edges, size_t *all)
 {
     const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
-    size_t *sizes = malloc(2 * n * sizeof(*sizes)), *offsets = sizes + n, at = 0;
+    FREED size_t *sizes, *offsets = malloc(n * sizeof(*offsets));
+    size_t at = 0;
 
-    *edges = NULL;
-    TRY(weftmpi_memory_in(comm, call, sizes));
-    int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), sizes);
-    for (size_t i = 0; i < n && error == MPI_SUCCESS; at += sizes[i++])
+    TRY(weftmpi_allgather(call, comm, &bytes, sizeof(bytes), &sizes));
+    TRY(weftmpi_memory_in(comm, call, offsets));
+    for (size_t i = 0; i < n; at += sizes[i++])
         offsets[i] = at;
     *all = at / sizeof(*mine);
-    if (error == MPI_SUCCESS && (*edges = malloc(at + 1)) == NULL)
-        error = weftmpi_no_memory(comm, call);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_failed(
-            comm, call, weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
-    free(sizes);
-    return error;
+    *edges = malloc(at + 1);
+    TRY(weftmpi_memory_in(comm, call, *edges));
+    return weftmpi_failed(
+        comm, call, weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
 }
 
 /* The edges that a member gives: each source with so many targets. */
@@ -205,11 +197,9 @@ static int list_edges(const char *call, struct weftmpi_comm *comm, int n, const 
             (*edges)[at] =
                 (struct edge){sources[i], targets[at], weights != MPI_UNWEIGHTED ? weights[at] : 1};
             if (sources[i] < 0 || sources[i] >= comm->size || targets[at] < 0 ||
-                targets[at] >= comm->size || (*edges)[at].weight < 0) {
-                free(*edges);
+                targets[at] >= comm->size || (*edges)[at].weight < 0)
                 return weftmpi_fail(comm, call, MPI_ERR_ARG, "an edge from %d to %d of %d",
                                     sources[i], targets[at], comm->size);
-            }
         }
     *count = all;
     return MPI_SUCCESS;
@@ -219,25 +209,20 @@ API(Dist_graph_create,
     (MPI_Comm handle, int n, const int sources[], const int degrees[], const int targets[],
      const int weights[], MPI_Info info, int reorder, MPI_Comm *made))
 {
-    struct edge *mine = NULL, *all = NULL;
+    FREED struct edge *mine = NULL, *all = NULL;
     size_t count = 0, all_count = 0;
     (void)info;
     (void)reorder;
     OUT(made);
     BASE_IN(comm, handle);
     TRY(list_edges(__func__, comm, n, sources, degrees, targets, weights, &mine, &count));
-    const int error = share_edges(__func__, comm, mine, count, &all, &all_count);
-    free(mine);
-    struct weftmpi_topology *graph = NULL;
-    if (error == MPI_SUCCESS)
-        graph = weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
-    if (graph != NULL) {
-        graph->weighted = weights != MPI_UNWEIGHTED;
-        pick_edges(all, all_count, comm->rank, graph);
-    }
-    free(all);
-    return error == MPI_SUCCESS ? weftmpi_topology_give(__func__, comm, comm->size, graph, made)
-                                : error;
+    TRY(share_edges(__func__, comm, mine, count, &all, &all_count));
+    struct weftmpi_topology *graph =
+        weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
+    TRY(weftmpi_memory_in(comm, __func__, graph));
+    graph->weighted = weights != MPI_UNWEIGHTED;
+    pick_edges(all, all_count, comm->rank, graph);
+    return weftmpi_topology_give(__func__, comm, comm->size, graph, made);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))

@@ -1,18 +1,18 @@
 /* compat/mpi/group.c - groups: lists of processes. */
 #include "win.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct weftmpi_group weftmpi_groups[] = {{.object = {.handle = MPI_GROUP_EMPTY, .references = 1}}};
 
-struct weftmpi_group *weftmpi_group_make(int size)
+struct weftmpi_group *weftmpi_group_make(int size, const int processes[])
 {
     struct weftmpi_group *group =
         weftmpi_make(WEFTMPI_GROUP, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
 
-    if (group != NULL)
-        group->size = size;
+    if (group == NULL)
+        return NULL;
+    group->size = size;
+    if (processes != NULL)
+        memcpy(group->processes, processes, (size_t)size * sizeof(int));
     return group;
 }
 
@@ -30,32 +30,23 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     TRY(weftmpi_is_open(call));                                                                    \
     OBJECT_IN(name, group, WEFTMPI_GROUP, call, handle)
 
-/* The handle of a group, whose reference it takes. */
-static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
+/* The handle of a new group of these processes, which the program frees. */
+static int give(const char *call, int size, const int processes[], MPI_Group *handle)
 {
+    struct weftmpi_group *group = weftmpi_group_make(size, processes);
+
     TRY(weftmpi_give(call, group, handle));
-    if (group->size == 0) {
+    if (size == 0) {
         *handle = MPI_GROUP_EMPTY;
         weftmpi_leave(group);
     }
     return MPI_SUCCESS;
 }
 
-/* One of an object's, which the program frees by itself. */
-static int give_copy(const char *call, const struct weftmpi_group *group, MPI_Group *handle)
-{
-    struct weftmpi_group *copy = weftmpi_group_make(group->size);
-
-    if (copy != NULL)
-        memcpy(copy->processes, group->processes, (size_t)group->size * sizeof(copy->processes[0]));
-    return give(call, copy, handle);
-}
-
-ON(Comm_group, COMM_IN, (MPI_Comm handle, MPI_Group *group), give_copy(__func__, of->group, group))
-ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *group),
-   give_copy(__func__, of->remote, group))
-ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *group),
-   give_copy(__func__, of->comm->group, group))
+#define GIVE(group) give(__func__, (group)->size, (group)->processes, made)
+ON(Comm_group, COMM_IN, (MPI_Comm handle, MPI_Group *made), GIVE(of->group))
+ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *made), GIVE(of->remote))
+ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *made), GIVE(of->comm->group))
 
 ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
 ASK(Group_rank, GROUP_IN, MPI_Group, int,
@@ -64,8 +55,7 @@ ASK(Group_rank, GROUP_IN, MPI_Group, int,
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
 {
-    if (rank < 0 || rank >= group->size)
-        return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d of %d", rank, group->size);
+    TRY(weftmpi_check_rank(NULL, call, rank, group->size));
     if (named[rank]++ != 0)
         return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d is named twice", rank);
     return MPI_SUCCESS;
@@ -79,36 +69,29 @@ static int choose(const char *call, MPI_Group handle, int n, const int ranks[], 
                   bool exclude, MPI_Group *made)
 {
     GROUP_OF(group, call, handle);
-    struct weftmpi_group *chosen = weftmpi_group_make(group->size);
-    unsigned char *named = calloc((size_t)group->size + 1, 1);
-    int at = 0;
+    FREED int *chosen = malloc(((size_t)group->size + 1) * sizeof(*chosen));
+    FREED unsigned char *named = calloc((size_t)group->size + 1, 1);
+    int size = 0;
 
-    int error = named == NULL || chosen == NULL ? weftmpi_no_memory(NULL, call) : MPI_SUCCESS;
-    if (n < 0 && error == MPI_SUCCESS)
-        error = weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d ranks", n);
-    for (int i = 0; i < n && error == MPI_SUCCESS; i++) {
+    TRY(weftmpi_memory_in(NULL, call, named));
+    TRY(weftmpi_memory_in(NULL, call, chosen));
+    if (n < 0)
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d ranks", n);
+    for (int i = 0; i < n; i++) {
         const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
         const int first = range[0], last = range[1], step = range[2];
         if (step == 0)
-            error =
-                weftmpi_fail(NULL, call, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
-        for (long r = first; error == MPI_SUCCESS && (step > 0 ? r <= last : r >= last);
-             r += step) {
-            error = mark(call, group, (int)r, named);
-            if (error == MPI_SUCCESS && !exclude)
-                chosen->processes[at++] = group->processes[r];
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
+        for (long r = first; step > 0 ? r <= last : r >= last; r += step) {
+            TRY(mark(call, group, (int)r, named));
+            if (!exclude)
+                chosen[size++] = group->processes[r];
         }
     }
-    for (int i = 0; exclude && i < group->size && error == MPI_SUCCESS; i++)
+    for (int i = 0; exclude && i < group->size; i++)
         if (!named[i])
-            chosen->processes[at++] = group->processes[i];
-    free(named);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(chosen);
-        return error;
-    }
-    chosen->size = at;
-    return give(call, chosen, made);
+            chosen[size++] = group->processes[i];
+    return give(call, size, chosen, made);
 }
 
 CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
@@ -126,17 +109,16 @@ static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, boo
 {
     GROUP_OF(a, call, handle_a);
     GROUP_OF(b, call, handle_b);
-    struct weftmpi_group *group = weftmpi_group_make(a->size + b->size);
-    int at = 0;
-    for (int i = 0; group != NULL && i < a->size; i++)
+    FREED int *chosen = malloc(((size_t)a->size + (size_t)b->size + 1) * sizeof(*chosen));
+    int size = 0;
+    TRY(weftmpi_memory_in(NULL, call, chosen));
+    for (int i = 0; i < a->size; i++)
         if (all || (weftmpi_group_rank(b, a->processes[i]) >= 0) == with)
-            group->processes[at++] = a->processes[i];
-    for (int i = 0; group != NULL && all && i < b->size; i++)
+            chosen[size++] = a->processes[i];
+    for (int i = 0; all && i < b->size; i++)
         if (weftmpi_group_rank(a, b->processes[i]) < 0)
-            group->processes[at++] = b->processes[i];
-    if (group != NULL)
-        group->size = at;
-    return give(call, group, made);
+            chosen[size++] = b->processes[i];
+    return give(call, size, chosen, made);
 }
 
 CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made),
@@ -158,8 +140,7 @@ API(Group_translate_ranks,
             translated[i] = MPI_PROC_NULL;
             continue;
         }
-        if (ranks[i] < 0 || ranks[i] >= a->size)
-            return weftmpi_fail(NULL, __func__, MPI_ERR_RANK, "rank %d of %d", ranks[i], a->size);
+        TRY(weftmpi_check_rank(NULL, __func__, ranks[i], a->size));
         translated[i] = weftmpi_group_rank(b, a->processes[ranks[i]]);
     }
     return MPI_SUCCESS;

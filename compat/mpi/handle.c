@@ -5,9 +5,6 @@
  */
 #include "request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
     const char *text; /* of a handle that is none */
     int error_class;

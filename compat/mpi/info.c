@@ -2,8 +2,6 @@
 #include "win.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct weftmpi_entry {
     char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];

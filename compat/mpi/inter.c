@@ -5,9 +5,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What leaders tell each other, and then their groups. */
@@ -16,76 +13,49 @@ struct side {
     int processes[];
 };
 
-/* This leader's side to the other leader, and the reverse. */
-static int exchange_sides(const char *call, struct weftmpi_comm *comm, MPI_Comm peers_handle,
-                          int leader, int tag, const struct side *mine, struct side *theirs,
-                          size_t bytes)
-{
-    struct weftmpi_request request = {0};
-    COMM_OF(peers, call, peers_handle);
-
-    TRY(weftmpi_check_peer(peers, call, leader, tag, false));
-    const int peer = peers->base + leader;
-    weftmpi_request_open(&request, WEFTMPI_SEND, call, comm);
-    const weft_status status =
-        weft_host_send_begin(weftmpi.job, peers->messages, peer, tag, mine, bytes, &request.op);
-    TRY(weftmpi_request_failed(&request, status));
-    const int error = weftmpi_message(call, comm, peers->messages, peer, tag, true, theirs, bytes);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
-}
-
 /* The leader learns of the other group, and tells its own. */
-static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers,
+static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle,
                  int remote_leader, int tag, int *number, struct weftmpi_group **group)
 {
     const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
     const size_t bytes = sizeof(struct side) + most * sizeof(int);
-    struct side *mine = calloc(2, bytes), *theirs = (struct side *)((char *)mine + bytes);
-    int error = weftmpi_memory_in(comm, call, mine);
+    FREED struct side *mine = calloc(2, bytes);
+    struct side *const theirs = (struct side *)((char *)mine + bytes);
 
-    if (error == MPI_SUCCESS && comm->rank == leader) {
+    TRY(weftmpi_memory_in(comm, call, mine));
+    if (comm->rank == leader) {
         mine->number = comm->number;
         mine->size = comm->size;
         memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
-        error = exchange_sides(call, comm, peers, remote_leader, tag, mine, theirs, bytes);
+        COMM_OF(peers, call, peers_handle);
+        TRY(weftmpi_check_rank(peers, call, remote_leader, peers->peers)); /* no MPI_PROC_NULL */
+        TRY(weftmpi_check_peer(peers, call, remote_leader, tag, false));
+        TRY(PMPI_Sendrecv(mine, (int)bytes, MPI_BYTE, remote_leader, tag, theirs, (int)bytes,
+                          MPI_BYTE, remote_leader, tag, peers_handle, MPI_STATUS_IGNORE));
     }
-    if (error == MPI_SUCCESS)
-        error = weftmpi_failed(comm, call,
-                               weft_team_broadcast(comm->team, leader, theirs, bytes, NULL));
-    if (error == MPI_SUCCESS && (*group = weftmpi_group_make(theirs->size)) == NULL)
-        error = weftmpi_no_memory(comm, call);
-    for (int i = 0; error == MPI_SUCCESS && i < theirs->size; i++) {
-        (*group)->processes[i] = theirs->processes[i];
+    TRY(weftmpi_failed(comm, call, weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
+    for (int i = 0; i < theirs->size; i++)
         if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
-            error = weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
-                                 theirs->processes[i]);
-    }
-    if (error == MPI_SUCCESS)
-        *number = theirs->number;
-    free(mine);
-    return error;
+            return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
+                                theirs->processes[i]);
+    *number = theirs->number;
+    *group = weftmpi_group_make(theirs->size, theirs->processes);
+    return weftmpi_memory_in(comm, call, *group);
 }
 
 API(Intercomm_create,
     (MPI_Comm handle, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm *made))
 {
-    struct weftmpi_group *group = NULL;
+    HELD struct weftmpi_group *group = NULL;
     int number = -1;
     OUT(made);
-    COMM_IN(comm, handle);
-    TRY(weftmpi_check_inter(__func__, comm, false));
-    if (leader < 0 || leader >= comm->size)
-        return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "leader %d of %d", leader, comm->size);
-    const int error = learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(group);
-        return error;
-    }
+    BASE_IN(comm, handle);
+    TRY(weftmpi_check_rank(comm, __func__, leader, comm->size));
+    TRY(learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
-    return weftmpi_agree_apart(
-        __func__, comm,
-        (struct weftmpi_making){.group = weftmpi_hold(comm->group), .remote = group},
-        first ? comm->number : number, tag, made);
+    struct weftmpi_comm *between = weftmpi_comm_make(comm, comm->group, group, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, between));
+    return weftmpi_agree_apart(__func__, comm, between, first ? comm->number : number, tag, made);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -96,25 +66,22 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     OUT(merged);
     INTER_IN(comm, handle);
     const int n = comm->all->size, mine = high != 0;
-    struct weftmpi_group *group = NULL;
-    int theirs = 0, *all = malloc((size_t)n * sizeof(*all));
-    int error = weftmpi_memory_in(comm, __func__, all);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(__func__, comm, &mine, sizeof(mine), all);
-    if (error == MPI_SUCCESS)
-        theirs = all[comm->base];
-    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+    HELD struct weftmpi_group *group = NULL;
+    FREED int *all;
+    TRY(weftmpi_allgather(__func__, comm, &mine, sizeof(mine), &all));
+    const int theirs = all[comm->base];
+    for (int i = 0; i < n; i++)
         if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-            error = weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
-                                 1 - all[i]);
-    free(all);
-    TRY(error);
+            return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
+                                1 - all[i]);
     if (mine != theirs ? theirs != 0 : comm->base != 0)
         group = weftmpi_group_join(comm->group, comm->remote);
     else
         group = weftmpi_group_join(comm->remote, comm->group);
     TRY(weftmpi_memory_in(comm, __func__, group));
-    return weftmpi_agree_now(__func__, comm, (struct weftmpi_making){.group = group}, merged);
+    struct weftmpi_comm *of_both = weftmpi_comm_make(comm, group, NULL, NULL);
+    TRY(weftmpi_memory_in(comm, __func__, of_both));
+    return weftmpi_agree_now(__func__, comm, of_both, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
@@ -139,46 +106,41 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     return MPI_SUCCESS;
 }
 
+/* What collectives are between two groups; 0: they are not. */
+enum { EXCHANGED = 1, REDUCED = 2, ROOTED = 4, ROOT_SENDS = 8, SENDS_ONE = 16, RECEIVES_ONE = 32 };
+static const int between[WEFT_TEAM_KINDS] = {
+    [WEFT_TEAM_BROADCAST] = EXCHANGED | ROOTED | ROOT_SENDS | SENDS_ONE | RECEIVES_ONE,
+    [WEFT_TEAM_SCATTER] = EXCHANGED | ROOTED | ROOT_SENDS | RECEIVES_ONE,
+    [WEFT_TEAM_SCATTER_SIZES] = EXCHANGED | ROOTED | ROOT_SENDS | RECEIVES_ONE,
+    [WEFT_TEAM_GATHER] = EXCHANGED | ROOTED | SENDS_ONE,
+    [WEFT_TEAM_GATHER_SIZES] = EXCHANGED | ROOTED | SENDS_ONE,
+    [WEFT_TEAM_ALLGATHER] = EXCHANGED | SENDS_ONE,
+    [WEFT_TEAM_ALLGATHER_SIZES] = EXCHANGED | SENDS_ONE,
+    [WEFT_TEAM_ALLTOALL] = EXCHANGED,
+    [WEFT_TEAM_ALLTOALL_SIZES] = EXCHANGED,
+    [WEFT_TEAM_REDUCE] = REDUCED | ROOTED,
+    [WEFT_TEAM_ALLREDUCE] = REDUCED,
+    [WEFT_TEAM_REDUCE_SCATTER] = REDUCED,
+};
+
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    const enum weft_team_kind kind = given->kind;
+    const int how = between[given->kind];
     struct weftmpi_peers to = {.first = request->comm->base, .count = request->comm->peers};
     struct weftmpi_peers from = to;
-    struct weftmpi_side send = given->send, receive = given->receive;
+    struct weftmpi_side receive = given->receive;
+    struct weftmpi_side send = given->kind == WEFT_TEAM_BROADCAST ? receive : given->send;
 
     request->finish = NULL;
-    switch (kind) {
-    case WEFT_TEAM_BARRIER:
+    if (given->kind == WEFT_TEAM_BARRIER)
         return given->begin(request, given);
-    case WEFT_TEAM_REDUCE:
-        TRY(who_of(request, given->root, false, &to, &from));
-        return weftmpi_reduce_between(request, given, to, from);
-    case WEFT_TEAM_ALLREDUCE:
-    case WEFT_TEAM_REDUCE_SCATTER:
-        return weftmpi_reduce_between(request, given, to, from);
-    case WEFT_TEAM_BROADCAST:
-    case WEFT_TEAM_SCATTER:
-    case WEFT_TEAM_SCATTER_SIZES:
-        TRY(who_of(request, given->root, true, &to, &from));
-        if (kind == WEFT_TEAM_BROADCAST)
-            send = receive;
-        send.same = kind == WEFT_TEAM_BROADCAST;
-        receive.same = true;
-        break;
-    case WEFT_TEAM_GATHER:
-    case WEFT_TEAM_GATHER_SIZES:
-        TRY(who_of(request, given->root, false, &to, &from));
-        send.same = true;
-        break;
-    case WEFT_TEAM_ALLGATHER:
-    case WEFT_TEAM_ALLGATHER_SIZES:
-        send.same = true;
-        break;
-    case WEFT_TEAM_ALLTOALL:
-    case WEFT_TEAM_ALLTOALL_SIZES:
-        break;
-    default:
+    if (how == 0)
         return weftmpi_check_inter(request->call, request->comm, false);
-    }
-    return weftmpi_exchange(request, kind, &send, to, &receive, from);
+    if ((how & ROOTED) != 0)
+        TRY(who_of(request, given->root, (how & ROOT_SENDS) != 0, &to, &from));
+    if ((how & REDUCED) != 0)
+        return weftmpi_reduce_between(request, given, to, from);
+    send.same = (how & SENDS_ONE) != 0;
+    receive.same = (how & RECEIVES_ONE) != 0;
+    return weftmpi_exchange(request, given->kind, &send, to, &receive, from);
 }

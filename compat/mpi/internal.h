@@ -6,177 +6,7 @@
 #ifndef WEFTMPI_INTERNAL_H
 #define WEFTMPI_INTERNAL_H
 
-#include <mpi.h>
-#include <weft/team.h>
-
-#include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-/* Defines MPI_<name>, which a tool may put its own before, and PMPI_<name>. */
-#define API(name, parameters)                                                                      \
-    extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
-    __attribute__((weak)) int MPI_##name parameters
-/* One that is an expression, its error. */
-#define CALL(name, parameters, expression)                                                         \
-    API(name, parameters)                                                                          \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
-#define ON(name, IN, parameters, expression)                                                       \
-    API(name, parameters)                                                                          \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        return expression;                                                                         \
-    }
-/* One that asks it for a number. */
-#define ASK(name, IN, type, number, answer)                                                        \
-    API(name, (type handle, number * told))                                                        \
-    {                                                                                              \
-        OUT(told);                                                                                 \
-        IN(of, handle);                                                                            \
-        *told = answer;                                                                            \
-        return MPI_SUCCESS;                                                                        \
-    }
-
-/* The two that set and get the name of an object, which IN finds. */
-#define NAMES(kind, IN, type)                                                                      \
-    API(kind##_set_name, (type handle, const char *name))                                          \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        LOCKED;                                                                                    \
-        snprintf(of->name, sizeof(of->name), "%s", name);                                          \
-        of->unnamed = false;                                                                       \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
-    API(kind##_get_name, (type handle, char *name, int *length))                                   \
-    {                                                                                              \
-        IN(of, handle);                                                                            \
-        LOCKED;                                                                                    \
-        *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", of->unnamed ? "" : of->name);          \
-        return MPI_SUCCESS;                                                                        \
-    }
-
-/* ---- start.c --------------------------------------------------------------------------------- */
-
-extern struct weftmpi_state {
-    weft_job *job;
-    int level; /* of threads */
-    bool begun, ended;
-    pthread_t main_thread;
-} weftmpi;
-
-/* ---- handle.c -------------------------------------------------------------------------------- */
-
-enum weftmpi_kind {
-    WEFTMPI_NONE,
-    WEFTMPI_COMM,
-    WEFTMPI_GROUP,
-    WEFTMPI_TYPE,
-    WEFTMPI_OP,
-    WEFTMPI_INFO,
-    WEFTMPI_ERRHANDLER,
-    WEFTMPI_REQUEST,
-    WEFTMPI_MESSAGE,
-    WEFTMPI_TOPOLOGY,
-    WEFTMPI_KEYVAL,
-    WEFTMPI_WIN
-};
-
-struct weftmpi_comm;
-struct weftmpi_errhandler;
-struct weftmpi_info;
-struct weftmpi_attribute; /* attribute.c */
-
-/* The begin of every object. */
-struct weftmpi_object {
-    void *handle;
-    int references;                        /* of the standard's, which stay: whether it is there */
-    struct weftmpi_errhandler *errhandler; /* of communicators and windows */
-    struct weftmpi_attribute *attributes;  /* of these and of datatypes */
-    struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
-};
-
-/* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
-void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
-/* The handle of a new object, whose reference it takes; NULL: no memory. */
-int weftmpi_give(const char *call, void *object, void *handle);
-/* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
-void weftmpi_unmake(void *object);
-/* Objects of the standard, in a row from that handle on, are not counted. */
-extern const struct weftmpi_standard {
-    uintptr_t first;
-    size_t count, bytes;
-    void *objects;
-} weftmpi_standard[];
-static inline bool weftmpi_is_standard(const void *handle)
-{
-    return (uintptr_t)handle >> 32 == 0;
-}
-static inline bool weftmpi_is_counted(const void *object)
-{
-    return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
-}
-/* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
-static inline void *weftmpi_hold(void *object)
-{
-    if (weftmpi_is_counted(object))
-        __atomic_add_fetch(&((struct weftmpi_object *)object)->references, 1, __ATOMIC_RELAXED);
-    return object;
-}
-void weftmpi_release(void *object);
-static inline void weftmpi_leave(void *object)
-{
-    if (weftmpi_is_counted(object))
-        weftmpi_release(object);
-}
-/* The handle is none from now on. The object stays as long as it is referred to. */
-void weftmpi_drop(void *handle);
-/* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle);
-static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
-{
-    const struct weftmpi_standard *of = &weftmpi_standard[kind];
-    const uintptr_t i = (uintptr_t)handle - of->first;
-
-    if (!weftmpi_is_standard(handle))
-        return weftmpi_find_made(kind, handle);
-    struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
-    return i < of->count && object->references != 0 ? object : NULL;
-}
-int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
-/* A number for a handle, and the handle, which may be none. */
-MPI_Fint weftmpi_to_fortran(const void *handle);
-void *weftmpi_from_fortran(MPI_Fint number);
-/* The object of a handle, for the function of MPI that is called: declares it. */
-#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
-    struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
-    if ((name) == NULL)                                                                            \
-    return weftmpi_no_object(on, call, kind)
-#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
-
-/* The library's lock, which does nothing unless threads may call together. Recursive. */
-extern pthread_mutex_t weftmpi_mutex;
-static inline void weftmpi_lock(void)
-{
-    if (weftmpi.level == MPI_THREAD_MULTIPLE)
-        pthread_mutex_lock(&weftmpi_mutex);
-}
-static inline void weftmpi_unlock(void)
-{
-    if (weftmpi.level == MPI_THREAD_MULTIPLE)
-        pthread_mutex_unlock(&weftmpi_mutex);
-}
-/* Holds it until the end of the block. */
-#define LOCKED                                                                                     \
-    __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
-        (weftmpi_lock(), true)
-static inline void weftmpi_unlock_block(const bool *locked)
-{
-    (void)locked;
-    weftmpi_unlock();
-}
+#include "handle.h"
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
@@ -219,7 +49,8 @@ struct weftmpi_comm {
     int size, rank;
     int peers;     /* ranks of messages: size, or that of the remote group */
     int own, base; /* in `all`: this process; and rank 0 of `peers` */
-    int number;    /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
+    /* Of its groups of messages: WEFTMPI_GROUPS * number and those behind it; -1: not open yet. */
+    int number;
     weft_comm messages, collectives, agreements;
     weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
     struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
@@ -233,17 +64,15 @@ struct weftmpi_run {
     MPI_Aint offset, stride;
     size_t bytes, repeat;
 };
-/* A datatype's elements of basic types, as Get_elements counts them: those of its parts in a row.
- */
-struct weftmpi_pattern {
-    int references;
-    size_t bytes, elements;
-    const struct weftmpi_type *basic; /* the only basic type in it; NULL: none, or several */
-    size_t count;                     /* of parts; 0: of a basic type, or empty */
-    struct weftmpi_part {
-        struct weftmpi_pattern *of;
-        size_t times;
-    } * parts;
+
+/* What a datatype was made of, as programs ask for it. */
+struct weftmpi_contents {
+    int combiner;
+    bool large; /* by a call with large counts, which `wides` are; else addresses */
+    MPI_Count integers_count, wides_count, types_count;
+    int *integers;
+    MPI_Count *wides;
+    struct weftmpi_type **types; /* with a reference each */
 };
 
 struct weftmpi_type {
@@ -254,10 +83,12 @@ struct weftmpi_type {
     bool bounded; /* a resized type is in it: lower and upper are those of such alone */
     bool dense;   /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic, unnamed;
+    bool no_memory; /* for all of it: it is being made, in vain */
     struct weftmpi_run *runs;
     size_t runs_count;
-    struct weftmpi_pattern *pattern;
-    struct weftmpi_contents *contents; /* what it was made of (contents.c); NULL: basic */
+    size_t elements;                         /* of basic types, as Get_elements counts them */
+    const struct weftmpi_type *only_basic;   /* the only basic type in it; NULL: none, or several */
+    const struct weftmpi_contents *contents; /* what it is made of (contents.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -281,47 +112,13 @@ struct weftmpi_elements {
     struct weftmpi_type *type;
 };
 
-/* ---- error.c --------------------------------------------------------------------------------- */
+/* ---- error.c, and checks --------------------------------------------------------------------- */
 
-/*
- * Raises an error on a communicator or window (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the
- * text) is said, and ends the job, or its handler is called. Returns the class.
- */
-int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* Ends this process, whose job has failed or was never opened. */
-void weftmpi_exit(int code) __attribute__((noreturn));
-/* The same for a status that a call of weft returned, which has said why. */
-int weftmpi_raise(void *on, const char *call, weft_status status);
-static inline int weftmpi_failed(void *on, const char *call, weft_status status)
-{
-    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(on, call, status);
-}
-int weftmpi_no_memory(void *on, const char *call);
 extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 /* The object's, with a reference. */
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-/* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
-
-static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
-{
-    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
-}
-int weftmpi_not_open(const char *call);
-static inline int weftmpi_is_open(const char *call)
-{
-    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
-}
-/* The library is open; *comm is the communicator. */
-static inline int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
-{
-    if (weftmpi_is_open(call) != MPI_SUCCESS)
-        return MPI_ERR_OTHER;
-    *comm = weftmpi_find(WEFTMPI_COMM, handle);
-    return *comm != NULL ? MPI_SUCCESS : weftmpi_no_object(NULL, call, WEFTMPI_COMM);
-}
 int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
 static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                                       MPI_Datatype handle, struct weftmpi_elements *elements)
@@ -335,41 +132,31 @@ static inline int weftmpi_elements_in(void *on, const char *call, const void *us
     elements->bytes = (size_t)count * type->size;
     return MPI_SUCCESS;
 }
-/* There is a place for a result. */
-static inline int weftmpi_place_in(const char *call, const void *place)
-{
-    return place != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_ARG, "a result at NULL");
-}
-#define OUT(place) TRY(weftmpi_place_in(__func__, place))
 
 /* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
 #define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
 #define COMM_OF(name, call, handle)                                                                \
     TRY(weftmpi_is_open(call));                                                                    \
     OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
-/* One of two groups, or of one. */
+/* One of one group, or of two. */
+#define BASE_IN(comm, handle)                                                                      \
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_inter(__func__, comm, false))
 #define INTER_IN(comm, handle)                                                                     \
     COMM_IN(comm, handle);                                                                         \
     TRY(weftmpi_check_inter(__func__, comm, true))
 int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
 
-/* The same with any datatype, also one that is not committed. */
+/* A datatype, also one that is not committed. */
 #define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
-
-#define TRY(expression)                                                                            \
-    do {                                                                                           \
-        const int try_error = (expression);                                                        \
-        if (try_error != MPI_SUCCESS)                                                              \
-            return try_error;                                                                      \
-    } while (0)
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
 extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
-/* Basic elements of a pattern in so many bytes (-1: they end within one), and the reverse. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes);
-size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements);
+/* Basic elements of a datatype in so many bytes (-1: they end within one), and the reverse. */
+MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes);
+size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements);
 /* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
 struct weftmpi_numbers {
     const void *at;
@@ -383,8 +170,7 @@ static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count
 }
 /*
  * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
- * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts. False: no
- * memory.
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts.
  */
 struct weftmpi_list {
     struct weftmpi_numbers numbers;
@@ -395,10 +181,16 @@ struct weftmpi_list {
     {                                                                                              \
         {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
     }
-bool weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count);
-void weftmpi_forget(struct weftmpi_contents *contents);
+void weftmpi_forget(const struct weftmpi_contents *contents);
+/*
+ * What an element of a datatype is a row of: part i, of the type that is returned, so many times.
+ * NULL: it has no more; of a basic type none, of a pair two.
+ */
+const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Count i,
+                                        size_t *times);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
 static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
@@ -411,7 +203,6 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 /* ---- win.c ----------------------------------------------------------------------------------- */
 
 void weftmpi_win_end(void *win);
-const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
 
 /* ---- operate.c ------------------------------------------------------------------------------- */
 
@@ -421,14 +212,10 @@ const void *weftmpi_win_attribute(struct weftmpi_object *win, int keyval);
         ctype value;                                                                               \
         itype index;                                                                               \
     };
-WEFTMPI_PAIR(f, float, int)
-WEFTMPI_PAIR(d, double, int)
-WEFTMPI_PAIR(l, long double, int)
-WEFTMPI_PAIR(short, short, int)
-WEFTMPI_PAIR(int, int, int)
-WEFTMPI_PAIR(long, long, int)
-WEFTMPI_PAIR(2f, float, float)
-WEFTMPI_PAIR(2d, double, double)
+#define WEFTMPI_PAIRS(of)                                                                          \
+    of(f, float, int) of(d, double, int) of(l, long double, int) of(short, short, int)             \
+        of(int, int, int) of(long, long, int) of(2f, float, float) of(2d, double, double)
+WEFTMPI_PAIRS(WEFTMPI_PAIR)
 
 extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
@@ -441,9 +228,10 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
-struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
-extern struct weftmpi_group weftmpi_groups[1];      /* the empty one */
-extern struct weftmpi_info weftmpi_infos[1];        /* MPI_INFO_ENV, which has no keys */
+/* With these processes (NULL: none yet), one reference; NULL: no memory. */
+struct weftmpi_group *weftmpi_group_make(int size, const int processes[]);
+extern struct weftmpi_group weftmpi_groups[1]; /* the empty one */
+extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no keys */
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
@@ -460,11 +248,14 @@ int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 /*
- * A communicator of that group and number, or between it and a remote one; takes their references.
- * NULL: no memory.
+ * A communicator of that group, or between it and a remote one, with a topology or NULL, and the
+ * error handler of its parent. It is not open yet. NULL: no memory.
  */
-struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, struct weftmpi_group *remote,
-                                       int number);
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                                       struct weftmpi_group *remote,
+                                       struct weftmpi_topology *topology);
+/* It has messages from now on, in the groups of that number. False: no memory. */
+bool weftmpi_comm_open(struct weftmpi_comm *comm, int number);
 void weftmpi_comm_end(void *comm);
 /* The members of one behind those of the other; NULL: no memory. */
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
@@ -473,7 +264,7 @@ struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
 /* Whether a member of its messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
-/* Among all of its messages; blocking. */
+/* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
 int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
 int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
                       void *all);
@@ -481,25 +272,18 @@ int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *m
 int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
                     bool receives, void *data, size_t bytes);
 
-/* What a communicator is made of. The references are taken. */
-struct weftmpi_making {
-    struct weftmpi_group *group; /* NULL: this process gets none */
-    struct weftmpi_group *remote;
-    struct weftmpi_topology *topology;
-    struct weftmpi_info *info;
-    bool copies; /* with the attributes of the parent */
-};
 /*
- * Begins to make a communicator: all of `parent` agree on its number, and those with a group get it
- * at *made when the request is complete; others MPI_COMM_NULL.
+ * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
+ * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
+ * of this process, which has failed, but takes part.
  */
 int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_making making, MPI_Comm *made);
-/* The same, and waits. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+                  struct weftmpi_comm *comm, int error, MPI_Comm *made);
+/* The same without one, and waits. */
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                       MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_making making,
+int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
                         int context, int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
 int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,

@@ -5,16 +5,14 @@
 #include "win.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-enum { SLOTS = 4096, NUMBER = 1 }; /* NUMBER: of the exposure of this process's words */
+enum { SLOTS = 4096 };
 
 static uint64_t *words;       /* of this process; NULL: not yet */
 static bool slot_used[SLOTS]; /* by a window */
-static weft_win *known;       /* by process; NONE: not known yet */
-static uint32_t last_number = NUMBER;
+static uint32_t last_number = WEFTMPI_LOCKS_NUMBER;
 
 uint32_t weftmpi_exposure_number(void)
 {
@@ -29,9 +27,9 @@ static weft_status open_words(void)
 
     if (words != NULL)
         return WEFT_OK;
-    known = calloc((size_t)weft_numbers_of(weftmpi.job)->processes, sizeof(*known));
-    words = known != NULL ? weft_malloc(weftmpi.job, bytes) : NULL;
-    return words != NULL ? weft_expose(weftmpi.job, words, bytes, NUMBER) : WEFT_ERR_MEMORY;
+    words = weft_malloc(weftmpi.job, bytes); /* which goes with the job */
+    return words != NULL ? weft_expose(weftmpi.job, words, bytes, WEFTMPI_LOCKS_NUMBER)
+                         : WEFT_ERR_MEMORY;
 }
 
 int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
@@ -50,22 +48,6 @@ int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
 void weftmpi_locks_give(int slot)
 {
     slot_used[slot] = false; /* its words are equal again, which is as good as 0 */
-}
-
-int weftmpi_locks_of(const char *call, struct weftmpi_comm *comm, int process, weft_win *win)
-{
-    LOCKED;
-    if (known[process] == WEFT_WIN_NONE)
-        TRY(weftmpi_failed(comm, call,
-                           weft_exposed(weftmpi.job, process, NUMBER, INFINITY, &known[process])));
-    *win = known[process];
-    return MPI_SUCCESS;
-}
-
-void weftmpi_locks_end(void)
-{
-    free(known); /* the words go with the job */
-    known = NULL;
 }
 
 static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word word)
@@ -145,25 +127,18 @@ static int leave_lock(struct weftmpi_win *win, const char *call, struct weftmpi_
     return next_turn(win, call, target, WEFTMPI_WRITE);
 }
 
-int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank)
-{
-    return rank >= 0 && rank < win->comm->size
-               ? MPI_SUCCESS
-               : weftmpi_fail(win, call, MPI_ERR_RANK, "rank %d of %d", rank, win->comm->size);
-}
-
 API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
     if (kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED)
         return weftmpi_fail(win, __func__, MPI_ERR_LOCKTYPE, "lock %d", kind);
-    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
+    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+                            rank != MPI_PROC_NULL &&
+                                (win->epoch == WEFTMPI_LOCKED_ALL ||
+                                 win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, __func__, rank));
-    if (win->epoch == WEFTMPI_LOCKED_ALL || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
     if (win->targets[rank].lock != 0)
         return weftmpi_win_wrong(win, __func__, "the rank is locked already");
     win->epoch = WEFTMPI_CLOSED; /* after a fence */
@@ -176,7 +151,7 @@ API(Win_unlock, (int rank, MPI_Win handle))
     WIN_IN(win, handle);
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, __func__, rank));
+    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
     if (win->targets[rank].lock == 0 || win->epoch == WEFTMPI_LOCKED_ALL)
         return weftmpi_win_wrong(win, __func__, "the rank is not locked");
     __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);
@@ -186,10 +161,9 @@ API(Win_unlock, (int rank, MPI_Win handle))
 API(Win_lock_all, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
-    if (weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+                            weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED ||
+                                win->posted >= 0));
     win->epoch = WEFTMPI_LOCKED_ALL;
     for (int i = 0; i < win->comm->size; i++)
         TRY(take_lock(win, __func__, &win->targets[i], MPI_LOCK_SHARED,

@@ -5,7 +5,6 @@
 #include "internal.h"
 
 #include <complex.h>
-#include <stdlib.h>
 #include <wchar.h>
 
 typedef void operate(const void *from, void *into, size_t count);
@@ -53,7 +52,7 @@ typedef void operate(const void *from, void *into, size_t count);
                 (a[i].value == b[i].value && a[i].index < b[i].index))                             \
                 b[i] = a[i];                                                                       \
     }
-#define INDEXED(t)                                                                                 \
+#define INDEXED(t, ...)                                                                            \
     LOC(minloc, t, <)                                                                              \
     LOC(maxloc, t, >)
 
@@ -71,14 +70,7 @@ REALS(l, long double)
 COMPLEXES(cf, float _Complex)
 COMPLEXES(cd, double _Complex)
 COMPLEXES(cl, long double _Complex)
-INDEXED(f)
-INDEXED(d)
-INDEXED(long)
-INDEXED(int)
-INDEXED(short)
-INDEXED(l)
-INDEXED(2f)
-INDEXED(2d)
+WEFTMPI_PAIRS(INDEXED)
 
 /* A row for a class of types; columns by operation, of which the first have weft's numbers. */
 enum { SUM, MIN, MAX, BAND, BOR, BXOR, PROD, LAND, LOR, LXOR, MINLOC, MAXLOC };

@@ -1,8 +1,6 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
 #include "request.h"
 
-#include <string.h>
-
 /*
  * Memory of a GPU is copied stretch by stretch: what lies between is not the message's. So it takes
  * some microseconds for each.
@@ -89,17 +87,19 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
 }
 
 /* How many basic elements so many bytes are; -1: they end within one. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t bytes)
+MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes)
 {
-    if (pattern->bytes == 0)
+    if (type->size == 0)
         return 0;
-    MPI_Count elements = (MPI_Count)(bytes / pattern->bytes * pattern->elements);
-    bytes %= pattern->bytes;
-    if (pattern->count == 0 && bytes != 0)
+    MPI_Count elements = (MPI_Count)(bytes / type->size * type->elements);
+    bytes %= type->size;
+    if (type->contents == NULL && bytes != 0)
         return -1;
-    for (const struct weftmpi_part *part = pattern->parts; bytes != 0; part++) {
-        const size_t whole = part->of->bytes * part->times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = weftmpi_elements_of(part->of, some);
+    for (MPI_Count i = 0; bytes != 0; i++) {
+        size_t times;
+        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
+        const size_t whole = part->size * times, some = bytes < whole ? bytes : whole;
+        const MPI_Count more = weftmpi_elements_of(part, some);
         if (more < 0)
             return -1;
         elements += more;
@@ -108,16 +108,18 @@ MPI_Count weftmpi_elements_of(const struct weftmpi_pattern *pattern, size_t byte
     return elements;
 }
 
-size_t weftmpi_bytes_of(const struct weftmpi_pattern *pattern, size_t elements)
+size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements)
 {
-    if (pattern->elements == 0)
+    if (type->elements == 0)
         return 0;
-    size_t bytes = elements / pattern->elements * pattern->bytes;
-    elements %= pattern->elements;
-    for (const struct weftmpi_part *part = pattern->parts; elements != 0; part++) {
-        const size_t whole = part->of->elements * part->times;
+    size_t bytes = elements / type->elements * type->size;
+    elements %= type->elements;
+    for (MPI_Count i = 0; elements != 0; i++) {
+        size_t times;
+        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
+        const size_t whole = part->elements * times;
         const size_t some = elements < whole ? elements : whole;
-        bytes += weftmpi_bytes_of(part->of, some);
+        bytes += weftmpi_bytes_of(part, some);
         elements -= some;
     }
     return bytes;
@@ -144,41 +146,37 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* Both ways: elements, and their bytes at a position of a packed buffer. */
+/* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
 static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count *position,
-                  bool packs)
+                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count position,
+                  bool packs, size_t *used)
 {
     struct weftmpi_elements e;
     COMM_OF(comm, call, comm_handle);
 
     TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
-    if (*position < 0 || *position > bytes || e.bytes > (size_t)(bytes - *position))
+    if (position < 0 || position > bytes || e.bytes > (size_t)(bytes - position))
         return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
-                            e.bytes, (long long)*position, (long long)bytes);
-    copy(e.type, e.bytes, (char *)buffer + *position, (char *)user, packs);
-    *position += (MPI_Count)e.bytes;
+                            e.bytes, (long long)position, (long long)bytes);
+    copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
+    *used = e.bytes;
     return MPI_SUCCESS;
 }
 
 /* N: the type of counts. */
+#define MOVING(name, N, user, buffer, packs, ...)                                                  \
+    API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
+    {                                                                                              \
+        size_t used;                                                                               \
+        TRY(packed(__func__, comm, type, user, count, buffer, bytes, *position, packs, &used));    \
+        *position += (N)used;                                                                      \
+        return MPI_SUCCESS;                                                                        \
+    }
 #define PACKING(c, N)                                                                              \
-    API(Pack##c, (const void *in, N count, MPI_Datatype type, void *out, N bytes, N *position,     \
-                  MPI_Comm comm))                                                                  \
-    {                                                                                              \
-        MPI_Count at = *position;                                                                  \
-        TRY(packed(__func__, comm, type, in, count, out, bytes, &at, true));                       \
-        *position = (N)at;                                                                         \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
-    API(Unpack##c, (const void *in, N bytes, N *position, void *out, N count, MPI_Datatype type,   \
-                    MPI_Comm comm))                                                                \
-    {                                                                                              \
-        MPI_Count at = *position;                                                                  \
-        TRY(packed(__func__, comm, type, out, count, in, bytes, &at, false));                      \
-        *position = (N)at;                                                                         \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
+    MOVING(Pack##c, N, in, out, true, const void *in, N count, MPI_Datatype type, void *out,       \
+           N bytes, N *position)                                                                   \
+    MOVING(Unpack##c, N, out, in, false, const void *in, N bytes, N *position, void *out, N count, \
+           MPI_Datatype type)                                                                      \
     API(Pack_size##c, (N count, MPI_Datatype type, MPI_Comm handle, N * bytes))                    \
     {                                                                                              \
         struct weftmpi_elements elements;                                                          \
@@ -215,16 +213,16 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     }
 TOLD(Get_count, int, whole_of(type, bytes))
 TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
-TOLD(Get_elements, int, weftmpi_elements_of(type->pattern, bytes))
-TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
-TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type->pattern, bytes))
+TOLD(Get_elements, int, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type, bytes))
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
     TYPE_IN(type, handle);
     if (count < 0)
         return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
-    const size_t bytes = weftmpi_bytes_of(type->pattern, (size_t)count);
+    const size_t bytes = weftmpi_bytes_of(type, (size_t)count);
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }

@@ -1,9 +1,6 @@
 /* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
 #include "request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- status ---------------------------------------------------------------------------------- */
 
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
@@ -106,13 +103,12 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, const ch
 static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Request *handle)
 {
     struct weftmpi_request *request;
-    struct weftmpi_comm *in;
     struct weftmpi_elements e;
     weft_message_op op = WEFT_MESSAGE_NONE;
 
     TRY(weftmpi_place_in(call, handle));
     *handle = MPI_REQUEST_NULL;
-    TRY(weftmpi_comm_in(call, comm, &in));
+    COMM_OF(in, call, comm);
     TRY(weftmpi_elements_in(in, call, buffer, count, type, &e));
     TRY(weftmpi_check_peer(in, call, peer, tag, way == WEFTMPI_RECEIVE));
     const bool at_once =

@@ -1,8 +1,6 @@
 /* compat/mpi/probe.c - probes, and messages that a probe has taken. */
 #include "request.h"
 
-#include <stdlib.h>
-
 struct matched {
     struct weftmpi_object object;
     weft_message_op op;

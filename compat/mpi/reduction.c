@@ -4,9 +4,6 @@
  */
 #include "collective.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void combine(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     const struct weftmpi_type *type = combine->type;
@@ -81,46 +78,35 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     return MPI_SUCCESS;
 }
 
+/* Source and, where the result is also `here`, target. */
+static int open_both(struct weftmpi_request *request, const struct weftmpi_given *given,
+                     size_t sent, size_t received, bool here, void **source, void **target)
+{
+    void *const receive = given->receive.base;
+    const void *const send = here && given->send.base == MPI_IN_PLACE ? receive : given->send.base;
+
+    if (here)
+        TRY(weftmpi_check_apart(request, given->send.base, receive, sent));
+    TRY(elements_at(request, send, sent, WEFTMPI_TAKE, source));
+    *target = NULL;
+    return here ? elements_at(request, receive, received, WEFTMPI_FILL, target) : MPI_SUCCESS;
+}
+
+/* Reduce, Allreduce, Scan and Exscan. */
 static int reduce(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const size_t n = (size_t)given->receive.count;
-    const void *send = given->send.base;
-    void *const receive = given->receive.base;
-    weft_combine combination;
-    void *source, *target = NULL;
-
-    TRY(open_reduction(request, given, &combination));
-    TRY(weftmpi_check_root(request, given->root));
-    if (request->comm->rank == given->root) {
-        TRY(weftmpi_check_apart(request, send, receive, n));
-        TRY(elements_at(request, receive, n, WEFTMPI_FILL, &target));
-        send = send == MPI_IN_PLACE ? receive : send;
-    }
-    TRY(elements_at(request, send, n, WEFTMPI_TAKE, &source));
-    return TEAM(reduce, given->root, source, target, n, &combination);
-}
-
-/* Source and target of the reductions that have both everywhere. */
-static int open_both(struct weftmpi_request *request, const struct weftmpi_given *given,
-                     size_t sent, size_t received, void **source, void **target)
-{
-    const void *const send = given->send.base;
-    void *const receive = given->receive.base;
-
-    TRY(weftmpi_check_apart(request, send, receive, sent));
-    TRY(elements_at(request, send == MPI_IN_PLACE ? receive : send, sent, WEFTMPI_TAKE, source));
-    return elements_at(request, receive, received, WEFTMPI_FILL, target);
-}
-
-/* Allreduce, Scan and Exscan. */
-static int everywhere(struct weftmpi_request *request, const struct weftmpi_given *given)
-{
-    const size_t n = (size_t)given->receive.count;
+    const bool rooted = given->kind == WEFT_TEAM_REDUCE;
+    const bool here = !rooted || request->comm->rank == given->root;
     weft_combine combination;
     void *source, *target;
 
     TRY(open_reduction(request, given, &combination));
-    TRY(open_both(request, given, n, n, &source, &target));
+    if (rooted)
+        TRY(weftmpi_check_root(request, given->root));
+    TRY(open_both(request, given, n, n, here, &source, &target));
+    if (rooted)
+        return TEAM(reduce, given->root, source, target, n, &combination);
     if (given->kind == WEFT_TEAM_ALLREDUCE)
         return TEAM(allreduce, source, target, n, &combination);
     return TEAM(scan, given->kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
@@ -153,7 +139,7 @@ static int reduce_scatter(struct weftmpi_request *request, const struct weftmpi_
 
     TRY(open_reduction(request, given, &combination));
     TRY(counts_of(request, given, &each, &all));
-    TRY(open_both(request, given, all, each[request->comm->rank], &source, &target));
+    TRY(open_both(request, given, all, each[request->comm->rank], true, &source, &target));
     return TEAM(reduce_scatter, source, target, each, &combination);
 }
 
@@ -230,9 +216,9 @@ COLLECTIVES(Reduce, Ireduce, reduce,
             (.kind = WEFT_TEAM_REDUCE, .send.base = (void *)send, .op = op, .root = root,
              .receive = {.base = receive, .handle = type, .count = count}),
             ELEMENTS_TO)
-COLLECTIVES(Allreduce, Iallreduce, everywhere, REDUCED(ALLREDUCE, .count = count), ELEMENTS)
-COLLECTIVES(Scan, Iscan, everywhere, REDUCED(SCAN, .count = count), ELEMENTS)
-COLLECTIVES(Exscan, Iexscan, everywhere, REDUCED(SCAN_BEFORE, .count = count), ELEMENTS)
+COLLECTIVES(Allreduce, Iallreduce, reduce, REDUCED(ALLREDUCE, .count = count), ELEMENTS)
+COLLECTIVES(Scan, Iscan, reduce, REDUCED(SCAN, .count = count), ELEMENTS)
+COLLECTIVES(Exscan, Iexscan, reduce, REDUCED(SCAN_BEFORE, .count = count), ELEMENTS)
 COLLECTIVES(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter,
             REDUCED(REDUCE_SCATTER, .count = count), ELEMENTS)
 COLLECTIVES(Reduce_scatter, Ireduce_scatter, reduce_scatter,

@@ -5,8 +5,6 @@
 #include "collective.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */

@@ -123,6 +123,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
     }
 #define FORMS(name, iname, begin, parameters, status, ...)                                         \
     BLOCKING(name, begin, parameters, status)                                                      \
+    REQUESTED(iname, begin, __VA_ARGS__)
+#define REQUESTED(iname, begin, ...)                                                               \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
         MAKE(begun, request);                                                                      \

@@ -5,8 +5,6 @@
 #include "rma.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- where an operation goes ----------------------------------------------------------------- */
 
@@ -40,7 +38,7 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
 {
     enum { SOME = 16 };
     const weft_win win = reach->target->win;
-    struct weftmpi_table *table = malloc(sizeof(*table));
+    FREED struct weftmpi_table *table = malloc(sizeof(*table));
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
 
     TRY(weftmpi_memory_in(reach->win, reach->call, table));
@@ -48,17 +46,16 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
                                ((size_t)table->used - SOME) * sizeof(table->regions[0]));
-    int error = weftmpi_reach_failed(reach, status);
-    for (uint64_t i = 0; error == MPI_SUCCESS && i < table->used; i++) {
+    TRY(weftmpi_reach_failed(reach, status));
+    for (uint64_t i = 0; i < table->used; i++) {
         const struct weftmpi_region *r = &table->regions[i];
         if (r->bytes != 0 && from < r->base + r->bytes && r->base < to)
-            error = add_piece(reach, r);
+            TRY(add_piece(reach, r));
     }
-    free(table);
-    if (error == MPI_SUCCESS && reach->pieces_count == 0)
-        error = weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
-                             "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
-    return error;
+    if (reach->pieces_count == 0)
+        return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
+                            "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
+    return MPI_SUCCESS;
 }
 
 /* Whether the epoch lets this process access the target. */
@@ -78,7 +75,7 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win hand
     TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_win_rank(win, call, to));
+    TRY(weftmpi_check_rank(win, call, to, win->comm->size));
     struct weftmpi_target *target = &win->targets[to];
     if (!is_open(win, target))
         return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
@@ -168,20 +165,18 @@ int weftmpi_reach_flush(const struct weftmpi_reach *reach)
 
 /* ---- how a call ends ------------------------------------------------------------------------- */
 
-int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
-                        bool requested)
+int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach)
 {
     if (request->memory != NULL || reach->win->flavor == MPI_WIN_FLAVOR_DYNAMIC ||
-        (requested && reach->stretches > 1)) {
+        (!request->waits && reach->stretches > 1)) {
         TRY(weftmpi_reach_flush(reach));
-    } else {
-        if (weftmpi.level != MPI_THREAD_MULTIPLE)
-            reach->target->dirty = true;
-        if (requested)
-            request->update = reach->last;
+        weftmpi_request_until(request);
         return MPI_SUCCESS;
     }
-    weftmpi_request_until(request);
+    if (weftmpi.level != MPI_THREAD_MULTIPLE)
+        reach->target->dirty = true;
+    if (!request->waits)
+        request->update = reach->last;
     return MPI_SUCCESS;
 }
 
@@ -240,7 +235,7 @@ int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
     return error != MPI_SUCCESS ? error : end;
 }
 
-static int put_or_get(struct weftmpi_request *request, const char *call, bool requested, bool puts,
+static int put_or_get(struct weftmpi_request *request, const char *call, bool puts,
                       const void *user, MPI_Count count, MPI_Datatype type, MPI_Win win,
                       TO(MPI_Count))
 {
@@ -254,10 +249,10 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool re
         return MPI_SUCCESS;
     TRY(weftmpi_row(request, &elements, puts ? WEFTMPI_TAKE : WEFTMPI_FILL, &row));
     TRY(weftmpi_reach_move(&reach, puts, row));
-    return weftmpi_reach_leave(request, &reach, requested);
+    return weftmpi_reach_leave(request, &reach);
 }
 
 #define PUT(N) FROM(N), TO(N)
 #define GET(N) void *into, N count, MPI_Datatype type, TO(N)
-RMA(Put, Rput, put_or_get(begun, __func__, requested, true, from, count, type, GIVEN), PUT)
-RMA(Get, Rget, put_or_get(begun, __func__, requested, false, into, count, type, GIVEN), GET)
+RMA(Put, Rput, put_or_get(begun, __func__, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(begun, __func__, false, into, count, type, GIVEN), GET)

@@ -46,33 +46,30 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
                        struct weftmpi_elements *elements);
 /*
  * An operation is under way: the next flush ends it. At once, if its bytes are in the request's
- * memory, or more stretches than one are to be waited for. requested: the request is the program's.
+ * memory, or if it is the program's and more stretches than one are to be waited for.
  */
-int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach,
-                        bool requested);
+int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach);
 
-/* A call was begun, with that error: lets go what it held. */
+/* A blocking call was begun, with that error: lets go what it held. Nothing is waited for. */
 static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
 {
     return error == MPI_SUCCESS ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
 }
-/* Defines a call, and the form that has a request; both with parameters of that type of counts. */
+/*
+ * Defines a call, which returns when the operation is begun, and the form that has a request; both
+ * with parameters of each type of counts.
+ */
 #define RMA_FORMS(name, rname, begin, ...)                                                         \
-    API(name, (__VA_ARGS__, MPI_Win win))                                                          \
+    API(name, (__VA_ARGS__))                                                                       \
     {                                                                                              \
         struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
-        const bool requested = false;                                                              \
+        begun->waits = true;                                                                       \
         return weftmpi_rma_begun(begun, begin);                                                    \
     }                                                                                              \
-    API(rname, (__VA_ARGS__, MPI_Win win, MPI_Request * request))                                  \
-    {                                                                                              \
-        MAKE(begun, request);                                                                      \
-        const bool requested = true;                                                               \
-        return weftmpi_request_keep(begun, begin, request);                                        \
-    }
+    REQUESTED(rname, begin, __VA_ARGS__)
 #define RMA(name, rname, begin, parameters)                                                        \
-    RMA_FORMS(name, rname, begin, parameters(int))                                                 \
-    RMA_FORMS(name##_c, rname##_c, begin, parameters(MPI_Count))
+    RMA_FORMS(name, rname, begin, parameters(int), MPI_Win win)                                    \
+    RMA_FORMS(name##_c, rname##_c, begin, parameters(MPI_Count), MPI_Win win)
 #define TO(N)   int to, MPI_Aint offset, N to_count, MPI_Datatype to_type
 #define FROM(N) const void *from, N count, MPI_Datatype type
 #define OLD(N)  void *old, N old_count, MPI_Datatype old_type

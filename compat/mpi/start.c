@@ -2,8 +2,6 @@
 #include "win.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,12 +49,14 @@ static void refuse_launcher(const char *call)
 /* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: no memory. */
 static bool open_comm(int number, int first, int size)
 {
-    struct weftmpi_group *group = weftmpi_group_make(size);
+    struct weftmpi_comm *comm = &weftmpi_comms[number];
 
-    for (int i = 0; group != NULL && i < size; i++)
-        group->processes[i] = first + i;
-    return group != NULL && weftmpi_comm_make(group, NULL, number) != NULL &&
-           (number != 0 || weftmpi_channel_open(group) == WEFT_OK);
+    comm->group = weftmpi_group_make(size, NULL);
+    for (int i = 0; comm->group != NULL && i < size; i++)
+        comm->group->processes[i] = first + i;
+    comm->object.references = 1;
+    return comm->group != NULL && weftmpi_comm_open(comm, number) &&
+           (number != 0 || weftmpi_channel_open(comm->group) == WEFT_OK);
 }
 
 static int init(const char *call, int *argc, char ***argv, int level)
@@ -100,7 +100,6 @@ API(Finalize, (void))
     TRY(weftmpi_attributes_delete(__func__, &self->object));
     TRY(weftmpi_attributes_delete(__func__, &world->object));
     weftmpi_orphans_end(false);
-    weftmpi_locks_end();
     TRY(weftmpi_barrier(__func__, world));
     TRY(weftmpi_failed(world, __func__, weft_team_close(&world->team)));
     weftmpi_orphans_end(true);
@@ -115,31 +114,11 @@ API(Finalize, (void))
     return MPI_SUCCESS;
 }
 
-API(Initialized, (int *flag))
-{
-    *flag = __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE);
-    return MPI_SUCCESS;
-}
-
-API(Finalized, (int *flag))
-{
-    *flag = __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED);
-    return MPI_SUCCESS;
-}
-
-API(Query_thread, (int *provided))
-{
-    TRY(weftmpi_is_open(__func__));
-    *provided = weftmpi.level;
-    return MPI_SUCCESS;
-}
-
-API(Is_thread_main, (int *flag))
-{
-    TRY(weftmpi_is_open(__func__));
-    *flag = pthread_equal(pthread_self(), weftmpi.main_thread);
-    return MPI_SUCCESS;
-}
+TELL(Initialized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE))
+TELL(Finalized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED))
+TELL(Query_thread, (int *provided), weftmpi_is_open(__func__), provided, weftmpi.level)
+TELL(Is_thread_main, (int *flag), weftmpi_is_open(__func__), flag,
+     pthread_equal(pthread_self(), weftmpi.main_thread))
 
 API(Abort, (MPI_Comm comm, int code))
 {
@@ -236,11 +215,8 @@ API(Pcontrol, (const int level, ...))
     return MPI_SUCCESS;
 }
 
-API(Get_address, (const void *location, MPI_Aint *address))
-{
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
-}
+TELL(Get_address, (const void *location, MPI_Aint *address), MPI_SUCCESS, address,
+     (MPI_Aint)location)
 
 int MPIX_Query_cuda_support(void)
 {

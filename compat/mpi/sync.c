@@ -6,7 +6,6 @@
 #include "win.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { TAG_POST, TAG_COMPLETE };
 
@@ -31,16 +30,23 @@ int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call)
     return MPI_SUCCESS;
 }
 
+int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
+                        bool busy)
+{
+    if ((assertion & ~known) != 0)
+        return weftmpi_fail(win, call, MPI_ERR_ASSERT, "assertion %d", assertion);
+    return busy ? weftmpi_win_wrong(win, call, "another epoch is open") : MPI_SUCCESS;
+}
+
 /* ---- fence ----------------------------------------------------------------------------------- */
 
 API(Win_fence, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if ((assertion &
-         ~(MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
-    if (weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_epoch(
+        win, __func__, assertion,
+        MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
+        weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0));
     TRY(weftmpi_win_flush_all(win, __func__));
     win->epoch = (assertion & MPI_MODE_NOSUCCEED) != 0 ? WEFTMPI_CLOSED : WEFTMPI_FENCE;
     return weftmpi_barrier(__func__, win->comm);
@@ -48,7 +54,7 @@ API(Win_fence, (int assertion, MPI_Win handle))
 
 /* ---- post, start, complete, wait ------------------------------------------------------------- */
 
-/* The rank in the window of each member of a group, in ranks, which the caller frees. */
+/* The rank in the window of each member of a group. */
 static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
                     int *count)
 {
@@ -59,10 +65,8 @@ static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle,
     TRY(weftmpi_memory_in(win, call, *ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
-        if ((*ranks)[i] < 0) {
-            free(*ranks);
+        if ((*ranks)[i] < 0)
             return weftmpi_fail(win, call, MPI_ERR_GROUP, "member %d is not in the window", i);
-        }
     }
     return MPI_SUCCESS;
 }
@@ -73,8 +77,7 @@ static int send_empty(struct weftmpi_win *win, const char *call, int rank, int t
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     MPI_Request handle;
 
-    if (request == NULL)
-        return weftmpi_no_memory(win, call);
+    TRY(weftmpi_memory_in(win, call, request));
     weftmpi_request_open(request, WEFTMPI_SEND, call, win->comm);
     const weft_status status =
         weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
@@ -84,47 +87,43 @@ static int send_empty(struct weftmpi_win *win, const char *call, int rank, int t
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
 {
-    int *ranks, count, error = MPI_SUCCESS;
+    FREED int *ranks = NULL;
+    int count;
     WIN_IN(win, handle);
-    if ((assertion & ~(MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
-    if (win->posted >= 0 || weftmpi_win_is_locked(win))
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_epoch(win, __func__, assertion,
+                            MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                            win->posted >= 0 || weftmpi_win_is_locked(win)));
     TRY(ranks_of(win, __func__, group, &ranks, &count));
     win->completes = calloc((size_t)count + 1, sizeof(*win->completes));
-    if (win->completes == NULL)
-        error = weftmpi_no_memory(win, __func__);
-    win->posted = error == MPI_SUCCESS ? count : -1;
-    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
-        error = weftmpi_failed(win, __func__,
-                               weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
-                                                       TAG_COMPLETE, NULL, 0, &win->completes[i]));
-    for (int i = 0; i < count && error == MPI_SUCCESS && (assertion & MPI_MODE_NOCHECK) == 0; i++)
-        error = send_empty(win, __func__, ranks[i], TAG_POST);
-    free(ranks);
+    TRY(weftmpi_memory_in(win, __func__, win->completes));
+    win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
-    return error;
+    for (int i = 0; i < count; i++)
+        TRY(weftmpi_failed(win, __func__,
+                           weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
+                                                   TAG_COMPLETE, NULL, 0, &win->completes[i])));
+    for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
+        TRY(send_empty(win, __func__, ranks[i], TAG_POST));
+    return MPI_SUCCESS;
 }
 
 API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
 {
-    int *ranks, count, error = MPI_SUCCESS;
+    FREED int *ranks = NULL;
+    int count;
     WIN_IN(win, handle);
-    if ((assertion & ~MPI_MODE_NOCHECK) != 0)
-        return weftmpi_fail(win, __func__, MPI_ERR_ASSERT, "assertion %d", assertion);
-    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win))
-        return weftmpi_win_wrong(win, __func__, "another epoch is open");
+    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+                            win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
     TRY(ranks_of(win, __func__, group, &ranks, &count));
-    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+    win->epoch = WEFTMPI_STARTED;
+    for (int i = 0; i < count; i++) {
         win->targets[ranks[i]].started = true;
         if ((assertion & MPI_MODE_NOCHECK) == 0)
-            error = weftmpi_message(__func__, win->comm, win->comm->messages, ranks[i], TAG_POST,
-                                    true, NULL, 0);
+            TRY(weftmpi_message(__func__, win->comm, win->comm->messages, ranks[i], TAG_POST, true,
+                                NULL, 0));
     }
-    free(ranks);
-    win->epoch = WEFTMPI_STARTED;
-    return error;
+    return MPI_SUCCESS;
 }
 
 API(Win_complete, (MPI_Win handle))
@@ -182,25 +181,25 @@ API(Win_test, (MPI_Win handle, int *flag))
     return wait_for_completes(win, __func__, false, flag);
 }
 
-/* Of one rank; -1: of all. */
-static int flush(const char *call, MPI_Win handle, int rank)
+static int flush(struct weftmpi_win *win, const char *call, int rank)
 {
-    WIN_OF(win, call, handle);
-
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (rank != -1)
-        TRY(weftmpi_win_rank(win, call, rank));
-    if (rank == -1 ? !weftmpi_win_is_locked(win) : win->targets[rank].lock == 0)
-        return weftmpi_win_wrong(win, call, "nothing is locked");
-    return rank == -1 ? weftmpi_win_flush_all(win, call)
-                      : weftmpi_win_flush(win, call, &win->targets[rank]);
+    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
+    return win->targets[rank].lock != 0 ? weftmpi_win_flush(win, call, &win->targets[rank])
+                                        : weftmpi_win_wrong(win, call, "nothing is locked");
 }
 
-CALL(Win_flush, (int rank, MPI_Win win), flush(__func__, win, rank == -1 ? -2 : rank))
-CALL(Win_flush_local, (int rank, MPI_Win win), flush(__func__, win, rank == -1 ? -2 : rank))
-CALL(Win_flush_all, (MPI_Win win), flush(__func__, win, -1))
-CALL(Win_flush_local_all, (MPI_Win win), flush(__func__, win, -1))
+static int flush_all(struct weftmpi_win *win, const char *call)
+{
+    return weftmpi_win_is_locked(win) ? weftmpi_win_flush_all(win, call)
+                                      : weftmpi_win_wrong(win, call, "nothing is locked");
+}
+
+ON(Win_flush, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
+ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
+ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
+ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
 
 /* Stores of this thread before, and loads after: a barrier of the processor. */
 API(Win_sync, (MPI_Win handle))

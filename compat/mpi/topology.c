@@ -1,9 +1,6 @@
 /* compat/mpi/topology.c - topologies; grids of processes. */
 #include "topology.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
                                                int nodes, int edges)
 {
@@ -240,8 +237,7 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
     GRID_IN(grid, handle);
-    if (rank < 0 || rank >= comm->size)
-        return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+    TRY(weftmpi_check_rank(comm, __func__, rank, comm->size));
     if (most < grid->ndims)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
     coords_of(grid, rank, coords);

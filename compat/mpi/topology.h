@@ -12,11 +12,6 @@ int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count
                           struct weftmpi_topology *topology, MPI_Comm *made);
 int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind);
 
-/* A communicator that a topology can be made over, in a function of MPI: declares it. */
-#define BASE_IN(comm, handle)                                                                      \
-    COMM_IN(comm, handle);                                                                         \
-    TRY(weftmpi_check_inter(__func__, comm, false))
-
 /* A communicator and its topology, in a function of MPI, or for `call`: declares them. */
 #define TOPOLOGY_IN(topology, comm, handle, kind)                                                  \
     TOPOLOGY_OF(topology, comm, __func__, handle, kind)

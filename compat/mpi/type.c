@@ -3,50 +3,38 @@
 
 #include <complex.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wchar.h>
 
 #define VALUE(t) sizeof(((struct weftmpi_pair_##t *)0)->value)
 #define INDEX(t) offsetof(struct weftmpi_pair_##t, index)
 #define PLACE(t) sizeof(((struct weftmpi_pair_##t *)0)->index)
 
-/* By their number, 0x200 less: of one element, or of two. */
-static struct weftmpi_pattern patterns[0x100] = {
-#define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {.references = 1,                                                           \
-                        .bytes = sizeof(ctype),                                                    \
-                        .elements = 1,                                                             \
-                        .basic = &weftmpi_types[number - 0x200]},
-#define PAIR(number, type_name, t, value, place)                                                   \
-    [number - 0x200] = {.references = 1,                                                           \
-                        .bytes = VALUE(t) + PLACE(t),                                              \
-                        .elements = 2,                                                             \
-                        .basic = &weftmpi_types[number - 0x200],                                   \
-                        .count = 2,                                                                \
-                        .parts = (struct weftmpi_part[]){{&patterns[value - 0x200], 1},            \
-                                                         {&patterns[place - 0x200], 1}}},
-#include "types.def"
-#undef TYPE
-#undef PAIR
-};
-
-/* Of a basic type the bytes are one run, and one element; of a pair two. */
+/* By their number, 0x200 less. Of a basic type the bytes are one run; a pair is made of two. */
 #define STANDARD(number, type_name, whole, bytes)                                                  \
     .object = {.handle = type_name, .references = 1}, .size = bytes, .upper = sizeof(whole),       \
     .align = _Alignof(whole), .dense = (bytes) == sizeof(whole), .committed = true, .basic = true, \
-    .pattern = &patterns[number - 0x200]
+    .only_basic = &weftmpi_types[number - 0x200]
 #define TYPE(number, type_name, ctype, ...)                                                        \
-    [number - 0x200] = {STANDARD(number, type_name, ctype, sizeof(ctype)), .name = #type_name,     \
+    [number - 0x200] = {STANDARD(number, type_name, ctype, sizeof(ctype)),                         \
+                        .name = #type_name,                                                        \
                         .true_upper = sizeof(ctype),                                               \
                         .runs = (struct weftmpi_run[]){{0, sizeof(ctype), sizeof(ctype), 1}},      \
-                        .runs_count = 1},
+                        .runs_count = 1,                                                           \
+                        .elements = 1},
 #define PAIR(number, type_name, t, value, place)                                                   \
     [number - 0x200] = {STANDARD(number, type_name, struct weftmpi_pair_##t, VALUE(t) + PLACE(t)), \
-                        .name = #type_name, .true_upper = INDEX(t) + PLACE(t),                     \
+                        .name = #type_name,                                                        \
+                        .true_upper = INDEX(t) + PLACE(t),                                         \
                         .runs = (struct weftmpi_run[]){{0, VALUE(t), VALUE(t), 1},                 \
                                                        {INDEX(t), PLACE(t), PLACE(t), 1}},         \
-                        .runs_count = 2},
+                        .runs_count = 2,                                                           \
+                        .elements = 2,                                                             \
+                        .contents = &(const struct weftmpi_contents){                              \
+                            .combiner = MPI_COMBINER_STRUCT,                                       \
+                            .integers = (int[]){2, 1, 1},                                          \
+                            .types_count = 2,                                                      \
+                            .types = (struct weftmpi_type *[]){&weftmpi_types[value - 0x200],      \
+                                                               &weftmpi_types[place - 0x200]}}},
 struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
@@ -91,23 +79,23 @@ ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
 
 API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
 {
-    static const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8};
-    static const MPI_Datatype reals[] = {MPI_REAL4, MPI_REAL8, MPI_REAL16};
-    static const MPI_Datatype complexes[] = {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
     static const struct {
-        int typeclass, least, count; /* least: bytes of the first; the next has twice as many */
-        const MPI_Datatype *types;
-    } rows[] = {{MPI_TYPECLASS_INTEGER, 1, 4, integers},
-                {MPI_TYPECLASS_REAL, 4, 3, reals},
-                {MPI_TYPECLASS_COMPLEX, 8, 3, complexes}};
+        int typeclass, bytes;
+        MPI_Datatype type;
+    } rows[] = {
+        {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+        {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+        {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+        {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+        {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16}, {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
+    };
 
     OUT(found);
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
-        for (int i = 0; i < rows[r].count; i++)
-            if (rows[r].typeclass == typeclass && rows[r].least << i == bytes) {
-                *found = rows[r].types[i];
-                return MPI_SUCCESS;
-            }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].typeclass == typeclass && rows[i].bytes == bytes) {
+            *found = rows[i].type;
+            return MPI_SUCCESS;
+        }
     return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
 }
 

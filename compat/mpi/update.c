@@ -6,9 +6,6 @@
  */
 #include "rma.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct update {
     const struct weftmpi_op *op;
     const struct weftmpi_type *basic; /* of every element */
@@ -19,14 +16,6 @@ struct update {
     weft_type element;
     weft_operation function;
 };
-
-/* The element at `offset` is a word that is updated by itself. */
-static bool is_word(const struct weftmpi_reach *reach, const struct weftmpi_type *basic,
-                    size_t offset)
-{
-    return (basic->size == 4 || basic->size == 8) && basic->dense &&
-           (reach->home + offset) % basic->size == 0;
-}
 
 /* *old is 0 before: of a word of 4 bytes its lower half is set. */
 static weft_status fetch_add(const struct weftmpi_reach *reach, size_t offset, size_t size,
@@ -153,14 +142,16 @@ static int update_words(struct weftmpi_reach *reach, const struct update *update
     return error;
 }
 
-/* All stretches are words. */
+/* Whether a stretch is words, each of which is updated by itself; in vain: MPI_ERR_OTHER. */
 static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                        size_t bytes)
 {
-    const struct update *update = state;
+    const struct weftmpi_type *basic = ((const struct update *)state)->basic;
+    const size_t size = basic->size;
 
     (void)row;
-    return bytes % update->basic->size == 0 && is_word(reach, update->basic, offset)
+    return (size == 4 || size == 8) && basic->dense && bytes % size == 0 &&
+                   (reach->home + offset) % size == 0
                ? MPI_SUCCESS
                : MPI_ERR_OTHER;
 }
@@ -176,13 +167,12 @@ static int combine(const struct weftmpi_reach *reach, const struct update *updat
         memcpy(into, from, bytes);
         return MPI_SUCCESS;
     }
-    char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
+    FREED char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
     TRY(weftmpi_memory_in(reach->win, reach->call, a));
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
     weftmpi_pack(basic, count, a + whole, into);
-    free(a);
     return MPI_SUCCESS;
 }
 
@@ -206,17 +196,13 @@ static int get_and_put(struct weftmpi_reach *reach, const struct update *update,
 /* Under the target's lock: got, put together here, and put back. */
 static int update_locked(struct weftmpi_reach *reach, const struct update *update, char *row)
 {
-    char *now = malloc(reach->elements.bytes);
+    FREED char *now = malloc(reach->elements.bytes);
 
     TRY(weftmpi_memory_in(reach->win, reach->call, now));
-    int error = weftmpi_update_lock(reach->win, reach->call, reach->target);
-    if (error == MPI_SUCCESS) {
-        error = get_and_put(reach, update, row, now);
-        const int end = weftmpi_update_unlock(reach->win, reach->call, reach->target);
-        error = error != MPI_SUCCESS ? error : end;
-    }
-    free(now);
-    return error;
+    TRY(weftmpi_update_lock(reach->win, reach->call, reach->target));
+    const int error = get_and_put(reach, update, row, now);
+    const int end = weftmpi_update_unlock(reach->win, reach->call, reach->target);
+    return error != MPI_SUCCESS ? error : end;
 }
 
 static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
@@ -230,7 +216,7 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
     *update = (struct update){.op = op, .handle = handle};
     if (reach->target == NULL)
         return MPI_SUCCESS;
-    update->basic = reach->elements.type->pattern->basic;
+    update->basic = reach->elements.type->only_basic;
     if (update->basic == NULL)
         return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
                             "elements of several basic datatypes in %s",
@@ -266,9 +252,8 @@ static int run_update(struct weftmpi_reach *reach, struct update *update, char *
 }
 
 /* fetches: what was there goes to old, and all is over when it returns. */
-static int begin_update(struct weftmpi_request *request, const char *call, bool requested,
-                        FROM(MPI_Count), bool fetches, OLD(MPI_Count), MPI_Op op, MPI_Win win,
-                        TO(MPI_Count))
+static int begin_update(struct weftmpi_request *request, const char *call, FROM(MPI_Count),
+                        bool fetches, OLD(MPI_Count), MPI_Op op, MPI_Win win, TO(MPI_Count))
 {
     struct weftmpi_elements elements, result;
     struct update update;
@@ -291,7 +276,7 @@ static int begin_update(struct weftmpi_request *request, const char *call, bool 
     update.old = old_row;
     TRY(run_update(&reach, &update, row));
     if (!fetches)
-        return weftmpi_reach_leave(request, &reach, requested);
+        return weftmpi_reach_leave(request, &reach);
     weftmpi_request_until(request);
     return MPI_SUCCESS;
 }
@@ -299,11 +284,9 @@ static int begin_update(struct weftmpi_request *request, const char *call, bool 
 #define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
 #define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
 RMA(Accumulate, Raccumulate,
-    begin_update(begun, __func__, requested, from, count, type, false, NULL, 0, type, op, GIVEN),
-    ACCUMULATE)
+    begin_update(begun, __func__, from, count, type, false, NULL, 0, type, op, GIVEN), ACCUMULATE)
 RMA(Get_accumulate, Rget_accumulate,
-    begin_update(begun, __func__, requested, from, count, type, true, old, old_count, old_type, op,
-                 GIVEN),
+    begin_update(begun, __func__, from, count, type, true, old, old_count, old_type, op, GIVEN),
     GET_ACCUMULATE)
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -311,13 +294,13 @@ RMA(Get_accumulate, Rget_accumulate,
 API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_Aint offset,
                    MPI_Op op, MPI_Win win))
 {
-    struct weftmpi_request request = {0};
+    struct weftmpi_request request = {.waits = true};
     const struct weftmpi_type *found = weftmpi_find(WEFTMPI_TYPE, type);
 
     if (found != NULL && !found->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is not the standard's", found->name);
-    return weftmpi_rma_begun(&request, begin_update(&request, __func__, false, from, 1, type, true,
-                                                    old, 1, type, op, win, to, offset, 1, type));
+    return weftmpi_rma_begun(&request, begin_update(&request, __func__, from, 1, type, true, old, 1,
+                                                    type, op, win, to, offset, 1, type));
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,

@@ -1,8 +1,6 @@
 /* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
 #include "collective.h"
 
-#include <string.h>
-
 /* ---- several --------------------------------------------------------------------------------- */
 
 /* Ends so many; indices NULL: all of them. Each one's error stands in its status. */
@@ -186,11 +184,8 @@ API(Cancel, (MPI_Request * handle))
     return weftmpi_failed(request->comm, __func__, status);
 }
 
-API(Test_cancelled, (const MPI_Status *status, int *flag))
-{
-    *flag = status->MPI_internal[2];
-    return MPI_SUCCESS;
-}
+TELL(Test_cancelled, (const MPI_Status *status, int *flag), MPI_SUCCESS, flag,
+     status->MPI_internal[2])
 
 API(Status_set_cancelled, (MPI_Status * status, int flag))
 {

@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
@@ -37,14 +35,10 @@ static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MP
 static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info, int flavor,
                     MPI_Aint unit, struct weftmpi_win **made)
 {
-    struct weftmpi_win *win = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
+    struct weftmpi_win *const win = *made = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
     MPI_Comm comm;
 
-    if (win == NULL ||
-        (win->targets = calloc((size_t)parent->size, sizeof(*win->targets))) == NULL) {
-        weftmpi_leave(win);
-        return weftmpi_no_memory(parent, call);
-    }
+    TRY(weftmpi_memory_in(parent, call, win));
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     win->unit = (int)unit;
@@ -52,17 +46,14 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     win->posted = -1;
     win->unnamed = true;
     snprintf(win->name, sizeof(win->name), "window");
-    int error = weftmpi_info_set(call, &win->object, true, info);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_agree_now(
-            call, parent, (struct weftmpi_making){.group = weftmpi_hold(parent->group)}, &comm);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        return error;
-    }
-    win->comm = weftmpi_find(WEFTMPI_COMM, comm);
+    win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
+    TRY(weftmpi_memory_in(parent, call, win->targets));
+    TRY(weftmpi_info_set(call, &win->object, true, info));
+    struct weftmpi_comm *own = weftmpi_comm_make(parent, parent->group, NULL, NULL);
+    TRY(weftmpi_memory_in(parent, call, own));
+    TRY(weftmpi_agree_now(call, parent, own, &comm));
+    win->comm = own;
     win->object.errhandler = &weftmpi_errhandlers[0];
-    *made = win;
     return MPI_SUCCESS;
 }
 
@@ -70,45 +61,36 @@ static int learn_target(struct weftmpi_win *win, const char *call, int rank,
                         const struct part *part)
 {
     struct weftmpi_target *target = &win->targets[rank];
+    const int process = win->comm->group->processes[rank];
 
     *target = (struct weftmpi_target){.bytes = part->bytes,
                                       .unit = part->unit,
                                       .home = part->home,
                                       .lock_words = part->lock_words};
-    TRY(weftmpi_locks_of(call, win->comm, win->comm->group->processes[rank], &target->locks));
-    if (part->number == 0)
-        return MPI_SUCCESS;
-    return weftmpi_failed(win->comm, call,
-                          weft_exposed(weftmpi.job, win->comm->group->processes[rank], part->number,
-                                       INFINITY, &target->win));
+    weft_status status =
+        weft_exposed(weftmpi.job, process, WEFTMPI_LOCKS_NUMBER, INFINITY, &target->locks);
+    if (status == WEFT_OK && part->number != 0)
+        status = weft_exposed(weftmpi.job, process, part->number, INFINITY, &target->win);
+    return weftmpi_failed(win->comm, call, status);
 }
 
-/* All learn of all parts; one that could not be made is everybody's error. Ends the window then. */
-static int meet(struct weftmpi_win *win, const char *call, struct part mine, MPI_Win *handle)
+/* All learn of all parts; one that could not be made is everybody's error. */
+static int meet(struct weftmpi_win *win, const char *call, struct part mine)
 {
     struct weftmpi_comm *comm = win->comm;
-    struct part *parts = malloc((size_t)comm->size * sizeof(*parts));
-    int error;
+    FREED struct part *parts;
 
     win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take(call, comm) : -1;
-    if (mine.error == MPI_SUCCESS && (win->slot < 0 || parts == NULL))
+    if (mine.error == MPI_SUCCESS && win->slot < 0)
         mine.error = MPI_ERR_NO_MEM;
     mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
-    error = parts == NULL ? weftmpi_no_memory(comm, call)
-                          : weftmpi_allgather(call, comm, &mine, sizeof(mine), parts);
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
-        error = parts[i].error;
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
-        error = learn_target(win, call, i, &parts[i]);
-    free(parts);
-    if (error == MPI_SUCCESS) /* the program may use it at once, in a lock of another */
-        error = weftmpi_barrier(call, comm);
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        return error;
-    }
-    *handle = win->object.handle;
-    return MPI_SUCCESS;
+    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &parts));
+    for (int i = 0; i < comm->size; i++)
+        TRY(parts[i].error);
+    for (int i = 0; i < comm->size; i++)
+        TRY(learn_target(win, call, i, &parts[i]));
+    /* Who is through may use it at once, in a lock of another. */
+    return weftmpi_barrier(call, comm);
 }
 
 /* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
@@ -139,36 +121,29 @@ static int place_parts(struct weftmpi_win *win, const char *call)
 /* One that does not map the memory is everybody's error. */
 static int map_parts(struct weftmpi_win *win, const char *call)
 {
-    const int n = win->comm->size;
-    bool *all = malloc((size_t)n);
+    FREED bool *all = NULL;
 
-    int error = weftmpi_memory_in(win->comm, call, all);
-    if (error == MPI_SUCCESS)
-        error = place_parts(win, call);
-    if (error == MPI_SUCCESS)
-        error = weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), all);
-    for (int i = 0; i < n && error == MPI_SUCCESS; i++)
+    TRY(place_parts(win, call));
+    TRY(weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), &all));
+    for (int i = 0; i < win->comm->size; i++)
         if (!all[i])
-            error = weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
-                                 "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
-                                 "are on several nodes)",
-                                 i);
-    free(all);
-    return error;
+            return weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
+                                "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
+                                "are on several nodes)",
+                                i);
+    return MPI_SUCCESS;
 }
 
 /* What all have together. */
 static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
 {
-    MPI_Aint *all = malloc((size_t)comm->size * sizeof(*all));
+    FREED MPI_Aint *all;
 
-    TRY(weftmpi_memory_in(comm, call, all));
-    const int error = weftmpi_allgather(call, comm, &bytes, sizeof(bytes), all);
+    TRY(weftmpi_allgather(call, comm, &bytes, sizeof(bytes), &all));
     *sum = 0;
-    for (int i = 0; i < comm->size && error == MPI_SUCCESS; i++)
+    for (int i = 0; i < comm->size; i++)
         *sum += (size_t)all[i];
-    free(all);
-    return error;
+    return MPI_SUCCESS;
 }
 
 /* ---- made ------------------------------------------------------------------------------------ */
@@ -198,7 +173,7 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
                   MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
 {
     const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
-    struct weftmpi_win *win = NULL;
+    HELD struct weftmpi_win *win = NULL;
     size_t room = (size_t)bytes;
 
     TRY(weftmpi_place_in(call, made));
@@ -221,14 +196,12 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
         win->table = base;
     else
         win->base = base;
-    TRY(meet(win, call, mine, made));
-    const int error = shared ? map_parts(win, call) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS) {
-        weftmpi_leave(win);
-        *made = MPI_WIN_NULL;
-        return error;
-    }
+    TRY(meet(win, call, mine));
+    if (shared)
+        TRY(map_parts(win, call));
     *allocated = win->base;
+    *made = win->object.handle;
+    win = NULL;
     return MPI_SUCCESS;
 }
 
@@ -244,7 +217,7 @@ static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *by
     if (rank == MPI_PROC_NULL)
         for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
             rank++;
-    TRY(weftmpi_win_rank(win, call, rank));
+    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
     *bytes = win->targets[rank].bytes;
     *unit = win->targets[rank].unit;
     *base = win->targets[rank].shared;
@@ -308,28 +281,6 @@ API(Win_free, (MPI_Win * handle))
     *handle = MPI_WIN_NULL;
     weftmpi_leave(win);
     return MPI_SUCCESS;
-}
-
-/* ---- what programs ask ----------------------------------------------------------------------- */
-
-const void *weftmpi_win_attribute(struct weftmpi_object *object, int keyval)
-{
-    const struct weftmpi_win *win = (struct weftmpi_win *)object;
-
-    switch (keyval) {
-    case MPI_WIN_BASE:
-        return win->base;
-    case MPI_WIN_SIZE:
-        return &win->bytes;
-    case MPI_WIN_DISP_UNIT:
-        return &win->unit;
-    case MPI_WIN_CREATE_FLAVOR:
-        return &win->flavor;
-    case MPI_WIN_MODEL:
-        return &win->model;
-    default:
-        return NULL;
-    }
 }
 
 NAMES(Win, WIN_IN, MPI_Win)

@@ -59,11 +59,13 @@ static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, c
 {
     return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "%s", why);
 }
+/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
+int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
+                        bool busy);
 static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
 {
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
 }
-int weftmpi_win_rank(struct weftmpi_win *win, const char *call, int rank);
 
 /* ---- dynamic windows: dynamic.c -------------------------------------------------------------- */
 
@@ -94,12 +96,10 @@ enum weftmpi_lock_word {
     WEFTMPI_LOCK_WORDS = 8
 };
 
+enum { WEFTMPI_LOCKS_NUMBER = 1 }; /* of the exposure of a process's words */
 /* Words for a new window here; -1: none are left, or no memory, which was said. */
 int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm);
 void weftmpi_locks_give(int slot);
-/* Those of a process. */
-int weftmpi_locks_of(const char *call, struct weftmpi_comm *comm, int process, weft_win *win);
-void weftmpi_locks_end(void);
 /* A number under which this process exposes something. */
 uint32_t weftmpi_exposure_number(void);
 /* The words of updates: nobody else has them meanwhile. */

@@ -53,6 +53,11 @@ refused 1 "MPI_Barrier: no communicator, or it was freed" \
 refused 1 "MPI_Wait: no request, or it was freed" \
     'MPI_Request r, s; MPI_Irecv(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r); s = r;
      MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Wait(&s, MPI_STATUS_IGNORE);'
+refused 1 "MPI_Intercomm_create: rank -[0-9]+ of 1" \
+    'MPI_Comm c; MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, MPI_PROC_NULL, 3, &c);'
+refused 1 "MPI_Alltoall: one buffer to send and to receive" \
+    'MPI_Datatype t; MPI_Type_vector(2, 1, 2, MPI_INT, &t); MPI_Type_commit(&t);
+     MPI_Alltoall(data, 1, t, data, 1, t, MPI_COMM_WORLD);'
 refused 1 "MPI_Open_port is not supported by this library" 'char port[MPI_MAX_PORT_NAME]; MPI_Open_port(MPI_INFO_NULL, port);'
 refused 1 "MPI_Put: no epoch is open for rank 0" \
     'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
@@ -159,7 +164,10 @@ nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
 } >numbers.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} numbers.c -o numbers &&
     ./numbers || fail "numbers of the ABI"
-grep -oE '\bMPI_[A-Z0-9_]+\b *(=|\(\(MPI_|\(\(void)' "$root/include/weft-mpi/mpi.h" | grep -oE '^MPI_[A-Z0-9_]+' |
+{
+    grep -oE '\bMPI_[A-Z0-9_]+\b *(=|\(\(MPI_|\(\(void)' "$root/include/weft-mpi/mpi.h" | grep -oE '^MPI_[A-Z0-9_]+'
+    grep -oP '^WEFT_MPI_ERROR\(\K\w+' "$root/include/weft-mpi/mpi_errors.def" | sed 's/^/MPI_/'
+} |
     while read -r name; do
         grep -qw "$name" "$root/tests/mpi/abi.txt" || echo "$name"
     done >unlisted

@@ -1,0 +1,255 @@
+/*
+ * compat/mpi/handle.h - what every function is made with: its definition, the handles and objects
+ * that it is given, the lock, and errors.
+ */
+#ifndef WEFTMPI_HANDLE_H
+#define WEFTMPI_HANDLE_H
+
+#include <mpi.h>
+#include <weft/team.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Defines MPI_<name>, which a tool may put its own before, and PMPI_<name>. */
+#define API(name, parameters)                                                                      \
+    extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
+    __attribute__((weak)) int MPI_##name parameters
+/* One that is an expression, its error. */
+#define CALL(name, parameters, expression)                                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
+#define ON(name, IN, parameters, expression)                                                       \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        return expression;                                                                         \
+    }
+/* One that asks it for a number. */
+#define ASK(name, IN, type, number, answer)                                                        \
+    API(name, (type handle, number * told))                                                        \
+    {                                                                                              \
+        OUT(told);                                                                                 \
+        IN(of, handle);                                                                            \
+        *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+/* One that tells a number, after a check. */
+#define TELL(name, parameters, check, told, answer)                                                \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        TRY(check);                                                                                \
+        OUT(told);                                                                                 \
+        *told = answer;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+/* The two that set and get the name of an object, which IN finds. */
+#define NAMES(kind, IN, type)                                                                      \
+    API(kind##_set_name, (type handle, const char *name))                                          \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        LOCKED;                                                                                    \
+        snprintf(of->name, sizeof(of->name), "%s", name);                                          \
+        of->unnamed = false;                                                                       \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    API(kind##_get_name, (type handle, char *name, int *length))                                   \
+    {                                                                                              \
+        IN(of, handle);                                                                            \
+        LOCKED;                                                                                    \
+        *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", of->unnamed ? "" : of->name);          \
+        return MPI_SUCCESS;                                                                        \
+    }
+
+/* ---- start.c --------------------------------------------------------------------------------- */
+
+extern struct weftmpi_state {
+    weft_job *job;
+    int level; /* of threads */
+    bool begun, ended;
+    pthread_t main_thread;
+} weftmpi;
+
+/* ---- handle.c -------------------------------------------------------------------------------- */
+
+enum weftmpi_kind {
+    WEFTMPI_NONE,
+    WEFTMPI_COMM,
+    WEFTMPI_GROUP,
+    WEFTMPI_TYPE,
+    WEFTMPI_OP,
+    WEFTMPI_INFO,
+    WEFTMPI_ERRHANDLER,
+    WEFTMPI_REQUEST,
+    WEFTMPI_MESSAGE,
+    WEFTMPI_TOPOLOGY,
+    WEFTMPI_KEYVAL,
+    WEFTMPI_WIN
+};
+
+struct weftmpi_comm;
+struct weftmpi_errhandler;
+struct weftmpi_info;
+struct weftmpi_attribute; /* attribute.c */
+
+/* The begin of every object. */
+struct weftmpi_object {
+    void *handle;
+    int references;                        /* of the standard's, which stay: whether it is there */
+    struct weftmpi_errhandler *errhandler; /* of communicators and windows */
+    struct weftmpi_attribute *attributes;  /* of these and of datatypes */
+    struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
+};
+
+/* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
+void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
+/* The handle of a new object, whose reference it takes; NULL: no memory. */
+int weftmpi_give(const char *call, void *object, void *handle);
+/* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
+void weftmpi_unmake(void *object);
+/* Objects of the standard, in a row from that handle on, are not counted. */
+extern const struct weftmpi_standard {
+    uintptr_t first;
+    size_t count, bytes;
+    void *objects;
+} weftmpi_standard[];
+static inline bool weftmpi_is_standard(const void *handle)
+{
+    return (uintptr_t)handle >> 32 == 0;
+}
+static inline bool weftmpi_is_counted(const void *object)
+{
+    return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
+}
+/* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
+static inline void *weftmpi_hold(void *object)
+{
+    if (weftmpi_is_counted(object))
+        __atomic_add_fetch(&((struct weftmpi_object *)object)->references, 1, __ATOMIC_RELAXED);
+    return object;
+}
+void weftmpi_release(void *object);
+static inline void weftmpi_leave(void *object)
+{
+    if (weftmpi_is_counted(object))
+        weftmpi_release(object);
+}
+/* An object that is let go at the end of the block. */
+#define HELD __attribute__((cleanup(weftmpi_leave_block)))
+static inline void weftmpi_leave_block(void *place)
+{
+    void *object;
+
+    memcpy(&object, place, sizeof(object));
+    weftmpi_leave(object);
+}
+/* The handle is none from now on. The object stays as long as it is referred to. */
+void weftmpi_drop(void *handle);
+/* The object; NULL: no handle of that kind, or one that was dropped. */
+void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle);
+static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
+{
+    const struct weftmpi_standard *of = &weftmpi_standard[kind];
+    const uintptr_t i = (uintptr_t)handle - of->first;
+
+    if (!weftmpi_is_standard(handle))
+        return weftmpi_find_made(kind, handle);
+    struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
+    return i < of->count && object->references != 0 ? object : NULL;
+}
+int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
+/* A number for a handle, and the handle, which may be none. */
+MPI_Fint weftmpi_to_fortran(const void *handle);
+void *weftmpi_from_fortran(MPI_Fint number);
+/* The object of a handle, for the function of MPI that is called: declares it. */
+#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
+    struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_object(on, call, kind)
+#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
+
+/* The library's lock, which does nothing unless threads may call together. Recursive. */
+extern pthread_mutex_t weftmpi_mutex;
+static inline void weftmpi_lock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_lock(&weftmpi_mutex);
+}
+static inline void weftmpi_unlock(void)
+{
+    if (weftmpi.level == MPI_THREAD_MULTIPLE)
+        pthread_mutex_unlock(&weftmpi_mutex);
+}
+/* Holds it until the end of the block. */
+#define LOCKED                                                                                     \
+    __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
+        (weftmpi_lock(), true)
+static inline void weftmpi_unlock_block(const bool *locked)
+{
+    (void)locked;
+    weftmpi_unlock();
+}
+
+/* Memory that is freed at the end of the block. */
+#define FREED __attribute__((cleanup(weftmpi_free_block)))
+static inline void weftmpi_free_block(void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
+}
+
+/* ---- error.c --------------------------------------------------------------------------------- */
+
+/*
+ * Raises an error on an object: "call: text" (call NULL: the text) is said, and ends the job, or
+ * its handler is called, or MPI_COMM_WORLD's, if it has none or is NULL. Returns the class.
+ */
+int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Ends this process, whose job has failed or was never opened. */
+void weftmpi_exit(int code) __attribute__((noreturn));
+/* The same for a status that a call of weft returned, which has said why. */
+int weftmpi_raise(void *on, const char *call, weft_status status);
+static inline int weftmpi_failed(void *on, const char *call, weft_status status)
+{
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(on, call, status);
+}
+int weftmpi_no_memory(void *on, const char *call);
+/* Returns the error of an expression, if it is one. */
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        const int try_error = (expression);                                                        \
+        if (try_error != MPI_SUCCESS)                                                              \
+            return try_error;                                                                      \
+    } while (0)
+
+/* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
+
+static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
+{
+    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+}
+int weftmpi_check_rank(void *on, const char *call, int rank, int size);
+int weftmpi_not_open(const char *call);
+static inline int weftmpi_is_open(const char *call)
+{
+    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
+}
+/* There is a place for a result. */
+static inline int weftmpi_place_in(const char *call, const void *place)
+{
+    return place != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_ARG, "a result at NULL");
+}
+#define OUT(place) TRY(weftmpi_place_in(__func__, place))
+
+#endif
