@@ -32,7 +32,6 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     p->sent = weft_task_carve(memory, &at, n * sizeof(*p->sent));
     p->away = weft_task_carve(memory, &at, n * sizeof(*p->away));
     p->gone_last = weft_task_carve(memory, &at, n * sizeof(*p->gone_last));
-    p->pace = weft_task_carve(memory, &at, n * sizeof(*p->pace));
     p->vain = weft_task_carve(memory, &at, n * sizeof(*p->vain));
     p->again = weft_task_carve(memory, &at, n * sizeof(*p->again));
     p->report_seen = weft_task_carve(memory, &at, n * sizeof(*p->report_seen));

@@ -351,7 +351,6 @@ static void make_place(void)
     place.returned = zeros(PLACES * sizeof(uint64_t));
     place.sent = zeros(PLACES * sizeof(uint64_t));
     place.away = zeros(PLACES * sizeof(uint32_t));
-    place.pace = zeros(PLACES * sizeof(*place.pace));
     place.vain = zeros(PLACES * sizeof(uint64_t));
     place.again = zeros(PLACES * sizeof(uint64_t));
     place.report_seen = zeros(PLACES * sizeof(uint64_t));
