@@ -56,50 +56,42 @@ static weft_status check(weft_job *job, const struct weft_tasks *tasks, const ch
     return status;
 }
 
-/* Room for `bytes` more in a list of so many; NULL: there is none. The value: where they go. */
-static void *append(void **list, size_t *room, size_t used, size_t bytes)
+/* Room for one more of each, and of a task's data and arguments. */
+static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
 {
-    if (used + bytes >= *room) {
-        const size_t more = 2 * (used + bytes) + 4096;
-        void *const grown = realloc(*list, more);
-        if (grown == NULL)
-            return NULL;
-        *list = grown;
-        *room = more;
-    }
-    return (unsigned char *)*list + used;
+    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+
+    for (uint32_t i = 0; i < desc->datas; i++)
+        room = room && weft_recorded_grow((void **)&all->data, all->datas + i, sizeof(*all->data));
+    for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
+        room = room &&
+               weft_recorded_grow((void **)&all->arguments, (all->arguments_bytes + i) / 16, 16);
+    return room;
 }
 
 /* Copies a good one. */
-static weft_status keep(struct weft_recording *r, const weft_task_desc *desc)
+static weft_status keep(struct weft_recorded *all, const weft_task_desc *desc)
 {
-    struct weft_recorded *const all = &r->recorded;
     const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u;
-    struct weft_recorded_task *const task =
-        append((void **)&all->task, &r->room[0], all->tasks * sizeof(*task), sizeof(*task));
-    weft_task_data_desc *const data = append(
-        (void **)&all->data, &r->room[1], all->datas * sizeof(*data), desc->datas * sizeof(*data));
-    unsigned char *const arguments =
-        append((void **)&all->arguments, &r->room[2], all->arguments_bytes, bytes);
 
-    if (task == NULL || data == NULL || arguments == NULL)
-        return WEFT_ERR_MEMORY;
-    if (all->tasks == MOST_TASKS || all->arguments_bytes > UINT32_MAX - 2 * bytes)
+    if (all->tasks == MOST_TASKS)
         return WEFT_ERR_LIMIT;
-    *task = (struct weft_recorded_task){.count = desc->count > 1 ? desc->count : 1,
-                                        .body = desc->body,
-                                        .data = all->datas,
-                                        .datas = desc->datas,
-                                        .arguments = all->arguments_bytes};
+    if (!grow(all, desc))
+        return WEFT_ERR_MEMORY;
+    all->task[all->tasks++] =
+        (struct weft_recorded_task){.count = desc->count > 1 ? desc->count : 1,
+                                    .body = desc->body,
+                                    .data = all->datas,
+                                    .datas = desc->datas,
+                                    .arguments = all->arguments_bytes};
     for (uint32_t i = 0; i < desc->datas; i++) {
-        data[i] = desc->data[i];
-        weft_task_pitch_of(&data[i]);
+        all->data[all->datas] = desc->data[i];
+        weft_task_pitch_of(&all->data[all->datas++]);
     }
-    memset(arguments, 0, bytes);
-    if (desc->arguments_bytes != 0)
-        memcpy(arguments, desc->arguments, desc->arguments_bytes);
-    all->tasks++;
-    all->datas += desc->datas;
+    if (bytes != 0) {
+        memset(all->arguments + all->arguments_bytes, 0, bytes);
+        memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
+    }
     all->arguments_bytes += bytes;
     return WEFT_OK;
 }
@@ -127,7 +119,7 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     snprintf(call, sizeof(call), "%s: task %u", host_name, recording->recorded.tasks);
     WEFT_HOST_TRY(check(job, job->tasks, call, desc));
-    const weft_status status = keep(recording, desc);
+    const weft_status status = keep(&recording->recorded, desc);
     if (status != WEFT_OK)
         WEFT_HOST_TRY(weft_refused(job, status, "%s: there is no room for it", call));
     return weft_host_leave(job, WEFT_OK);
