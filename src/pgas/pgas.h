@@ -31,11 +31,11 @@ enum weft_gcall {
 struct weft_pgas {
     struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */
     struct weft_gspace *on_device; /* with the table of segments behind it */
-    unsigned char *memory;         /* the board, where others put what they bring; then the heap */
-    size_t board;                  /* bytes */
-    struct weft_gsegment *segments_on_device;
-    struct weft_gpart *parts; /* segments times places */
-    struct weft_gpart *parts_on_device;
+    unsigned char *table_on_device;
+    unsigned char *memory;        /* the heap; boards behind it or behind the one in host memory */
+    struct weft_gbrought *boards; /* where others put what they bring: two rows for each place */
+    weft_win boards_win;
+    uint32_t *met;            /* by place: how often both have been in such a call */
     struct weft_buddy apart;  /* of host programs, where they do not reach kernels' */
     struct weft_buddy *buddy; /* of host programs */
     uint64_t *words_apart;

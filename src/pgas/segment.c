@@ -65,28 +65,31 @@ static void part(struct meeting *m)
     free(m->all);
 }
 
-/* All bring something, and get what all have brought. */
+/* All bring something, and get what all have brought. A row is written again in the second call
+ * from now: whoever writes it then has been told in the next one that it was read. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
-    const weft_win win = m->pgas->space.win;
-    const size_t row = sizeof(*mine), me = (size_t)m->pgas->space.me;
+    struct weft_pgas *const pgas = m->pgas;
+    const size_t places = (size_t)pgas->space.places, me = (size_t)pgas->space.me;
     weft_status status = WEFT_OK;
 
-    for (uint32_t i = 1; i < m->pgas->space.segments; i++)
-        if (!m->pgas->space.segment[i].known)
+    for (uint32_t i = 1; i < pgas->space.segments; i++)
+        if (!weft_gsegment_at(&pgas->space, i)->known)
             mine->free_segments[i / 64] |= (uint64_t)1 << i % 64;
-    mine->generation = m->pgas->serial + 1;
-    for (int i = 0; status == WEFT_OK && i < m->members; i++)
-        status = weft_host_put(job, win, m->place[i], me * row, mine, row);
+    mine->generation = pgas->serial + 1;
+    for (int i = 0; status == WEFT_OK && i < m->members; i++) {
+        const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
+        status = weft_host_put(job, pgas->boards_win, m->place[i], row * sizeof(*mine), mine,
+                               sizeof(*mine));
+    }
     if (status == WEFT_OK)
-        status = weft_host_flush(job, win);
+        status = weft_host_flush(job, pgas->boards_win);
     if (status == WEFT_OK)
         status = weft_host_group_barrier(job, m->group);
-    for (int i = 0; status == WEFT_OK && i < m->members; i++) /* others' rows may be under way */
-        status =
-            weft_host_get(job, win, (int)me, row * (size_t)m->place[i], &m->all[m->place[i]], row);
-    if (status == WEFT_OK) /* all have read: rows may be written again */
-        status = weft_host_group_barrier(job, m->group);
+    for (int i = 0; status == WEFT_OK && i < m->members; i++) { /* others may be under way */
+        const size_t q = (size_t)m->place[i], row = (pgas->met[q]++ & 1) * places + q;
+        weft_read_shared(&m->all[q], &pgas->boards[row], sizeof(*mine));
+    }
     return status;
 }
 
@@ -130,15 +133,10 @@ static weft_status compare(weft_job *job, const struct meeting *m)
 /* Kernels see a segment's row. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas, uint32_t number)
 {
-    const size_t places = (size_t)pgas->space.places;
-    struct weft_gsegment segment = pgas->space.segment[number];
-    weft_status status = weft_copy(job, pgas->parts_on_device + number * places, segment.part,
-                                   places * sizeof(struct weft_gpart));
+    const size_t bytes = weft_gsegment_bytes(pgas->space.places);
 
-    segment.part = pgas->parts_on_device + number * places;
-    if (status == WEFT_OK)
-        status = weft_copy(job, pgas->segments_on_device + number, &segment, sizeof(segment));
-    return status;
+    return weft_copy(job, pgas->table_on_device + number * bytes,
+                     weft_gsegment_at(&pgas->space, number), bytes);
 }
 
 /* A number that none of the members uses; 0: there is none. */
@@ -160,7 +158,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
 {
     struct weft_pgas *const pgas = m->pgas;
     const uint32_t number = free_number(m);
-    struct weft_gsegment *const segment = &pgas->space.segment[number];
+    struct weft_gsegment *const segment = weft_gsegment_at(&pgas->space, number);
 
     if (number == 0)
         return weft_refused(job, WEFT_ERR_LIMIT, "%s: all segments are in use (WEFT_SEGMENTS=%u)",
@@ -173,7 +171,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
         const struct weft_gbrought *const b = &m->all[m->place[i]];
-        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? pgas->board + b->at : 0,
+        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? b->at : 0,
                                                          .bytes = b->bytes,
                                                          .member = heap ? m->place[i] : i,
                                                          .present = 1};
@@ -279,14 +277,14 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
     if (status == WEFT_OK)
         status = compare(job, &m);
     if (status == WEFT_OK) {
-        struct weft_gsegment *const segment = &m.pgas->space.segment[mine.segment];
+        struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
         __atomic_store_n(&segment->known, 0, __ATOMIC_RELAXED);
         segment->generation++;
         status = publish(job, m.pgas, mine.segment);
         if (segment->win != m.pgas->space.win)
             status = status == WEFT_OK ? weft_host_win_free(job, &segment->win) : status;
         else
-            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at - m.pgas->board, 0);
+            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at, 0);
         *span = (weft_gspan){.members = 0};
     }
     part(&m);
