@@ -17,7 +17,7 @@ struct weft_gbrought {
     uint64_t bytes, at, left;
     uint32_t generation, segment;                /* it would give; it means */
     uint64_t free_segments[WEFT_GSEGMENT_WORDS]; /* a bit each */
-    uint64_t unused[3];
+    uint64_t dropped[WEFT_GSEGMENT_WORDS];
 };
 
 enum weft_gcall {

@@ -74,8 +74,10 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
     weft_status status = WEFT_OK;
 
     for (uint32_t i = 1; i < pgas->space.segments; i++)
-        if (!weft_gsegment_at(&pgas->space, i)->known)
-            mine->free_segments[i / 64] |= (uint64_t)1 << i % 64;
+        if (weft_gsegment_at(&pgas->space, i)->known != WEFT_GSEGMENT_KNOWN)
+            (weft_gsegment_at(&pgas->space, i)->known == WEFT_GSEGMENT_FREE
+                 ? mine->free_segments
+                 : mine->dropped)[i / 64] |= (uint64_t)1 << i % 64;
     mine->generation = pgas->serial + 1;
     for (int i = 0; status == WEFT_OK && i < m->members; i++) {
         const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
@@ -91,6 +93,36 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
         weft_read_shared(&m->all[q], &pgas->boards[row], sizeof(*mine));
     }
     return status;
+}
+
+/* A number that none of the members uses; 0: there is none. */
+static uint32_t free_number(const struct meeting *m)
+{
+    for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
+        uint64_t free = UINT64_MAX;
+        for (int i = 0; i < m->members; i++)
+            free &= m->all[m->place[i]].free_segments[w];
+        if (free != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(free);
+    }
+    return 0;
+}
+
+/* Segments that all of their places have dropped, which are all here, are free from now on. */
+static void end_dropped(const struct meeting *m)
+{
+    const struct weft_gspace *const space = &m->pgas->space;
+
+    for (uint32_t i = 1; i < space->segments; i++) {
+        struct weft_gsegment *const segment = weft_gsegment_at(space, i);
+        bool all = segment->known == WEFT_GSEGMENT_DROPPED;
+        for (int q = 0; all && q < space->places; q++)
+            all = !segment->part[q].present || (m->all[q].dropped[i / 64] >> i % 64 & 1) != 0;
+        if (!all)
+            continue;
+        segment->known = WEFT_GSEGMENT_FREE;
+        weft_buddy_give(m->pgas->buddy, segment->part[space->me].at, 0);
+    }
 }
 
 static const char *name_of(uint32_t call)
@@ -120,14 +152,56 @@ static weft_status compare(weft_job *job, const struct meeting *m)
                                 "%s: place %d asks for %llu bytes, place %d for %llu", m->call, p,
                                 (unsigned long long)a->bytes, q, (unsigned long long)b->bytes);
     }
-    for (int i = 0; i < m->members; i++) {
-        const struct weft_gbrought *const b = &m->all[m->place[i]];
-        if (b->status == WEFT_ERR_MEMORY)
-            return weft_refused(
-                job, WEFT_ERR_MEMORY, "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
-                m->call, m->place[i], (unsigned long long)b->left, (unsigned long long)b->bytes);
-    }
     return WEFT_OK;
+}
+
+/* Of the heap. */
+static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
+{
+    struct weft_buddy_numbers n = {.free = 0};
+
+    mine->at = weft_buddy_take(pgas->buddy, mine->bytes, 0);
+    mine->status = mine->at == WEFT_BUDDY_NONE ? WEFT_ERR_MEMORY : WEFT_OK;
+    if (mine->status != WEFT_OK)
+        weft_buddy_count(pgas->buddy, &n);
+    mine->left = n.free;
+}
+
+/* Whether all have room. said: an error says who has none. */
+static weft_status look_for_room(weft_job *job, const struct meeting *m, bool said)
+{
+    const struct weft_gbrought *none = NULL;
+    int place = 0;
+
+    for (int i = 0; none == NULL && i < m->members; i++)
+        if (m->all[place = m->place[i]].status != WEFT_OK)
+            none = &m->all[place];
+    if (!said)
+        return none != NULL ? WEFT_ERR_MEMORY : free_number(m) == 0 ? WEFT_ERR_LIMIT : WEFT_OK;
+    if (none != NULL)
+        return weft_refused(job, WEFT_ERR_MEMORY,
+                            "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)", m->call,
+                            place, (unsigned long long)none->left, (unsigned long long)none->bytes);
+    return WEFT_OK;
+}
+
+/* All make the same call. Who finds no room tries again, when what was dropped has ended. */
+static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
+{
+    weft_status status = WEFT_OK;
+
+    for (int i = 0; status == WEFT_OK && i < 2; i++) {
+        if (mine->at == WEFT_BUDDY_NONE)
+            take(m->pgas, mine);
+        status = exchange(job, m, mine);
+        if (status == WEFT_OK)
+            status = compare(job, m);
+        if (status == WEFT_OK)
+            end_dropped(m);
+        if (status == WEFT_OK && look_for_room(job, m, false) == WEFT_OK)
+            return WEFT_OK;
+    }
+    return status == WEFT_OK ? look_for_room(job, m, true) : status;
 }
 
 /* Kernels see a segment's row. */
@@ -137,19 +211,6 @@ static weft_status publish(weft_job *job, struct weft_pgas *pgas, uint32_t numbe
 
     return weft_copy(job, pgas->table_on_device + number * bytes,
                      weft_gsegment_at(&pgas->space, number), bytes);
-}
-
-/* A number that none of the members uses; 0: there is none. */
-static uint32_t free_number(const struct meeting *m)
-{
-    for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
-        uint64_t free = UINT64_MAX;
-        for (int i = 0; i < m->members; i++)
-            free &= m->all[m->place[i]].free_segments[w];
-        if (free != 0)
-            return w * 64 + (uint32_t)__builtin_ctzll(free);
-    }
-    return 0;
 }
 
 /* Makes the segment that all have agreed upon. heap: its parts lie there. */
@@ -177,7 +238,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
                                                          .present = 1};
     }
     /* Last: another thread may be in weft_host_gflush. */
-    __atomic_store_n(&segment->known, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->known, WEFT_GSEGMENT_KNOWN, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
         return no_memory(job, m->call);
@@ -188,69 +249,45 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     return WEFT_OK;
 }
 
-/* what: with as much of each member, or not. */
-static weft_status take_segment(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
-                                weft_gspan *span)
+/* base: of WEFT_GCALL_ADOPT. */
+static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm group, void *base,
+                                size_t bytes, weft_gspan *span)
 {
+    const bool heap = what != WEFT_GCALL_ADOPT;
+    struct weft_gbrought mine = {.call = what, .bytes = bytes, .at = heap ? WEFT_BUDDY_NONE : 0};
+    weft_win win = WEFT_WIN_NONE;
     struct meeting m;
-    struct weft_gbrought mine = {.call = what, .bytes = bytes};
     weft_status status = gather(job, name_of(what), group, &m);
-    uint64_t at = WEFT_BUDDY_NONE;
 
     if (status == WEFT_OK)
         status = weft_host_place(job, m.call, "span", span);
-    if (status == WEFT_OK) {
-        at = weft_buddy_take(m.pgas->buddy, bytes, 0);
-        mine.at = at;
-        if (at == WEFT_BUDDY_NONE) {
-            struct weft_buddy_numbers n;
-            weft_buddy_count(m.pgas->buddy, &n);
-            mine.status = WEFT_ERR_MEMORY;
-            mine.left = n.free;
-        }
-        status = exchange(job, &m, &mine);
-    }
     if (status == WEFT_OK)
-        status = compare(job, &m);
+        status = meet(job, &m, &mine);
+    if (status == WEFT_OK && !heap)
+        status = weft_host_group_win_create(job, group, base, bytes, &win);
     if (status == WEFT_OK)
-        status = enter(job, &m, m.pgas->space.win, true, span);
-    if (status != WEFT_OK && at != WEFT_BUDDY_NONE)
-        weft_buddy_give(m.pgas->buddy, at, 0);
+        status = enter(job, &m, heap ? m.pgas->space.win : win, heap, span);
+    if (status != WEFT_OK && win != WEFT_WIN_NONE)
+        weft_host_win_free(job, &win);
+    else if (status != WEFT_OK && heap && mine.at != WEFT_BUDDY_NONE)
+        weft_buddy_give(m.pgas->buddy, mine.at, 0);
     part(&m);
     return status;
 }
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take_segment(job, WEFT_GCALL_ALLOC, group, bytes, span);
+    return make_segment(job, WEFT_GCALL_ALLOC, group, NULL, bytes, span);
 }
 
 weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take_segment(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
+    return make_segment(job, WEFT_GCALL_ALLOC_V, group, NULL, bytes, span);
 }
 
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)
 {
-    struct meeting m;
-    struct weft_gbrought mine = {.call = WEFT_GCALL_ADOPT, .bytes = bytes};
-    weft_win win = WEFT_WIN_NONE;
-    weft_status status = gather(job, "weft_gadopt", group, &m);
-
-    if (status == WEFT_OK)
-        status = weft_host_place(job, m.call, "span", span);
-    if (status == WEFT_OK)
-        status = exchange(job, &m, &mine);
-    if (status == WEFT_OK)
-        status = compare(job, &m);
-    if (status == WEFT_OK)
-        status = weft_host_group_win_create(job, group, base, bytes, &win);
-    if (status == WEFT_OK)
-        status = enter(job, &m, win, false, span);
-    if (status != WEFT_OK && win != WEFT_WIN_NONE)
-        weft_host_win_free(job, &win);
-    part(&m);
-    return status;
+    return make_segment(job, WEFT_GCALL_ADOPT, group, base, bytes, span);
 }
 
 weft_status weft_gfree(weft_job *job, weft_gspan *span)
@@ -270,21 +307,18 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
                               (span->base.segment == WEFT_GSEGMENT_HOST && m.pgas->host_heaps)))
         status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment %d is the heap itself",
                               span->base.segment);
-    if (status == WEFT_OK) {
-        mine.segment = span->base.segment;
-        status = exchange(job, &m, &mine);
-    }
-    if (status == WEFT_OK)
-        status = compare(job, &m);
+    mine.segment = span != NULL ? span->base.segment : 0;
+    const bool adopted = status == WEFT_OK && place.win != m.pgas->space.win;
+    if (adopted)
+        status = meet(job, &m, &mine);
     if (status == WEFT_OK) {
         struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
-        __atomic_store_n(&segment->known, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&segment->known, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED,
+                         __ATOMIC_RELAXED);
         segment->generation++;
         status = publish(job, m.pgas, mine.segment);
-        if (segment->win != m.pgas->space.win)
-            status = status == WEFT_OK ? weft_host_win_free(job, &segment->win) : status;
-        else
-            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at, 0);
+        if (status == WEFT_OK && adopted)
+            status = weft_host_win_free(job, &segment->win);
         *span = (weft_gspan){.members = 0};
     }
     part(&m);

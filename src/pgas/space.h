@@ -20,8 +20,11 @@ struct weft_gpart {
     int32_t member, present; /* of the window's group; present: the place has made it, too */
 };
 
+/* DROPPED: freed by this place, and not yet by all. */
+enum weft_gknown { WEFT_GSEGMENT_FREE, WEFT_GSEGMENT_KNOWN, WEFT_GSEGMENT_DROPPED };
+
 struct weft_gsegment {
-    uint16_t generation, known; /* known: it is there */
+    uint16_t generation, known; /* known: an enum weft_gknown */
     weft_win win;
     struct weft_gpart part[]; /* by place */
 };
@@ -91,7 +94,7 @@ WEFT_INLINE bool weft_gptr_find(const struct weft_gspace *space, weft_gptr g, ui
         return false;
     }
     const struct weft_gsegment *const segment = weft_gsegment_at(space, g.segment);
-    if (segment->generation != g.generation || !segment->known) {
+    if (segment->generation != g.generation || segment->known != WEFT_GSEGMENT_KNOWN) {
         weft_gfault_set(fault, WEFT_ERR_WINDOW,
                         "%s: segment %lld was freed, or is not known here (generation %lld, now "
                         "%lld)",
