@@ -15,9 +15,8 @@ struct weft_gbrought {
     uint32_t call;   /* an enum weft_gcall */
     uint32_t status; /* what has gone wrong already */
     uint64_t bytes, at, left;
-    uint32_t generation, segment;                /* it would give; it means */
-    uint64_t free_segments[WEFT_GSEGMENT_WORDS]; /* a bit each */
-    uint64_t dropped[WEFT_GSEGMENT_WORDS];
+    uint32_t generation, segment;          /* it would give; it means */
+    uint64_t bits[3][WEFT_GSEGMENT_WORDS]; /* of segments, by their weft_gknown */
 };
 
 enum weft_gcall {

@@ -74,10 +74,7 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
     weft_status status = WEFT_OK;
 
     for (uint32_t i = 1; i < pgas->space.segments; i++)
-        if (weft_gsegment_at(&pgas->space, i)->known != WEFT_GSEGMENT_KNOWN)
-            (weft_gsegment_at(&pgas->space, i)->known == WEFT_GSEGMENT_FREE
-                 ? mine->free_segments
-                 : mine->dropped)[i / 64] |= (uint64_t)1 << i % 64;
+        mine->bits[weft_gsegment_at(&pgas->space, i)->known][i / 64] |= (uint64_t)1 << i % 64;
     mine->generation = pgas->serial + 1;
     for (int i = 0; status == WEFT_OK && i < m->members; i++) {
         const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
@@ -101,7 +98,7 @@ static uint32_t free_number(const struct meeting *m)
     for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
         uint64_t free = UINT64_MAX;
         for (int i = 0; i < m->members; i++)
-            free &= m->all[m->place[i]].free_segments[w];
+            free &= m->all[m->place[i]].bits[WEFT_GSEGMENT_FREE][w];
         if (free != 0)
             return w * 64 + (uint32_t)__builtin_ctzll(free);
     }
@@ -117,7 +114,8 @@ static void end_dropped(const struct meeting *m)
         struct weft_gsegment *const segment = weft_gsegment_at(space, i);
         bool all = segment->known == WEFT_GSEGMENT_DROPPED;
         for (int q = 0; all && q < space->places; q++)
-            all = !segment->part[q].present || (m->all[q].dropped[i / 64] >> i % 64 & 1) != 0;
+            all = !segment->part[q].present ||
+                  (m->all[q].bits[WEFT_GSEGMENT_DROPPED][i / 64] >> i % 64 & 1) != 0;
         if (!all)
             continue;
         segment->known = WEFT_GSEGMENT_FREE;
@@ -167,30 +165,24 @@ static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
     mine->left = n.free;
 }
 
-/* Whether all have room. said: an error says who has none. */
-static weft_status look_for_room(weft_job *job, const struct meeting *m, bool said)
+/* The place that has no room; -1: all have. */
+static int full_place(const struct meeting *m)
 {
-    const struct weft_gbrought *none = NULL;
-    int place = 0;
-
-    for (int i = 0; none == NULL && i < m->members; i++)
-        if (m->all[place = m->place[i]].status != WEFT_OK)
-            none = &m->all[place];
-    if (!said)
-        return none != NULL ? WEFT_ERR_MEMORY : free_number(m) == 0 ? WEFT_ERR_LIMIT : WEFT_OK;
-    if (none != NULL)
-        return weft_refused(job, WEFT_ERR_MEMORY,
-                            "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)", m->call,
-                            place, (unsigned long long)none->left, (unsigned long long)none->bytes);
-    return WEFT_OK;
+    for (int i = 0; i < m->members; i++)
+        if (m->all[m->place[i]].status != WEFT_OK)
+            return m->place[i];
+    return -1;
 }
 
-/* All make the same call. Who finds no room tries again, when what was dropped has ended. */
+/* All make the same call. Without room they do so again, when what was dropped has ended. */
 static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
     weft_status status = WEFT_OK;
+    int full = -1;
 
-    for (int i = 0; status == WEFT_OK && i < 2; i++) {
+    for (int i = 0; status == WEFT_OK && (i == 0 || (i == 1 && (full >= 0 || free_number(m) == 0)));
+         i++) {
+        memset(mine->bits, 0, sizeof(mine->bits));
         if (mine->at == WEFT_BUDDY_NONE)
             take(m->pgas, mine);
         status = exchange(job, m, mine);
@@ -198,10 +190,14 @@ static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *
             status = compare(job, m);
         if (status == WEFT_OK)
             end_dropped(m);
-        if (status == WEFT_OK && look_for_room(job, m, false) == WEFT_OK)
-            return WEFT_OK;
+        full = full_place(m);
     }
-    return status == WEFT_OK ? look_for_room(job, m, true) : status;
+    if (status == WEFT_OK && full >= 0)
+        status = weft_refused(job, WEFT_ERR_MEMORY,
+                              "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
+                              m->call, full, (unsigned long long)m->all[full].left,
+                              (unsigned long long)m->all[full].bytes);
+    return status;
 }
 
 /* Kernels see a segment's row. */
@@ -303,10 +299,6 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
         status = gather(job, "weft_gfree", span->group, &m);
     if (status == WEFT_OK)
         status = weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place);
-    if (status == WEFT_OK && (span->base.segment == WEFT_GSEGMENT_HEAP ||
-                              (span->base.segment == WEFT_GSEGMENT_HOST && m.pgas->host_heaps)))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment %d is the heap itself",
-                              span->base.segment);
     mine.segment = span != NULL ? span->base.segment : 0;
     const bool adopted = status == WEFT_OK && place.win != m.pgas->space.win;
     if (adopted)
