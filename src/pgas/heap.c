@@ -58,7 +58,7 @@ static void forget(weft_job *job)
     if (pgas == NULL)
         return;
     free(pgas->space.table);
-    free(pgas->met);
+    free(pgas->brought);
     free(pgas->words_apart);
     free(pgas->words_of_host);
     weft_job_host_free(job, pgas->host);
@@ -150,15 +150,18 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
 {
     struct weft_gspace *const space = &pgas->space;
     const uint64_t bytes = (uint64_t)job->config.heap & ~(uint64_t)63;
+    const size_t places = (size_t)space->places;
     size_t words;
     uint64_t *const fill = share_heap(job, pgas, bytes, &words);
     weft_status status = WEFT_OK;
 
     space->table = calloc(space->segments, weft_gsegment_bytes(space->places));
-    pgas->met = calloc((size_t)space->places, sizeof(*pgas->met));
+    pgas->brought = calloc(places, sizeof(*pgas->brought) + sizeof(int) + sizeof(*pgas->met));
+    pgas->member = (int *)(void *)(pgas->brought + places);
+    pgas->met = (uint32_t *)(void *)(pgas->member + places);
     pgas->memory = weft_malloc(job, bytes + boards_bytes(pgas));
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));
-    if (fill == NULL || space->table == NULL || pgas->met == NULL || pgas->memory == NULL ||
+    if (fill == NULL || space->table == NULL || pgas->brought == NULL || pgas->memory == NULL ||
         pgas->on_device == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_pgas_open: process %d has no %llu bytes for its heap "

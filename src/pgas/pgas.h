@@ -34,9 +34,11 @@ struct weft_pgas {
     unsigned char *memory;        /* the heap; boards behind it or behind the one in host memory */
     struct weft_gbrought *boards; /* where others put what they bring: two rows for each place */
     weft_win boards_win;
-    uint32_t *met;            /* by place: how often both have been in such a call */
-    struct weft_buddy apart;  /* of host programs, where they do not reach kernels' */
-    struct weft_buddy *buddy; /* of host programs */
+    struct weft_gbrought *brought; /* by place: what the members of the last call have */
+    int *member;                   /* the places of its members */
+    uint32_t *met;                 /* by place: how often both have been in such a call */
+    struct weft_buddy apart;       /* of host programs, where they do not reach kernels' */
+    struct weft_buddy *buddy;      /* of host programs */
     uint64_t *words_apart;
     bool host_heaps;     /* some place has one: segment 1 */
     unsigned char *host; /* this place's; NULL: it has none */

@@ -11,7 +11,7 @@
 
 #include "runtime/space/tables.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* The members of a call, and what they bring. */
 struct meeting {
@@ -19,50 +19,35 @@ struct meeting {
     const char *call;
     weft_comm group;
     int members;
-    int *place;                /* by member */
+    const int *place;          /* by member */
     struct weft_gbrought *all; /* by place */
 };
-
-static weft_status no_memory(weft_job *job, const char *call)
-{
-    weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory in %s", job->numbers.process, call);
-    return WEFT_ERR_MEMORY;
-}
 
 /* The group's members. Errors: COMM. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
     weft_status status = weft_job_idle(job, call);
 
-    m->place = NULL;
-    m->all = NULL;
     m->call = call;
     m->group = group;
     m->pgas = status == WEFT_OK ? weft_pgas_of(job, call) : NULL;
     if (m->pgas == NULL)
         return status == WEFT_OK ? WEFT_ERR_STATE : status;
-    m->place = calloc((size_t)job->numbers.processes, sizeof(*m->place));
-    m->all = calloc((size_t)job->numbers.processes, sizeof(*m->all));
-    if (m->place == NULL || m->all == NULL)
-        return no_memory(job, call);
+    m->place = m->pgas->member;
+    m->all = m->pgas->brought;
+    memset(m->all, 0, (size_t)job->numbers.processes * sizeof(*m->all));
     weft_lock(&job->space.tables);
     const struct weft_comm_entry *const entry = weft_comm_find(&job->space.state, group);
     const bool good =
         entry != NULL && weft_comm_is_host(entry) && entry->rank_of_slot[WEFT_HOST_SLOT] >= 0;
     m->members = good ? entry->members : 0;
     for (int i = 0; i < m->members; i++)
-        m->place[i] = entry->member[i].process;
+        m->pgas->member[i] = entry->member[i].process;
     weft_unlock(&job->space.tables);
     return good ? WEFT_OK
                 : weft_refused(job, WEFT_ERR_COMM,
                                "%s: 0x%x is no group of host programs with process %d", call, group,
                                job->numbers.process);
-}
-
-static void part(struct meeting *m)
-{
-    free(m->place);
-    free(m->all);
 }
 
 /* All bring something, and get what all have brought. A row is written again in the second call
@@ -237,12 +222,12 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     __atomic_store_n(&segment->known, WEFT_GSEGMENT_KNOWN, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
-        return no_memory(job, m->call);
+        weft_job_fail(job, status, "process %d: no memory in %s", pgas->space.me, m->call);
     *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
                          .bytes = m->all[pgas->space.me].bytes,
                          .group = m->group,
                          .members = m->members};
-    return WEFT_OK;
+    return status;
 }
 
 /* base: of WEFT_GCALL_ADOPT. */
@@ -267,7 +252,6 @@ static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm g
         weft_host_win_free(job, &win);
     else if (status != WEFT_OK && heap && mine.at != WEFT_BUDDY_NONE)
         weft_buddy_give(m.pgas->buddy, mine.at, 0);
-    part(&m);
     return status;
 }
 
@@ -288,7 +272,7 @@ weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes
 
 weft_status weft_gfree(weft_job *job, weft_gspan *span)
 {
-    struct meeting m = {.place = NULL, .all = NULL};
+    struct meeting m;
     struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
     struct weft_gplace place;
     weft_status status = weft_job_owned(job, "weft_gfree");
@@ -313,7 +297,6 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
             status = weft_host_win_free(job, &segment->win);
         *span = (weft_gspan){.members = 0};
     }
-    part(&m);
     return status;
 }
 

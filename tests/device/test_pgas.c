@@ -362,6 +362,29 @@ static void ranks(struct test_env *env)
     TEST_EQ(env, weft_gfree(env->job, &user.span), WEFT_OK);
 }
 
+/* What one place has freed is there for the others; what all have freed makes room for the next. */
+static void dropped(struct test_env *env, size_t most)
+{
+    const int me = env->numbers->process;
+    weft_gspan span;
+    uint64_t value = 5;
+
+    TEST_EQ(env, weft_galloc(env->job, WEFT_COMM_HOST, 64, &span), WEFT_OK);
+    if (me == 0)
+        TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    if (me != 0) {
+        TEST_EQ(env, weft_host_gput(env->job, weft_gptr_at_place(span.base, 0), &value, 8),
+                WEFT_OK);
+        TEST_EQ(env, weft_host_gflush(env->job), WEFT_OK);
+        TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        TEST_EQ(env, weft_galloc_v(env->job, WEFT_COMM_HOST, most / 8 * 5, &span), WEFT_OK);
+        TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    }
+}
+
 /* All segments but one, and always the same one, are free, and not only dropped. */
 static void end_dropped(struct test_env *env)
 {
@@ -394,6 +417,7 @@ static int body(struct test_env *env)
     adopted(env, b);
     groups(env);
     TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    dropped(env, before.largest);
     ranks(env);
     end_dropped(env);
     TEST_EQ(env, weft_host_heap_numbers(env->job, &after), WEFT_OK);
