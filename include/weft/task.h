@@ -144,7 +144,7 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
  * BOUNDS, UNSUPPORTED (data are out of its ranks' reach), LIMIT, MEMORY.
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
-/* Finds what waits for what, and tells the device. Blocking. Errors: STATE, WINDOW, MEMORY. */
+/* Finds what waits for what, and tells the device. Blocking. Errors: STATE, MEMORY. */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
  * Blocks until the place's ranks have run all its tasks `epochs` times; what those wrote is visible

@@ -168,7 +168,7 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
     const uint32_t gone = weft_load_relaxed_u32(&p->gone);
-    const struct weft_task_named *const last = &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
+    const struct weft_task_named *const last = &p->peer[weft_load_relaxed_u32(&p->gone_to)].last;
 
     weft_wait_round(self, rounds, gone != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
                     (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |

@@ -11,8 +11,6 @@
  */
 #include "task/recorded.h"
 
-#include "task/place.h"
-
 #include <stdlib.h>
 #include <string.h>
 

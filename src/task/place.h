@@ -156,6 +156,16 @@ struct weft_task_named {
     uint32_t body, by, slot, at; /* at: the place that has taken it */
 };
 
+/* What a place keeps of another one; its service does, but for `sent`. */
+struct weft_task_peer {
+    uint64_t answered;           /* the last ask that was answered */
+    uint64_t returned, sent;     /* returns that have come; that were sent */
+    uint64_t vain, again;        /* its load when it gave nothing; when it may be asked again */
+    uint64_t report_seen;        /* place 0: the last report */
+    uint32_t away;               /* tasks of this place that it has */
+    struct weft_task_named last; /* of them */
+};
+
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
@@ -169,18 +179,12 @@ struct weft_task_place {
     struct weft_task_host *host;
     struct weft_task_record *record;
     struct weft_task_rank *rank;
-    uint64_t *answered;        /* by place: the last ask that was answered; service */
-    uint64_t *returned, *sent; /* by place: returns that have come; that were sent */
-    uint32_t *away;            /* by place: how many of this place's tasks it has; service */
-    uint64_t *vain;            /* by place: the load it had when it gave nothing; service */
-    uint64_t *again;           /* by place: when it may be asked again; service */
-    uint64_t *report_seen;     /* by place: the last report; place 0's service */
+    struct weft_task_peer *peer; /* by place */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
     uint32_t tickets; /* of tasks whose calls have begun */
     uint32_t gone;    /* tasks that other places have */
     uint32_t gone_to; /* a place that has some; service */
-    struct weft_task_named *gone_last; /* by place */
     uint32_t stop;
     uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
     uint64_t over __attribute__((aligned(64))),

@@ -5,6 +5,7 @@
 #define WEFT_TASK_RECORDED_H
 
 #include "device/device.h"
+#include "task/place.h"
 #include "weft/task.h"
 
 #include <stdbool.h>
@@ -14,12 +15,13 @@
 struct weft_recorded_task {
     uint64_t count;
     uint32_t body, data, datas;
-    uint32_t arguments;
+    uint32_t arguments, scratch; /* bit i: data i lie in scratch memory */
 };
 
 struct weft_recorded {
     struct weft_recorded_task *task;
     weft_task_data_desc *data;
+    struct weft_task_part *part; /* where its ranks have the data */
     unsigned char *arguments;
     uint32_t tasks, datas, arguments_bytes; /* arguments: in pieces of 16 */
 };
@@ -63,7 +65,7 @@ struct weft_recording {
  * UNSUPPORTED. */
 weft_status weft_recorded_reach(weft_job *job, const char *call, const weft_task_data_desc *data,
                                 uint64_t *address);
-/* Makes the tables. Errors: as above, and MEMORY, DEVICE, which are not said. */
+/* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
 weft_status weft_recording_tables(struct weft_recording *r, const struct weft_edges *edges);
 /* Frees them. */
 void weft_recording_release(struct weft_recording *r);

@@ -41,7 +41,7 @@ WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
     const int32_t home = record->home;
 
     if (weft_leads(self))
-        *number = weft_task_add64(&p->sent[home], 1);
+        *number = weft_task_add64(&p->peer[home].sent, 1);
     weft_sync(self);
     const uint64_t turn = *number / WEFT_TASK_AWAY + 1;
     weft_task_post(self, p, r, home, weft_task_mail_at(weft_task_return(p->places, p->me, *number)),
@@ -55,9 +55,9 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                                    struct weft_task_rank *r)
 {
     for (int32_t from = 0; from < p->places; from++) {
-        while (p->away[from] != 0) {
+        while (p->peer[from].away != 0) {
             weft_tell_u32(&p->gone_to, (uint32_t)from);
-            const uint64_t number = p->returned[from];
+            const uint64_t number = p->peer[from].returned;
             const uint64_t word = weft_load_acquire_u64(
                 &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
             if ((uint32_t)(word >> 40) != (uint32_t)((number / WEFT_TASK_AWAY + 1) & 0xffffff))
@@ -69,8 +69,8 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                            "place %d: place %d returns task %d, which it has not taken, or with "
                            "status %d",
                            p->me, from, slot, status);
-            p->returned[from]++;
-            p->away[from]--;
+            p->peer[from].returned++;
+            p->peer[from].away--;
             weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
             if (status != WEFT_TASK_QUEUED) {
@@ -164,8 +164,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
     for (int32_t from = 0; give->to < 0 && from < p->places; from++) {
         const uint64_t ask = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_ASKED, from)], ORDER_task_take);
-        if (from != p->me && ask != p->answered[from]) {
-            p->answered[from] = give->ask = ask;
+        if (from != p->me && ask != p->peer[from].answered) {
+            p->peer[from].answered = give->ask = ask;
             give->to = from;
         }
     }
@@ -176,8 +176,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
     uint32_t most = queued / 2 + (queued & 1), kept = 0, keep[WEFT_TASK_GRANT];
     if (most > WEFT_TASK_GRANT)
         most = WEFT_TASK_GRANT;
-    if (most > WEFT_TASK_AWAY - p->away[give->to])
-        most = WEFT_TASK_AWAY - p->away[give->to];
+    if (most > WEFT_TASK_AWAY - p->peer[give->to].away)
+        most = WEFT_TASK_AWAY - p->peer[give->to].away;
     while (give->count < most && kept < WEFT_TASK_GRANT) {
         const uint32_t slot = weft_task_find(p, r);
         if (slot == 0)
@@ -198,10 +198,10 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         weft_task_ready(self, p, r, keep[i]);
     for (uint32_t i = 0; i < give->count; i++)
         p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
-    p->away[give->to] += give->count;
+    p->peer[give->to].away += give->count;
     weft_tell_u32(&p->gone, p->gone + give->count);
     if (give->count != 0)
-        weft_task_tell(&p->gone_last[give->to], &p->record[give->slot[give->count - 1]],
+        weft_task_tell(&p->peer[give->to].last, &p->record[give->slot[give->count - 1]],
                        (uint32_t)give->to);
     p->given += give->count;
 }
@@ -261,7 +261,7 @@ WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)
     for (int32_t q = 0; q < p->places; q++) {
         const uint64_t load = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, q)], ORDER_task_take);
-        const bool vain = load == p->vain[q] && now < p->again[q];
+        const bool vain = load == p->peer[q].vain && now < p->peer[q].again;
         if (q != p->me && !vain && (uint32_t)load > most) {
             most = (uint32_t)load;
             victim = q;
@@ -312,7 +312,7 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
     }
     r->taken += count;
     p->backoff = count != 0 ? 20000 : p->backoff < 500000 ? 2 * p->backoff : 1000000;
-    p->again[p->asking] = count != 0 ? 0 : now + p->backoff;
+    p->peer[p->asking].again = count != 0 ? 0 : now + p->backoff;
     p->asking = -1;
 }
 
@@ -330,7 +330,7 @@ WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
         else
             *victim = weft_task_victim(p, now);
         if (*victim >= 0) {
-            p->vain[*victim] = weft_load_relaxed_u64(
+            p->peer[*victim].vain = weft_load_relaxed_u64(
                 &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, *victim)]);
             p->asking = *victim;
             p->accepted = 0;
