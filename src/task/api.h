@@ -23,6 +23,11 @@ WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)
     return task->pitch[i];
 }
 
+WEFT_FN const weft_task_data_desc *weft_task_piece(const weft_task_self *task, int i)
+{
+    return (uint32_t)i < task->record->datas ? &task->record->data[i] : NULL;
+}
+
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task)
 {
     return task->index;
