@@ -88,10 +88,10 @@ WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes,
 WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes,
                                  weft_gspan *span);
 /*
- * Frees either, before weft_host_group_free of its group; this place uses it no more, and *span
- * becomes zero. Of weft_gadopt: collective; nobody uses it any more. Of weft_galloc: local, and does
- * not block. Its memory and number are free again in the first of these collective calls, after all
- * have freed it, that all members of its group make.
+ * Frees either, before weft_host_group_free of its group. This place uses it no more, and *span
+ * becomes zero. Of weft_gadopt: collective; nobody uses it any more. Of weft_galloc: local, does
+ * not block. When all members have freed it, its memory and number are free again in the next of
+ * these collective calls that all of them make.
  */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
