@@ -104,8 +104,10 @@ WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes,
 WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes,
                                  weft_gspan *span);
 /*
- * Frees a segment; *span becomes zero. Collective over its group, before weft_host_group_free of
- * that. Nobody uses it any more.
+ * Frees a segment, before weft_host_group_free of its group. This place uses it no more, and *span
+ * becomes zero. A segment of weft_gadopt: collective, and nobody uses it any more. One of
+ * weft_galloc: local, does not block. When all members have freed it, its memory and number are free
+ * again in the next collective call of this kind that all of them make.
  */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 

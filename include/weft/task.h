@@ -153,10 +153,7 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
  * ARGUMENT, RANK, WINDOW, BOUNDS, UNSUPPORTED (data that its ranks do not reach), LIMIT, MEMORY.
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
-/*
- * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, WINDOW,
- * MEMORY.
- */
+/* Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY. */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
  * Runs a recording: blocks until the place's ranks have run all its tasks `epochs` times. What
@@ -213,9 +210,14 @@ typedef struct weft_task_self weft_task_self;
  */
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i);
+/* Names that piece for tasks on parts of it: window, place and offset, wherever the task runs.
+ * NULL: there is none, or the task is recorded. It holds until the body returns. */
+WEFT_FN const weft_task_data_desc *weft_task_piece(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task); /* which call this is, of `count` */
 WEFT_FN void *weft_task_user(const weft_task_self *task);     /* the place's user data */
-WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
+/* Whose it is: the place that made it. Its data may be another's (weft_task_piece), as what a body
+ * spawns belongs to the place where the body runs. */
+WEFT_FN int weft_task_place(const weft_task_self *task);
 
 /*
  * Creates a task of this rank's place. Returns 1; or 0 if there is no room (WEFT_TASK_SLOTS), and

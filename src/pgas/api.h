@@ -161,9 +161,11 @@ WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gp
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
 {
     weft_flush(self, space->win);
-    for (uint32_t i = 1; i < space->segments; i++)
-        if (space->segment[i].known && space->segment[i].win != space->win)
-            weft_flush(self, space->segment[i].win);
+    for (uint32_t i = 1; i < space->segments; i++) {
+        const struct weft_gsegment *const segment = weft_gsegment_at(space, i);
+        if (segment->known && segment->win != space->win)
+            weft_flush(self, segment->win);
+    }
 }
 
 /* ---- updates ------------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ static void forget(weft_job *job)
 
     if (pgas == NULL)
         return;
-    free(pgas->parts);
-    free(pgas->space.segment);
+    free(pgas->space.table);
+    free(pgas->brought);
     free(pgas->words_apart);
     free(pgas->words_of_host);
     weft_job_host_free(job, pgas->host);
@@ -70,10 +70,10 @@ static void forget(weft_job *job)
 static weft_status release(weft_job *job)
 {
     struct weft_pgas *const pgas = job->pgas;
-    weft_win *const wins[] = {&pgas->host_win, &pgas->space.win};
+    weft_win *const wins[] = {&pgas->boards_win, &pgas->host_win, &pgas->space.win};
     weft_status status = WEFT_OK;
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (*wins[i] != WEFT_WIN_NONE && status == WEFT_OK && weft_job_status(job) == WEFT_OK)
             status = weft_host_win_free(job, wins[i]);
     weft_free(job, pgas->memory);
@@ -82,16 +82,13 @@ static weft_status release(weft_job *job)
     return status;
 }
 
-/* What the device holds beside the heap: the space, segments, parts, words of the allocator. */
+/* What the device holds beside the heap: the space, segments, words of the allocator. */
 static size_t lay_out(struct weft_pgas *pgas, size_t words)
 {
-    const size_t parts = (size_t)pgas->space.segments * (size_t)pgas->space.places;
     size_t at = (sizeof(struct weft_gspace) + 63) & ~(size_t)63;
 
-    pgas->segments_on_device = (void *)((uintptr_t)pgas->on_device + at); /* NULL: to measure */
-    at += pgas->space.segments * sizeof(struct weft_gsegment);
-    pgas->parts_on_device = (void *)((uintptr_t)pgas->on_device + at);
-    at += parts * sizeof(struct weft_gpart);
+    pgas->table_on_device = (void *)((uintptr_t)pgas->on_device + at); /* NULL: to measure */
+    at += pgas->space.segments * weft_gsegment_bytes(pgas->space.places);
     weft_buddy_place(&pgas->space.buddy, (void *)((uintptr_t)pgas->on_device + at));
     return at + words * sizeof(uint64_t);
 }
@@ -120,17 +117,22 @@ static uint64_t *share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t byte
     return fill;
 }
 
+static size_t boards_bytes(const struct weft_pgas *pgas)
+{
+    return 2 * (size_t)pgas->space.places * sizeof(*pgas->boards);
+}
+
 /* Host memory that this place's ranks reach, where they do not share theirs with the host. Local.
  */
 static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 {
     const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
-    const uint64_t bytes = (uint64_t)job->config.host_heap;
+    const uint64_t bytes = (uint64_t)job->config.host_heap & ~(uint64_t)63;
     const size_t words = weft_buddy_shape(&pgas->of_host, bytes, least);
 
     if (job->device_ops->host_access)
         return WEFT_OK;
-    pgas->host = job->device_ops->host_alloc(job->device, bytes);
+    pgas->host = job->device_ops->host_alloc(job->device, bytes + boards_bytes(pgas));
     pgas->words_of_host = malloc(words * sizeof(uint64_t));
     if (pgas->host == NULL || pgas->words_of_host == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY,
@@ -139,6 +141,7 @@ static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
                             pgas->space.me, (unsigned long long)bytes);
     weft_buddy_place(&pgas->of_host, pgas->words_of_host);
     weft_buddy_fill(&pgas->of_host, pgas->words_of_host);
+    pgas->boards = (void *)(pgas->host + bytes);
     return WEFT_OK;
 }
 
@@ -146,19 +149,19 @@ static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
 {
     struct weft_gspace *const space = &pgas->space;
-    const uint64_t bytes = (uint64_t)job->config.heap;
+    const uint64_t bytes = (uint64_t)job->config.heap & ~(uint64_t)63;
+    const size_t places = (size_t)space->places;
     size_t words;
     uint64_t *const fill = share_heap(job, pgas, bytes, &words);
     weft_status status = WEFT_OK;
 
-    space->segment = calloc(space->segments, sizeof(*space->segment));
-    pgas->parts = calloc((size_t)space->segments * (size_t)space->places, sizeof(*pgas->parts));
-    for (uint32_t i = 0; space->segment != NULL && pgas->parts != NULL && i < space->segments; i++)
-        space->segment[i].part = pgas->parts + (size_t)i * (size_t)space->places;
-    pgas->board = ((size_t)space->places * sizeof(struct weft_gbrought) + 4095) & ~(size_t)4095;
-    pgas->memory = weft_malloc(job, pgas->board + bytes);
+    space->table = calloc(space->segments, weft_gsegment_bytes(space->places));
+    pgas->brought = calloc(places, sizeof(*pgas->brought) + sizeof(int) + sizeof(*pgas->met));
+    pgas->member = (int *)(void *)(pgas->brought + places);
+    pgas->met = (uint32_t *)(void *)(pgas->member + places);
+    pgas->memory = weft_malloc(job, bytes + boards_bytes(pgas));
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));
-    if (fill == NULL || pgas->parts == NULL || space->segment == NULL || pgas->memory == NULL ||
+    if (fill == NULL || space->table == NULL || pgas->brought == NULL || pgas->memory == NULL ||
         pgas->on_device == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_pgas_open: process %d has no %llu bytes for its heap "
@@ -166,7 +169,8 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
                               space->me, (unsigned long long)bytes);
     if (status == WEFT_OK) {
         lay_out(pgas, words);
-        space->heap = pgas->memory + pgas->board;
+        space->heap = pgas->memory;
+        pgas->boards = (void *)(pgas->memory + bytes);
         pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart;
         status = weft_copy(job, space->buddy.word[0], fill, words * sizeof(uint64_t));
     }
@@ -175,46 +179,33 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
 }
 
 /* A segment that is a heap of each place. The window's members know how large. */
-static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_win win,
-                  uint64_t from)
+static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_win win)
 {
-    struct weft_gsegment *const heap = &pgas->space.segment[segment];
+    struct weft_gsegment *const heap = weft_gsegment_at(&pgas->space, segment);
 
     heap->known = 1;
     heap->win = win;
     for (int p = 0; p < pgas->space.places; p++) {
         const uint64_t all = job->space.state.windows[weft_handle_index(win)].entry[p].bytes;
-        heap->part[p] =
-            (struct weft_gpart){.at = from, .bytes = all - from, .member = p, .present = 1};
+        heap->part[p] = (struct weft_gpart){.at = 0, .bytes = all, .member = p, .present = 1};
     }
 }
 
 /* Copies all but what the kernels' allocator does to the device. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas)
 {
-    const struct weft_gspace *const mine = &pgas->space;
-    const size_t parts = (size_t)mine->segments * (size_t)mine->places;
     struct weft_gspace *const copy = malloc(sizeof(*copy));
-    struct weft_gsegment *const segments = malloc(mine->segments * sizeof(*segments));
     weft_status status = WEFT_ERR_MEMORY;
 
-    if (copy != NULL && segments != NULL) {
-        *copy = *mine;
-        copy->segment = pgas->segments_on_device;
-        for (uint32_t i = 0; i < mine->segments; i++) {
-            segments[i] = mine->segment[i];
-            segments[i].part = pgas->parts_on_device + (size_t)i * (size_t)mine->places;
-        }
+    if (copy != NULL) {
+        *copy = pgas->space;
+        copy->table = pgas->table_on_device;
         status = weft_copy(job, pgas->on_device, copy, sizeof(*copy));
     }
     if (status == WEFT_OK)
-        status =
-            weft_copy(job, pgas->segments_on_device, segments, mine->segments * sizeof(*segments));
-    if (status == WEFT_OK)
-        status = weft_copy(job, pgas->parts_on_device, mine->segment[0].part,
-                           parts * sizeof(struct weft_gpart));
+        status = weft_copy(job, pgas->table_on_device, pgas->space.table,
+                           pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
     free(copy);
-    free(segments);
     return status;
 }
 
@@ -246,16 +237,18 @@ weft_status weft_pgas_open(weft_job *job)
         weft_job_fail(job, status, "process %d has no memory for its heap (WEFT_HEAP)",
                       pgas->space.me);
     if (status == WEFT_OK)
-        status = weft_host_win_create(job, pgas->memory, pgas->board + (size_t)job->config.heap,
+        status = weft_host_win_create(job, pgas->memory, (size_t)job->config.heap & ~(size_t)63,
                                       &pgas->space.win);
+    if (status == WEFT_OK)
+        status = weft_host_win_create(job, pgas->boards, boards_bytes(pgas), &pgas->boards_win);
     if (status == WEFT_OK && host_heaps)
-        status = weft_host_win_create(job, pgas->host,
-                                      pgas->host != NULL ? (size_t)job->config.host_heap : 0,
-                                      &pgas->host_win);
+        status = weft_host_win_create(
+            job, pgas->host, pgas->host != NULL ? (size_t)job->config.host_heap & ~(size_t)63 : 0,
+            &pgas->host_win);
     if (status == WEFT_OK) {
-        heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win, pgas->board);
+        heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win);
         if (host_heaps)
-            heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win, 0);
+            heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win);
         status = publish(job, pgas);
         if (status != WEFT_OK) /* the others come to the barrier */
             weft_job_fail(job, status, "process %d: no memory for the table of segments",

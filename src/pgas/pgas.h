@@ -15,9 +15,8 @@ struct weft_gbrought {
     uint32_t call;   /* an enum weft_gcall */
     uint32_t status; /* what has gone wrong already */
     uint64_t bytes, at, left;
-    uint32_t generation, segment;                /* it would give; it means */
-    uint64_t free_segments[WEFT_GSEGMENT_WORDS]; /* a bit each */
-    uint64_t unused[3];
+    uint32_t generation, segment;          /* it would give; it means */
+    uint64_t bits[3][WEFT_GSEGMENT_WORDS]; /* of segments, by their weft_gknown */
 };
 
 enum weft_gcall {
@@ -31,13 +30,15 @@ enum weft_gcall {
 struct weft_pgas {
     struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */
     struct weft_gspace *on_device; /* with the table of segments behind it */
-    unsigned char *memory;         /* the board, where others put what they bring; then the heap */
-    size_t board;                  /* bytes */
-    struct weft_gsegment *segments_on_device;
-    struct weft_gpart *parts; /* segments times places */
-    struct weft_gpart *parts_on_device;
-    struct weft_buddy apart;  /* of host programs, where they do not reach kernels' */
-    struct weft_buddy *buddy; /* of host programs */
+    unsigned char *table_on_device;
+    unsigned char *memory;        /* the heap; boards behind it or behind the one in host memory */
+    struct weft_gbrought *boards; /* where others put what they bring: two rows for each place */
+    weft_win boards_win;
+    struct weft_gbrought *brought; /* by place: what the members of the last call have */
+    int *member;                   /* the places of its members */
+    uint32_t *met;                 /* by place: how often both have been in such a call */
+    struct weft_buddy apart;       /* of host programs, where they do not reach kernels' */
+    struct weft_buddy *buddy;      /* of host programs */
     uint64_t *words_apart;
     bool host_heaps;     /* some place has one: segment 1 */
     unsigned char *host; /* this place's; NULL: it has none */

@@ -11,7 +11,7 @@
 
 #include "runtime/space/tables.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* The members of a call, and what they bring. */
 struct meeting {
@@ -19,39 +19,30 @@ struct meeting {
     const char *call;
     weft_comm group;
     int members;
-    int *place;                /* by member */
+    const int *place;          /* by member */
     struct weft_gbrought *all; /* by place */
 };
-
-static weft_status no_memory(weft_job *job, const char *call)
-{
-    weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory in %s", job->numbers.process, call);
-    return WEFT_ERR_MEMORY;
-}
 
 /* The group's members. Errors: COMM. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
     weft_status status = weft_job_idle(job, call);
 
-    m->place = NULL;
-    m->all = NULL;
     m->call = call;
     m->group = group;
     m->pgas = status == WEFT_OK ? weft_pgas_of(job, call) : NULL;
     if (m->pgas == NULL)
         return status == WEFT_OK ? WEFT_ERR_STATE : status;
-    m->place = calloc((size_t)job->numbers.processes, sizeof(*m->place));
-    m->all = calloc((size_t)job->numbers.processes, sizeof(*m->all));
-    if (m->place == NULL || m->all == NULL)
-        return no_memory(job, call);
+    m->place = m->pgas->member;
+    m->all = m->pgas->brought;
+    memset(m->all, 0, (size_t)job->numbers.processes * sizeof(*m->all));
     weft_lock(&job->space.tables);
     const struct weft_comm_entry *const entry = weft_comm_find(&job->space.state, group);
     const bool good =
         entry != NULL && weft_comm_is_host(entry) && entry->rank_of_slot[WEFT_HOST_SLOT] >= 0;
     m->members = good ? entry->members : 0;
     for (int i = 0; i < m->members; i++)
-        m->place[i] = entry->member[i].process;
+        m->pgas->member[i] = entry->member[i].process;
     weft_unlock(&job->space.tables);
     return good ? WEFT_OK
                 : weft_refused(job, WEFT_ERR_COMM,
@@ -59,35 +50,62 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
                                job->numbers.process);
 }
 
-static void part(struct meeting *m)
-{
-    free(m->place);
-    free(m->all);
-}
-
-/* All bring something, and get what all have brought. */
+/* All bring something, and get what all have brought. A row is written again in the second call
+ * from now: whoever writes it then has been told in the next one that it was read. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
-    const weft_win win = m->pgas->space.win;
-    const size_t row = sizeof(*mine), me = (size_t)m->pgas->space.me;
+    struct weft_pgas *const pgas = m->pgas;
+    const size_t places = (size_t)pgas->space.places, me = (size_t)pgas->space.me;
     weft_status status = WEFT_OK;
 
-    for (uint32_t i = 1; i < m->pgas->space.segments; i++)
-        if (!m->pgas->space.segment[i].known)
-            mine->free_segments[i / 64] |= (uint64_t)1 << i % 64;
-    mine->generation = m->pgas->serial + 1;
-    for (int i = 0; status == WEFT_OK && i < m->members; i++)
-        status = weft_host_put(job, win, m->place[i], me * row, mine, row);
+    for (uint32_t i = 1; i < pgas->space.segments; i++)
+        mine->bits[weft_gsegment_at(&pgas->space, i)->known][i / 64] |= (uint64_t)1 << i % 64;
+    mine->generation = pgas->serial + 1;
+    for (int i = 0; status == WEFT_OK && i < m->members; i++) {
+        const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
+        status = weft_host_put(job, pgas->boards_win, m->place[i], row * sizeof(*mine), mine,
+                               sizeof(*mine));
+    }
     if (status == WEFT_OK)
-        status = weft_host_flush(job, win);
+        status = weft_host_flush(job, pgas->boards_win);
     if (status == WEFT_OK)
         status = weft_host_group_barrier(job, m->group);
-    for (int i = 0; status == WEFT_OK && i < m->members; i++) /* others' rows may be under way */
-        status =
-            weft_host_get(job, win, (int)me, row * (size_t)m->place[i], &m->all[m->place[i]], row);
-    if (status == WEFT_OK) /* all have read: rows may be written again */
-        status = weft_host_group_barrier(job, m->group);
+    for (int i = 0; status == WEFT_OK && i < m->members; i++) { /* others may be under way */
+        const size_t q = (size_t)m->place[i], row = (pgas->met[q]++ & 1) * places + q;
+        weft_read_shared(&m->all[q], &pgas->boards[row], sizeof(*mine));
+    }
     return status;
+}
+
+/* A number that none of the members uses; 0: there is none. */
+static uint32_t free_number(const struct meeting *m)
+{
+    for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
+        uint64_t free = UINT64_MAX;
+        for (int i = 0; i < m->members; i++)
+            free &= m->all[m->place[i]].bits[WEFT_GSEGMENT_FREE][w];
+        if (free != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(free);
+    }
+    return 0;
+}
+
+/* Segments that all of their places have dropped, which are all here, are free from now on. */
+static void end_dropped(const struct meeting *m)
+{
+    const struct weft_gspace *const space = &m->pgas->space;
+
+    for (uint32_t i = 1; i < space->segments; i++) {
+        struct weft_gsegment *const segment = weft_gsegment_at(space, i);
+        bool all = segment->known == WEFT_GSEGMENT_DROPPED;
+        for (int q = 0; all && q < space->places; q++)
+            all = !segment->part[q].present ||
+                  (m->all[q].bits[WEFT_GSEGMENT_DROPPED][i / 64] >> i % 64 & 1) != 0;
+        if (!all)
+            continue;
+        segment->known = WEFT_GSEGMENT_FREE;
+        weft_buddy_give(m->pgas->buddy, segment->part[space->me].at, 0);
+    }
 }
 
 static const char *name_of(uint32_t call)
@@ -117,41 +135,63 @@ static weft_status compare(weft_job *job, const struct meeting *m)
                                 "%s: place %d asks for %llu bytes, place %d for %llu", m->call, p,
                                 (unsigned long long)a->bytes, q, (unsigned long long)b->bytes);
     }
-    for (int i = 0; i < m->members; i++) {
-        const struct weft_gbrought *const b = &m->all[m->place[i]];
-        if (b->status == WEFT_ERR_MEMORY)
-            return weft_refused(
-                job, WEFT_ERR_MEMORY, "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
-                m->call, m->place[i], (unsigned long long)b->left, (unsigned long long)b->bytes);
-    }
     return WEFT_OK;
+}
+
+/* Of the heap. */
+static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
+{
+    struct weft_buddy_numbers n = {.free = 0};
+
+    mine->at = weft_buddy_take(pgas->buddy, mine->bytes, 0);
+    mine->status = mine->at == WEFT_BUDDY_NONE ? WEFT_ERR_MEMORY : WEFT_OK;
+    if (mine->status != WEFT_OK)
+        weft_buddy_count(pgas->buddy, &n);
+    mine->left = n.free;
+}
+
+/* The place that has no room; -1: all have. */
+static int full_place(const struct meeting *m)
+{
+    for (int i = 0; i < m->members; i++)
+        if (m->all[m->place[i]].status != WEFT_OK)
+            return m->place[i];
+    return -1;
+}
+
+/* All make the same call. Without room they do so again, when what was dropped has ended. */
+static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
+{
+    weft_status status = WEFT_OK;
+    int full = -1;
+
+    for (int i = 0; status == WEFT_OK && (i == 0 || (i == 1 && (full >= 0 || free_number(m) == 0)));
+         i++) {
+        memset(mine->bits, 0, sizeof(mine->bits));
+        if (mine->at == WEFT_BUDDY_NONE)
+            take(m->pgas, mine);
+        status = exchange(job, m, mine);
+        if (status == WEFT_OK)
+            status = compare(job, m);
+        if (status == WEFT_OK)
+            end_dropped(m);
+        full = full_place(m);
+    }
+    if (status == WEFT_OK && full >= 0)
+        status = weft_refused(job, WEFT_ERR_MEMORY,
+                              "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
+                              m->call, full, (unsigned long long)m->all[full].left,
+                              (unsigned long long)m->all[full].bytes);
+    return status;
 }
 
 /* Kernels see a segment's row. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas, uint32_t number)
 {
-    const size_t places = (size_t)pgas->space.places;
-    struct weft_gsegment segment = pgas->space.segment[number];
-    weft_status status = weft_copy(job, pgas->parts_on_device + number * places, segment.part,
-                                   places * sizeof(struct weft_gpart));
+    const size_t bytes = weft_gsegment_bytes(pgas->space.places);
 
-    segment.part = pgas->parts_on_device + number * places;
-    if (status == WEFT_OK)
-        status = weft_copy(job, pgas->segments_on_device + number, &segment, sizeof(segment));
-    return status;
-}
-
-/* A number that none of the members uses; 0: there is none. */
-static uint32_t free_number(const struct meeting *m)
-{
-    for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
-        uint64_t free = UINT64_MAX;
-        for (int i = 0; i < m->members; i++)
-            free &= m->all[m->place[i]].free_segments[w];
-        if (free != 0)
-            return w * 64 + (uint32_t)__builtin_ctzll(free);
-    }
-    return 0;
+    return weft_copy(job, pgas->table_on_device + number * bytes,
+                     weft_gsegment_at(&pgas->space, number), bytes);
 }
 
 /* Makes the segment that all have agreed upon. heap: its parts lie there. */
@@ -160,7 +200,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
 {
     struct weft_pgas *const pgas = m->pgas;
     const uint32_t number = free_number(m);
-    struct weft_gsegment *const segment = &pgas->space.segment[number];
+    struct weft_gsegment *const segment = weft_gsegment_at(&pgas->space, number);
 
     if (number == 0)
         return weft_refused(job, WEFT_ERR_LIMIT, "%s: all segments are in use (WEFT_SEGMENTS=%u)",
@@ -173,91 +213,66 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
         const struct weft_gbrought *const b = &m->all[m->place[i]];
-        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? pgas->board + b->at : 0,
+        segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? b->at : 0,
                                                          .bytes = b->bytes,
                                                          .member = heap ? m->place[i] : i,
                                                          .present = 1};
     }
     /* Last: another thread may be in weft_host_gflush. */
-    __atomic_store_n(&segment->known, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->known, WEFT_GSEGMENT_KNOWN, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
-        return no_memory(job, m->call);
+        weft_job_fail(job, status, "process %d: no memory in %s", pgas->space.me, m->call);
     *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
                          .bytes = m->all[pgas->space.me].bytes,
                          .group = m->group,
                          .members = m->members};
-    return WEFT_OK;
+    return status;
 }
 
-/* what: with as much of each member, or not. */
-static weft_status take_segment(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
-                                weft_gspan *span)
+/* base: of WEFT_GCALL_ADOPT. */
+static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm group, void *base,
+                                size_t bytes, weft_gspan *span)
 {
+    const bool heap = what != WEFT_GCALL_ADOPT;
+    struct weft_gbrought mine = {.call = what, .bytes = bytes, .at = heap ? WEFT_BUDDY_NONE : 0};
+    weft_win win = WEFT_WIN_NONE;
     struct meeting m;
-    struct weft_gbrought mine = {.call = what, .bytes = bytes};
     weft_status status = gather(job, name_of(what), group, &m);
-    uint64_t at = WEFT_BUDDY_NONE;
 
     if (status == WEFT_OK)
         status = weft_host_place(job, m.call, "span", span);
-    if (status == WEFT_OK) {
-        at = weft_buddy_take(m.pgas->buddy, bytes, 0);
-        mine.at = at;
-        if (at == WEFT_BUDDY_NONE) {
-            struct weft_buddy_numbers n;
-            weft_buddy_count(m.pgas->buddy, &n);
-            mine.status = WEFT_ERR_MEMORY;
-            mine.left = n.free;
-        }
-        status = exchange(job, &m, &mine);
-    }
     if (status == WEFT_OK)
-        status = compare(job, &m);
+        status = meet(job, &m, &mine);
+    if (status == WEFT_OK && !heap)
+        status = weft_host_group_win_create(job, group, base, bytes, &win);
     if (status == WEFT_OK)
-        status = enter(job, &m, m.pgas->space.win, true, span);
-    if (status != WEFT_OK && at != WEFT_BUDDY_NONE)
-        weft_buddy_give(m.pgas->buddy, at, 0);
-    part(&m);
+        status = enter(job, &m, heap ? m.pgas->space.win : win, heap, span);
+    if (status != WEFT_OK && win != WEFT_WIN_NONE)
+        weft_host_win_free(job, &win);
+    else if (status != WEFT_OK && heap && mine.at != WEFT_BUDDY_NONE)
+        weft_buddy_give(m.pgas->buddy, mine.at, 0);
     return status;
 }
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take_segment(job, WEFT_GCALL_ALLOC, group, bytes, span);
+    return make_segment(job, WEFT_GCALL_ALLOC, group, NULL, bytes, span);
 }
 
 weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
 {
-    return take_segment(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
+    return make_segment(job, WEFT_GCALL_ALLOC_V, group, NULL, bytes, span);
 }
 
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)
 {
-    struct meeting m;
-    struct weft_gbrought mine = {.call = WEFT_GCALL_ADOPT, .bytes = bytes};
-    weft_win win = WEFT_WIN_NONE;
-    weft_status status = gather(job, "weft_gadopt", group, &m);
-
-    if (status == WEFT_OK)
-        status = weft_host_place(job, m.call, "span", span);
-    if (status == WEFT_OK)
-        status = exchange(job, &m, &mine);
-    if (status == WEFT_OK)
-        status = compare(job, &m);
-    if (status == WEFT_OK)
-        status = weft_host_group_win_create(job, group, base, bytes, &win);
-    if (status == WEFT_OK)
-        status = enter(job, &m, win, false, span);
-    if (status != WEFT_OK && win != WEFT_WIN_NONE)
-        weft_host_win_free(job, &win);
-    part(&m);
-    return status;
+    return make_segment(job, WEFT_GCALL_ADOPT, group, base, bytes, span);
 }
 
 weft_status weft_gfree(weft_job *job, weft_gspan *span)
 {
-    struct meeting m = {.place = NULL, .all = NULL};
+    struct meeting m;
     struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
     struct weft_gplace place;
     weft_status status = weft_job_owned(job, "weft_gfree");
@@ -268,28 +283,20 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
         status = gather(job, "weft_gfree", span->group, &m);
     if (status == WEFT_OK)
         status = weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place);
-    if (status == WEFT_OK && (span->base.segment == WEFT_GSEGMENT_HEAP ||
-                              (span->base.segment == WEFT_GSEGMENT_HOST && m.pgas->host_heaps)))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment %d is the heap itself",
-                              span->base.segment);
+    mine.segment = span != NULL ? span->base.segment : 0;
+    const bool adopted = status == WEFT_OK && place.win != m.pgas->space.win;
+    if (adopted)
+        status = meet(job, &m, &mine);
     if (status == WEFT_OK) {
-        mine.segment = span->base.segment;
-        status = exchange(job, &m, &mine);
-    }
-    if (status == WEFT_OK)
-        status = compare(job, &m);
-    if (status == WEFT_OK) {
-        struct weft_gsegment *const segment = &m.pgas->space.segment[mine.segment];
-        __atomic_store_n(&segment->known, 0, __ATOMIC_RELAXED);
+        struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
+        __atomic_store_n(&segment->known, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED,
+                         __ATOMIC_RELAXED);
         segment->generation++;
         status = publish(job, m.pgas, mine.segment);
-        if (segment->win != m.pgas->space.win)
-            status = status == WEFT_OK ? weft_host_win_free(job, &segment->win) : status;
-        else
-            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at - m.pgas->board, 0);
+        if (status == WEFT_OK && adopted)
+            status = weft_host_win_free(job, &segment->win);
         *span = (weft_gspan){.members = 0};
     }
-    part(&m);
     return status;
 }
 

@@ -20,10 +20,13 @@ struct weft_gpart {
     int32_t member, present; /* of the window's group; present: the place has made it, too */
 };
 
+/* DROPPED: freed by this place, and not yet by all. */
+enum weft_gknown { WEFT_GSEGMENT_FREE, WEFT_GSEGMENT_KNOWN, WEFT_GSEGMENT_DROPPED };
+
 struct weft_gsegment {
-    uint16_t generation, known; /* known: it is there */
+    uint16_t generation, known; /* known: an enum weft_gknown */
     weft_win win;
-    struct weft_gpart *part; /* by place */
+    struct weft_gpart part[]; /* by place */
 };
 
 struct weft_gspace {
@@ -33,8 +36,18 @@ struct weft_gspace {
     unsigned char *heap;     /* this place's, as its ranks see it */
     uint64_t from;           /* where in it the memory of `buddy` begins */
     struct weft_buddy buddy; /* of kernels; of host programs, too, where they reach it */
-    struct weft_gsegment *segment;
+    unsigned char *table;    /* of segments */
 };
+
+WEFT_INLINE size_t weft_gsegment_bytes(int32_t places)
+{
+    return sizeof(struct weft_gsegment) + (size_t)places * sizeof(struct weft_gpart);
+}
+
+WEFT_INLINE struct weft_gsegment *weft_gsegment_at(const struct weft_gspace *space, uint32_t i)
+{
+    return (struct weft_gsegment *)(void *)(space->table + i * weft_gsegment_bytes(space->places));
+}
 
 /* Where a global pointer leads. */
 struct weft_gplace {
@@ -80,8 +93,8 @@ WEFT_INLINE bool weft_gptr_find(const struct weft_gspace *space, weft_gptr g, ui
                         space->places, 0, 0, 0);
         return false;
     }
-    const struct weft_gsegment *const segment = &space->segment[g.segment];
-    if (segment->generation != g.generation || !segment->known) {
+    const struct weft_gsegment *const segment = weft_gsegment_at(space, g.segment);
+    if (segment->generation != g.generation || segment->known != WEFT_GSEGMENT_KNOWN) {
         weft_gfault_set(fault, WEFT_ERR_WINDOW,
                         "%s: segment %lld was freed, or is not known here (generation %lld, now "
                         "%lld)",

@@ -151,10 +151,11 @@ weft_status weft_host_gflush(weft_job *job)
     const struct weft_gspace *const space = &job->pgas->space;
 
     weft_flush(self, space->win);
-    for (uint32_t i = 1; i < space->segments; i++)
-        if (__atomic_load_n(&space->segment[i].known, __ATOMIC_ACQUIRE) &&
-            space->segment[i].win != space->win)
-            weft_flush(self, space->segment[i].win);
+    for (uint32_t i = 1; i < space->segments; i++) {
+        const struct weft_gsegment *const segment = weft_gsegment_at(space, i);
+        if (__atomic_load_n(&segment->known, __ATOMIC_ACQUIRE) && segment->win != space->win)
+            weft_flush(self, segment->win);
+    }
     return weft_host_leave(job, WEFT_OK);
 }
 

@@ -23,6 +23,11 @@ WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)
     return task->pitch[i];
 }
 
+WEFT_FN const weft_task_data_desc *weft_task_piece(const weft_task_self *task, int i)
+{
+    return (uint32_t)i < task->record->datas ? &task->record->data[i] : NULL;
+}
+
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task)
 {
     return task->index;
@@ -168,7 +173,7 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
     const uint32_t gone = weft_load_relaxed_u32(&p->gone);
-    const struct weft_task_named *const last = &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
+    const struct weft_task_named *const last = &p->peer[weft_load_relaxed_u32(&p->gone_to)].last;
 
     weft_wait_round(self, rounds, gone != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
                     (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |
@@ -243,49 +248,19 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
     weft_sync(self);
 }
 
-/* How long a call of the body has taken. The leader. */
-WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint64_t ns)
-{
-    const uint32_t number = weft_add_returning_u32(&p->samples[body], 1);
-    weft_store_relaxed_u32(&p->sample[body][number % WEFT_TASK_SAMPLES],
-                           ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
-}
-
-/* Looking at the clock takes as long as a task that does next to nothing: after one that took less
- * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
-enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
-
 /* The task's calls. DONE, or QUEUED: its data have no room here. All threads. */
 WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
                                      weft_task_bodies *bodies)
 {
-    const uint32_t body = task->record->body;
-    const bool timed = task->rank->brief == 0;
-    const uint64_t began = timed && task->record->datas != 0 ? weft_port_clock() : 0;
-
     if (!weft_task_stage(self, task))
         return WEFT_TASK_QUEUED;
-    const uint64_t staged = timed ? weft_port_clock() : 0;
     for (task->index = task->first; task->index < task->end; task->index++) {
-        bodies(self, task, body, task->record->arguments);
+        bodies(self, task, task->record->body, task->record->arguments);
         weft_sync(self);
     }
-    if (weft_thread(self) != 0)
-        return WEFT_TASK_DONE;
-    task->rank->executed += task->end - task->first;
-    weft_add_relaxed_u64(&task->place->ran, task->end - task->first);
-    if (!timed) {
-        task->rank->brief--;
-        return WEFT_TASK_DONE;
-    }
-    const uint64_t ns = weft_port_clock() - staged;
-    weft_task_sample(task->place, body, ns / (task->end - task->first));
-    task->rank->brief = ns < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
-    if (task->staged != 0) {
-        uint64_t bytes = 1024;
-        for (uint32_t i = 0; i < task->record->datas; i++)
-            bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
-        weft_store_relaxed_u64(&task->place->rate, (staged - began) * 1024 / bytes);
+    if (weft_thread(self) == 0) {
+        task->rank->executed += task->end - task->first;
+        task->rank->brief -= task->rank->brief != 0;
     }
     return WEFT_TASK_DONE;
 }

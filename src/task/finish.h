@@ -51,8 +51,8 @@ WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
         const uint64_t word = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)], ORDER_task_take);
         all = all && word >> 48 == (p->closed & 0xffff);
-        p->untried = p->untried || word != p->report_seen[q];
-        p->report_seen[q] = word;
+        p->untried = p->untried || word != p->peer[q].report_seen;
+        p->peer[q].report_seen = word;
         *sum += word & 0xffffffffffffu;
     }
     if (!all || !p->untried)

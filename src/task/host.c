@@ -18,7 +18,7 @@
 static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
                       unsigned char *memory, unsigned char *scratch, size_t *image)
 {
-    const size_t slots = (size_t)p->ranks * p->slots, n = (size_t)p->places;
+    const size_t slots = (size_t)p->ranks * p->slots;
     size_t at = 0;
 
     weft_task_carve(memory, &at, sizeof(*p));
@@ -27,15 +27,7 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         p->ready[i].cell = weft_task_carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
     uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
-    p->answered = weft_task_carve(memory, &at, n * sizeof(*p->answered));
-    p->returned = weft_task_carve(memory, &at, n * sizeof(*p->returned));
-    p->sent = weft_task_carve(memory, &at, n * sizeof(*p->sent));
-    p->away = weft_task_carve(memory, &at, n * sizeof(*p->away));
-    p->gone_last = weft_task_carve(memory, &at, n * sizeof(*p->gone_last));
-    p->pace = weft_task_carve(memory, &at, n * sizeof(*p->pace));
-    p->vain = weft_task_carve(memory, &at, n * sizeof(*p->vain));
-    p->again = weft_task_carve(memory, &at, n * sizeof(*p->again));
-    p->report_seen = weft_task_carve(memory, &at, n * sizeof(*p->report_seen));
+    p->peer = weft_task_carve(memory, &at, (size_t)p->places * sizeof(*p->peer));
     p->record = weft_task_carve(memory, &at, slots * sizeof(*p->record));
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;
@@ -156,24 +148,18 @@ const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks
 
 /* What processes compare. */
 struct brought {
-    uint32_t bodies, user_bytes;
     char name[WEFT_TASK_BODIES][WEFT_TASK_NAME];
 };
 
 static weft_status compare(weft_job *job, const struct brought *all)
 {
-    for (int q = 1; q < job->numbers.processes; q++) {
-        if (all[q].bodies != all[0].bodies)
-            return weft_refused(job, WEFT_ERR_MISMATCH,
-                                "weft_tasks_begin: %u bodies in process 0, %u in process %d",
-                                all[0].bodies, all[q].bodies, q);
-        for (uint32_t i = 0; i < all[0].bodies; i++)
+    for (int q = 1; q < job->numbers.processes; q++)
+        for (uint32_t i = 0; i < WEFT_TASK_BODIES; i++)
             if (strncmp(all[q].name[i], all[0].name[i], WEFT_TASK_NAME) != 0)
                 return weft_refused(
                     job, WEFT_ERR_MISMATCH,
                     "weft_tasks_begin: task %u is \"%.31s\" in process 0, \"%.31s\" in process %d",
                     i, all[0].name[i], all[q].name[i], q);
-    }
     return WEFT_OK;
 }
 
@@ -187,7 +173,6 @@ static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
         weft_job_fail(job, status, "process %d: no memory for the names of tasks",
                       job->numbers.process);
     } else {
-        mine->bodies = kernel->bodies;
         for (uint32_t i = 0; i < kernel->bodies; i++)
             snprintf(mine->name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
         status = weft_exchange(job, WEFT_EXCHANGE_TASKS, mine, sizeof(*mine), all);

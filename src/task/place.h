@@ -24,8 +24,7 @@ enum {
     WEFT_TASK_GRANT = 32,    /* tasks that one answer brings, at most */
     WEFT_TASK_AWAY = 256,    /* of a place's at another one, at most */
     WEFT_TASK_ENTRIES = 256, /* in the ring from the host program */
-    WEFT_TASK_STATES = 4096, /* tasks of a host program that it may ask about */
-    WEFT_TASK_SAMPLES = 15   /* run times of a body of which the median counts */
+    WEFT_TASK_STATES = 4096  /* tasks of a host program that it may ask about */
 };
 #define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* of a piece of data */
 
@@ -109,7 +108,8 @@ struct weft_task_rank {
     uint64_t stepped,
         waited;       /* steps of a run, of which the place has not heard; that had to wait */
     uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
-    uint32_t brief;   /* tasks that it may run before it looks at the clock again */
+    uint32_t brief;   /* tasks that it may run before it looks at the clock again; */
+    uint64_t looked;  /* when it did */
     uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
     uint32_t *cell;   /* of the deque: `slots` of them */
     unsigned char *scratch;
@@ -156,10 +156,14 @@ struct weft_task_named {
     uint32_t body, by, slot, at; /* at: the place that has taken it */
 };
 
-/* How long calls take that another place has, the way included. */
-struct weft_task_pace {
-    uint64_t since, calls; /* come back since then */
-    uint64_t ns;           /* a call; 0: not known */
+/* What a place keeps of another one; its service does, but for `sent`. */
+struct weft_task_peer {
+    uint64_t answered;           /* the last ask that was answered */
+    uint64_t returned, sent;     /* returns that have come; that were sent */
+    uint64_t vain, again;        /* its load when it gave nothing; when it may be asked again */
+    uint64_t report_seen;        /* place 0: the last report */
+    uint32_t away;               /* tasks of this place that it has */
+    struct weft_task_named last; /* of them */
 };
 
 struct weft_task_place {
@@ -175,21 +179,13 @@ struct weft_task_place {
     struct weft_task_host *host;
     struct weft_task_record *record;
     struct weft_task_rank *rank;
-    uint64_t *answered;          /* by place: the last ask that was answered; service */
-    uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
-    uint32_t *away;              /* by place: how many of this place's tasks it has; service */
-    struct weft_task_pace *pace; /* by place; service */
-    uint64_t *vain;              /* by place: the load it had when it gave nothing; service */
-    uint64_t *again;             /* by place: when it may be asked again; service */
-    uint64_t *report_seen;       /* by place: the last report; place 0's service */
+    struct weft_task_peer *peer; /* by place */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
     uint32_t tickets; /* of tasks whose calls have begun */
     uint32_t gone;    /* tasks that other places have */
     uint32_t gone_to; /* a place that has some; service */
-    struct weft_task_named *gone_last; /* by place */
     uint32_t stop;
-    uint64_t ran;                                 /* calls, by this place's ranks */
     uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
     uint64_t over __attribute__((aligned(64))),
         waited;                       /* steps of the run that are over; that had to wait, ever */
@@ -204,16 +200,11 @@ struct weft_task_place {
     uint64_t ask, asked_at; /* the last ask's number; when */
     uint64_t reported;      /* the last report */
     uint64_t backoff;
-    struct weft_task_pace
-        own;       /* of calls that ran here, while some waited; its calls: `ran` then */
-    uint64_t rate; /* ns that a KiB of a taken task's data took */
     uint64_t given;
     uint32_t untried;       /* reports have come since they were added up; place 0 */
     int32_t asking;         /* whom; -1: nobody */
     uint32_t accepted;      /* of the answer that is there */
     uint32_t closed, phase; /* phases: no more tasks come from the host; over */
-    uint32_t samples[WEFT_TASK_BODIES];
-    uint32_t sample[WEFT_TASK_BODIES][WEFT_TASK_SAMPLES]; /* ns */
 };
 
 /* Of a record, what its task's data need: a multiple of 8, often less than half of it. */

@@ -35,70 +35,70 @@ weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-static weft_status check(weft_job *job, const struct weft_tasks *tasks, const char *call,
-                         const weft_task_desc *desc)
+/* Room for one more of each, and of a task's data and arguments. */
+static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
 {
-    weft_status status = weft_task_check(job, tasks, call, desc);
-    uint64_t scratch = 0, address;
+    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+
+    for (uint32_t i = all->datas; i < all->datas + desc->datas; i++)
+        room = room && weft_recorded_grow((void **)&all->data, i, sizeof(*all->data)) &&
+               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part));
+    for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
+        room = room &&
+               weft_recorded_grow((void **)&all->arguments, (all->arguments_bytes + i) / 16, 16);
+    return room;
+}
+
+/* Copies its data, for which there is room, and finds where ranks have them. */
+static weft_status keep_data(weft_job *job, const char *call, struct weft_recorded *all,
+                             const weft_task_desc *desc, uint32_t *scratch)
+{
+    const uint64_t most = job->tasks->place.scratch;
+    weft_status status = WEFT_OK;
+    uint64_t at = 0;
 
     for (uint32_t i = 0; status == WEFT_OK && i < desc->datas; i++) {
-        weft_task_data_desc data = desc->data[i];
-        weft_task_pitch_of(&data);
-        if (data.mode != WEFT_TASK_SCRATCH)
-            status = weft_recorded_reach(job, call, &data, &address);
-        else
-            scratch += (weft_task_bytes(&data) + 63) & ~(uint64_t)63;
+        weft_task_data_desc *const data = &all->data[all->datas + i];
+        *data = desc->data[i];
+        weft_task_pitch_of(data);
+        all->part[all->datas + i] = (struct weft_task_part){at, data->pitch};
+        if (data->mode != WEFT_TASK_SCRATCH) {
+            status = weft_recorded_reach(job, call, data, &all->part[all->datas + i].address);
+            continue;
+        }
+        all->part[all->datas + i].pitch = data->bytes;
+        *scratch |= 1u << i;
+        at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
     }
-    if (status == WEFT_OK && scratch > tasks->place.scratch)
-        status = weft_refused(
-            job, WEFT_ERR_LIMIT, "%s: %llu bytes of scratch memory, of %llu (WEFT_TASK_SCRATCH)",
-            call, (unsigned long long)scratch, (unsigned long long)tasks->place.scratch);
+    if (status == WEFT_OK && at > most)
+        status = weft_refused(job, WEFT_ERR_LIMIT,
+                              "%s: %llu bytes of scratch memory, of %llu (WEFT_TASK_SCRATCH)", call,
+                              (unsigned long long)at, (unsigned long long)most);
     return status;
 }
 
-/* Room for `bytes` more in a list of so many; NULL: there is none. The value: where they go. */
-static void *append(void **list, size_t *room, size_t used, size_t bytes)
-{
-    if (used + bytes >= *room) {
-        const size_t more = 2 * (used + bytes) + 4096;
-        void *const grown = realloc(*list, more);
-        if (grown == NULL)
-            return NULL;
-        *list = grown;
-        *room = more;
-    }
-    return (unsigned char *)*list + used;
-}
-
 /* Copies a good one. */
-static weft_status keep(struct weft_recording *r, const weft_task_desc *desc)
+static weft_status keep(weft_job *job, const char *call, struct weft_recorded *all,
+                        const weft_task_desc *desc)
 {
-    struct weft_recorded *const all = &r->recorded;
     const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u;
-    struct weft_recorded_task *const task =
-        append((void **)&all->task, &r->room[0], all->tasks * sizeof(*task), sizeof(*task));
-    weft_task_data_desc *const data = append(
-        (void **)&all->data, &r->room[1], all->datas * sizeof(*data), desc->datas * sizeof(*data));
-    unsigned char *const arguments =
-        append((void **)&all->arguments, &r->room[2], all->arguments_bytes, bytes);
+    struct weft_recorded_task task = {.count = desc->count > 1 ? desc->count : 1,
+                                      .body = desc->body,
+                                      .data = all->datas,
+                                      .datas = desc->datas,
+                                      .arguments = all->arguments_bytes};
 
-    if (task == NULL || data == NULL || arguments == NULL)
-        return WEFT_ERR_MEMORY;
-    if (all->tasks == MOST_TASKS || all->arguments_bytes > UINT32_MAX - 2 * bytes)
-        return WEFT_ERR_LIMIT;
-    *task = (struct weft_recorded_task){.count = desc->count > 1 ? desc->count : 1,
-                                        .body = desc->body,
-                                        .data = all->datas,
-                                        .datas = desc->datas,
-                                        .arguments = all->arguments_bytes};
-    for (uint32_t i = 0; i < desc->datas; i++) {
-        data[i] = desc->data[i];
-        weft_task_pitch_of(&data[i]);
+    if (all->tasks == MOST_TASKS || !grow(all, desc))
+        return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
+                            "%s: there is no room for it", call);
+    const weft_status status = keep_data(job, call, all, desc, &task.scratch);
+    if (status != WEFT_OK)
+        return status;
+    if (bytes != 0) {
+        memset(all->arguments + all->arguments_bytes, 0, bytes);
+        memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
     }
-    memset(arguments, 0, bytes);
-    if (desc->arguments_bytes != 0)
-        memcpy(arguments, desc->arguments, desc->arguments_bytes);
-    all->tasks++;
+    all->task[all->tasks++] = task;
     all->datas += desc->datas;
     all->arguments_bytes += bytes;
     return WEFT_OK;
@@ -126,10 +126,8 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     snprintf(call, sizeof(call), "%s: task %u", host_name, recording->recorded.tasks);
-    WEFT_HOST_TRY(check(job, job->tasks, call, desc));
-    const weft_status status = keep(recording, desc);
-    if (status != WEFT_OK)
-        WEFT_HOST_TRY(weft_refused(job, status, "%s: there is no room for it", call));
+    WEFT_HOST_TRY(weft_task_check(job, job->tasks, call, desc));
+    WEFT_HOST_TRY(keep(job, call, &recording->recorded, desc));
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -253,6 +251,7 @@ static void forget(struct weft_recording *r)
 {
     free(r->recorded.task);
     free(r->recorded.data);
+    free(r->recorded.part);
     free(r->recorded.arguments);
     free(r->win);
     r->recorded = (struct weft_recorded){.task = NULL};

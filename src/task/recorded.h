@@ -5,23 +5,38 @@
 #define WEFT_TASK_RECORDED_H
 
 #include "device/device.h"
+#include "task/place.h"
 #include "weft/task.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* data, arguments: where its own are in the lists of all. */
 struct weft_recorded_task {
     uint64_t count;
     uint32_t body, data, datas;
-    uint32_t arguments;
+    uint32_t arguments, scratch; /* bit i: data i lie in scratch memory */
 };
 
 struct weft_recorded {
     struct weft_recorded_task *task;
     weft_task_data_desc *data;
+    struct weft_task_part *part; /* where its ranks have the data */
     unsigned char *arguments;
-    uint32_t tasks, datas, arguments_bytes;
+    uint32_t tasks, datas, arguments_bytes; /* arguments: in pieces of 16 */
 };
+
+/* Room for one more in a list of `count`, which has room for 256, or to the next power of two. */
+static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
+{
+    if (count != 0 && (count < 256 || (count & (count - 1)) != 0))
+        return true;
+    const uint64_t more = count == 0 ? 256 : 2 * count;
+    void *const grown = more > UINT32_MAX ? NULL : realloc(*list, more * bytes);
+    if (grown != NULL)
+        *list = grown;
+    return grown != NULL;
+}
 
 /* edge[first[t]] to edge[first[t + 1] - 1]: the tasks that task t waits for; with WEFT_TASK_BEFORE,
  * in the epoch before. Every pair of accesses that overlap, one of which writes, is in order. */
@@ -38,8 +53,7 @@ struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
-    size_t room[3]; /* of its lists, in bytes */
-    weft_win *win;  /* of its data, each once */
+    weft_win *win; /* of its data, each once */
     uint32_t wins, edges;
     uint64_t steps, epochs; /* steps of an epoch; epochs that have run */
     bool ready;
@@ -51,7 +65,7 @@ struct weft_recording {
  * UNSUPPORTED. */
 weft_status weft_recorded_reach(weft_job *job, const char *call, const weft_task_data_desc *data,
                                 uint64_t *address);
-/* Makes the tables. Errors: as above, and MEMORY, DEVICE, which are not said. */
+/* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
 weft_status weft_recording_tables(struct weft_recording *r, const struct weft_edges *edges);
 /* Frees them. */
 void weft_recording_release(struct weft_recording *r);

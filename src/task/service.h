@@ -8,7 +8,9 @@
 #include "task/finish.h"
 #include "task/record.h"
 
-enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have tasks to run */
+/* Between two services of ranks that have tasks to run. Looking at the clock takes as long as a
+ * task that does next to nothing: after less than BRIEF_NS a rank runs BRIEF tasks without. */
+enum { WEFT_TASK_SERVE_NS = 20000, WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 4000 };
 
 /* Entries at a time: a GPU reads them over the bus, where each trip is long and many go at once.
  * Few enough that other ranks begin with the first ones soon. */
@@ -188,23 +190,25 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, bool idle)
 {
     WEFT_SHARED(uint32_t, mine, 1);
+    const uint64_t now = weft_leads(self) ? weft_port_clock() : 0;
 
     if (weft_leads(self)) {
-        const uint64_t now = weft_port_clock();
         *mine = (idle || now - weft_load_relaxed_u64(&p->served) >= WEFT_TASK_SERVE_NS) &&
                 weft_task_lock(p);
         if (*mine)
             weft_tell_u64(&p->served, now);
     }
     weft_sync(self);
+    if (weft_leads(self)) { /* all have read it */
+        r->brief = now - r->looked < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
+        r->looked = now;
+    }
     if (*mine == 0)
         return;
     weft_task_hear(self, p, r);
     if (p->places > 1 && p->stealing) {
-        if (weft_leads(self)) {
-            weft_task_own_pace(p);
+        if (weft_leads(self))
             weft_task_returns(self, p, r);
-        }
         weft_sync(self);
         weft_task_answer(self, p, r);
         weft_task_advertise(self, p, r);

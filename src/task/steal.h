@@ -14,7 +14,7 @@
 #ifndef WEFT_TASK_STEAL_H
 #define WEFT_TASK_STEAL_H
 
-#include "task/pace.h"
+#include "task/data.h"
 
 /* Stores a word in the mailbox of a place, with all before it. It is there on return, so that the
  * next one, from another rank, comes later. All threads. */
@@ -41,7 +41,7 @@ WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
     const int32_t home = record->home;
 
     if (weft_leads(self))
-        *number = weft_task_add64(&p->sent[home], 1);
+        *number = weft_task_add64(&p->peer[home].sent, 1);
     weft_sync(self);
     const uint64_t turn = *number / WEFT_TASK_AWAY + 1;
     weft_task_post(self, p, r, home, weft_task_mail_at(weft_task_return(p->places, p->me, *number)),
@@ -55,11 +55,9 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                                    struct weft_task_rank *r)
 {
     for (int32_t from = 0; from < p->places; from++) {
-        struct weft_task_pace *const pace = &p->pace[from];
-        const uint32_t before = p->away[from];
-        while (p->away[from] != 0) {
+        while (p->peer[from].away != 0) {
             weft_tell_u32(&p->gone_to, (uint32_t)from);
-            const uint64_t number = p->returned[from];
+            const uint64_t number = p->peer[from].returned;
             const uint64_t word = weft_load_acquire_u64(
                 &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
             if ((uint32_t)(word >> 40) != (uint32_t)((number / WEFT_TASK_AWAY + 1) & 0xffffff))
@@ -71,21 +69,16 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                            "place %d: place %d returns task %d, which it has not taken, or with "
                            "status %d",
                            p->me, from, slot, status);
-            p->returned[from]++;
-            p->away[from]--;
+            p->peer[from].returned++;
+            p->peer[from].away--;
             weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
-            pace->calls += p->record[slot].end - p->record[slot].first;
             if (status != WEFT_TASK_QUEUED) {
                 weft_task_complete(self, p, slot, status);
             } else { /* there it does not run */
                 p->record[slot].flags |= WEFT_TASK_HOLD;
                 weft_task_ready(self, p, r, slot);
             }
-        }
-        if (before != p->away[from] && (p->away[from] == 0 || pace->calls >= 8)) {
-            weft_task_paced(pace, pace->calls, weft_port_clock());
-            pace->calls = 0;
         }
     }
 }
@@ -101,51 +94,23 @@ WEFT_INLINE uint32_t weft_task_barred(const struct weft_task_place *p, int32_t p
     return (p->kinds >> place & 1) != 0 ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
 }
 
-/* The time that tasks of a body take, of which half take less; 0: not known. */
-WEFT_INLINE uint32_t weft_task_median(const struct weft_task_place *p, uint32_t body)
-{
-    const uint32_t all = weft_load_relaxed_u32(&p->samples[body]);
-    const uint32_t count = all < WEFT_TASK_SAMPLES ? all : WEFT_TASK_SAMPLES;
-
-    for (uint32_t i = 0; all >= 3 && i < count; i++) {
-        const uint32_t value = weft_load_relaxed_u32(&p->sample[body][i]);
-        uint32_t less = 0, equal = 0;
-        for (uint32_t j = 0; j < count; j++) {
-            const uint32_t other = weft_load_relaxed_u32(&p->sample[body][j]);
-            less += other < value;
-            equal += other == value;
-        }
-        if (less <= count / 2 && less + equal > count / 2)
-            return value;
-    }
-    return 0;
-}
-
-/* Whether a task may run at that place, and its data get there in less time than it would wait
- * here. Data that the place seems to reach by loads need no memory there: if it does not, it sends
- * the task back. rate: ns for a KiB. */
+/* Whether a task may run at that place. Data that the place seems to reach by loads need no memory
+ * there: if it does not, it sends the task back. */
 WEFT_INLINE bool weft_task_goes(const weft_self *self, const struct weft_task_place *p,
-                                const struct weft_task_record *record, int32_t to, uint64_t rate)
+                                const struct weft_task_record *record, int32_t to)
 {
     const bool mapped = self->state->process_table[to].exposed != NULL;
-    uint64_t moved = 0, needs = 0;
+    uint64_t needs = 0;
 
     if ((record->flags & (weft_task_barred(p, to) | WEFT_TASK_HOLD)) != 0)
         return false;
     for (uint32_t i = 0; i < record->datas; i++) {
         const weft_task_data_desc *const data = &record->data[i];
-        const uint64_t bytes = weft_task_bytes(data);
-        const bool own = data->mode == WEFT_TASK_SCRATCH;
-        if (own || record->many || !(data->place == to || (data->place == p->me && mapped)))
-            needs += (bytes + 63) & ~(uint64_t)63;
-        if (!own)
-            moved += bytes * (data->mode == WEFT_TASK_INOUT ? 2 : 1);
+        if (data->mode == WEFT_TASK_SCRATCH || record->many ||
+            !(data->place == to || (data->place == p->me && mapped)))
+            needs += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
     }
-    if (needs > p->scratch)
-        return false;
-    const uint64_t median = weft_task_median(p, record->body);
-    const uint64_t wait = median * (weft_load_relaxed_u32(&p->queued) + 1) / p->ranks;
-    return median == 0 || moved / 1024 * rate < wait;
+    return needs <= p->scratch;
 }
 
 /* Takes so many of a task's calls that have not begun, or as many as there are. The first; *end:
@@ -159,10 +124,10 @@ WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint6
     return first < record->end ? first : record->end;
 }
 
-/* What of a task to give: all, if it is one call, else a share of the calls that have not begun, in
+/* What of a task to give: all, if it is one call, else half of the calls that have not begun, in
  * a slot of their own. The slot + 1; 0: there is none. The leader. */
 WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task_rank *r,
-                                     uint32_t slot, int32_t to)
+                                     uint32_t slot)
 {
     struct weft_task_record *const record = &p->record[slot];
     const size_t fixed = offsetof(struct weft_task_record, body);
@@ -176,11 +141,10 @@ WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task
     struct weft_task_record *const half = &p->record[piece - 1];
     weft_read_shared((unsigned char *)half + fixed, (const unsigned char *)record + fixed,
                      sizeof(*half) - fixed);
-    const uint64_t share = weft_task_share(p, to, record->end - begun);
-    half->first = weft_task_take_calls(record, share, &half->end);
+    half->first = weft_task_take_calls(record, (record->end - begun + 1) / 2, &half->end);
     half->home_slot = piece - 1;
     half->parent = slot + 1;
-    if (share != 0 && half->first < half->end)
+    if (half->first < half->end)
         return piece;
     weft_task_slot_give(p, piece - 1);
     return 0;
@@ -200,8 +164,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
     for (int32_t from = 0; give->to < 0 && from < p->places; from++) {
         const uint64_t ask = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_ASKED, from)], ORDER_task_take);
-        if (from != p->me && ask != p->answered[from]) {
-            p->answered[from] = give->ask = ask;
+        if (from != p->me && ask != p->peer[from].answered) {
+            p->peer[from].answered = give->ask = ask;
             give->to = from;
         }
     }
@@ -209,20 +173,19 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         return;
     give->count = 0;
     const uint32_t queued = weft_load_relaxed_u32(&p->queued);
-    const uint64_t share = weft_task_share(p, give->to, queued);
-    uint32_t most = (uint32_t)share, kept = 0, keep[WEFT_TASK_GRANT];
+    uint32_t most = queued / 2 + (queued & 1), kept = 0, keep[WEFT_TASK_GRANT];
     if (most > WEFT_TASK_GRANT)
         most = WEFT_TASK_GRANT;
-    if (most > WEFT_TASK_AWAY - p->away[give->to])
-        most = WEFT_TASK_AWAY - p->away[give->to];
+    if (most > WEFT_TASK_AWAY - p->peer[give->to].away)
+        most = WEFT_TASK_AWAY - p->peer[give->to].away;
     while (give->count < most && kept < WEFT_TASK_GRANT) {
         const uint32_t slot = weft_task_find(p, r);
         if (slot == 0)
             break;
         struct weft_task_record *const record = &p->record[slot - 1];
         const uint32_t part = record->home == p->me && !weft_task_is_cancelled(p, record) &&
-                                      weft_task_goes(self, p, record, give->to, (uint32_t)give->ask)
-                                  ? weft_task_split(p, r, slot - 1, give->to)
+                                      weft_task_goes(self, p, record, give->to)
+                                  ? weft_task_split(p, r, slot - 1)
                                   : 0;
         if (part != 0)
             give->slot[give->count++] = part - 1;
@@ -235,14 +198,10 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         weft_task_ready(self, p, r, keep[i]);
     for (uint32_t i = 0; i < give->count; i++)
         p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
-    if (p->away[give->to] == 0) {
-        p->pace[give->to].since = weft_port_clock();
-        p->pace[give->to].calls = 0;
-    }
-    p->away[give->to] += give->count;
+    p->peer[give->to].away += give->count;
     weft_tell_u32(&p->gone, p->gone + give->count);
     if (give->count != 0)
-        weft_task_tell(&p->gone_last[give->to], &p->record[give->slot[give->count - 1]],
+        weft_task_tell(&p->peer[give->to].last, &p->record[give->slot[give->count - 1]],
                        (uint32_t)give->to);
     p->given += give->count;
 }
@@ -263,7 +222,7 @@ WEFT_INLINE void weft_task_answer(weft_self *self, struct weft_task_place *p,
                  offsetof(struct weft_task_mail, grant) + i * sizeof(struct weft_task_record),
                  &p->record[give->slot[i]], weft_task_record_bytes(p->record[give->slot[i]].datas));
     weft_task_post(self, p, r, give->to, offsetof(struct weft_task_mail, granted),
-                   (give->ask >> 32) << 32 | give->count);
+                   give->ask << 32 | give->count);
 }
 
 /* Tells the others how many tasks wait here, when that has changed much. All threads. */
@@ -302,7 +261,7 @@ WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)
     for (int32_t q = 0; q < p->places; q++) {
         const uint64_t load = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, q)], ORDER_task_take);
-        const bool vain = load == p->vain[q] && now < p->again[q];
+        const bool vain = load == p->peer[q].vain && now < p->peer[q].again;
         if (q != p->me && !vain && (uint32_t)load > most) {
             most = (uint32_t)load;
             victim = q;
@@ -353,7 +312,7 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
     }
     r->taken += count;
     p->backoff = count != 0 ? 20000 : p->backoff < 500000 ? 2 * p->backoff : 1000000;
-    p->again[p->asking] = count != 0 ? 0 : now + p->backoff;
+    p->peer[p->asking].again = count != 0 ? 0 : now + p->backoff;
     p->asking = -1;
 }
 
@@ -371,7 +330,7 @@ WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
         else
             *victim = weft_task_victim(p, now);
         if (*victim >= 0) {
-            p->vain[*victim] = weft_load_relaxed_u64(
+            p->peer[*victim].vain = weft_load_relaxed_u64(
                 &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, *victim)]);
             p->asking = *victim;
             p->accepted = 0;
@@ -381,8 +340,7 @@ WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
     weft_sync(self);
     if (*victim >= 0)
         weft_task_post(self, p, r, *victim,
-                       weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_ASKED, p->me)),
-                       p->ask << 32 | (uint32_t)weft_load_relaxed_u64(&p->rate));
+                       weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_ASKED, p->me)), p->ask);
     weft_sync(self);
 }
 

@@ -72,45 +72,22 @@ static uint64_t first_call(const struct weft_recorded_task *task, uint32_t steps
     return task->count / steps * i + (i < more ? i : more);
 }
 
-/* The parts of a task; bit i of *scratch: part i lies in scratch memory. */
-static weft_status fill_parts(const struct weft_recording *r, const struct weft_recorded_task *task,
-                              struct weft_task_part *part, uint32_t *scratch)
-{
-    weft_status status = WEFT_OK;
-    uint64_t at = 0;
-
-    *scratch = 0;
-    for (uint32_t i = 0; status == WEFT_OK && i < task->datas; i++) {
-        const weft_task_data_desc *const data = &r->recorded.data[task->data + i];
-        part[i] = (struct weft_task_part){.address = at, .pitch = data->pitch};
-        if (data->mode != WEFT_TASK_SCRATCH) {
-            status = weft_recorded_reach(r->job, "weft_tasks_ready", data, &part[i].address);
-            continue;
-        }
-        *scratch |= 1u << i;
-        part[i].pitch = data->bytes;
-        at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
-    }
-    return status;
-}
-
 /* The tables' content, for `tables` of a copy. */
-static weft_status fill(const struct weft_recording *r, const struct weft_edges *edges,
-                        const struct weft_task_tables *tables)
+static void fill(const struct weft_recording *r, const struct weft_edges *edges,
+                 const struct weft_task_tables *tables)
 {
     struct weft_task_step *step = (struct weft_task_step *)tables->step;
-    struct weft_task_part *const parts = (struct weft_task_part *)tables->part;
-    weft_status status = WEFT_OK;
 
     if (r->edges != 0)
         memcpy((uint32_t *)tables->edge, edges->edge, r->edges * sizeof(*edges->edge));
     if (r->recorded.arguments_bytes != 0)
         memcpy(tables->arguments, r->recorded.arguments, r->recorded.arguments_bytes);
-    for (uint32_t t = 0; status == WEFT_OK && t < r->recorded.tasks; t++) {
+    if (r->recorded.datas != 0)
+        memcpy((struct weft_task_part *)tables->part, r->recorded.part,
+               r->recorded.datas * sizeof(*tables->part));
+    for (uint32_t t = 0; t < r->recorded.tasks; t++) {
         const struct weft_recorded_task *const task = &r->recorded.task[t];
         const uint32_t steps = steps_of(r, task);
-        uint32_t scratch;
-        status = fill_parts(r, task, parts + task->data, &scratch);
         tables->word[t].left = steps;
         for (uint32_t i = 0; i < steps; i++)
             *step++ = (struct weft_task_step){.first = first_call(task, steps, i),
@@ -122,10 +99,9 @@ static weft_status fill(const struct weft_recording *r, const struct weft_edges 
                                               .edges = edges->first[t + 1] - edges->first[t],
                                               .part = task->data,
                                               .parts = task->datas,
-                                              .scratch = scratch,
+                                              .scratch = task->scratch,
                                               .arguments = task->arguments};
     }
-    return status;
 }
 
 /* Memory for them, beside the kernel, and what is in it. */
@@ -158,9 +134,8 @@ weft_status weft_recording_tables(struct weft_recording *r, const struct weft_ed
     if (copy == NULL)
         return WEFT_ERR_MEMORY;
     lay_out(r, copy, &tables);
-    weft_status status = fill(r, edges, &tables);
-    if (status == WEFT_OK)
-        status = write_tables(r, copy, bytes);
+    fill(r, edges, &tables);
+    const weft_status status = write_tables(r, copy, bytes);
     free(copy);
     return status;
 }

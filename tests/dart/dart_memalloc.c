@@ -75,7 +75,9 @@ static void aligned(void)
     CHECK(DART_GPTR_EQUAL(first, first) && !DART_GPTR_EQUAL(first, second));
     GOOD(dart_barrier(DART_TEAM_ALL));
     BAD(dart_team_memderegister(first));
-    GOOD(dart_team_memfree(first));
+    GOOD(dart_team_memfree(first)); /* it ends in the next call, after which its number is free */
+    GOOD(dart_team_memalloc_aligned(DART_TEAM_ALL, 0, DART_TYPE_INT, &again));
+    GOOD(dart_team_memfree(again));
     GOOD(dart_team_memalloc_aligned(DART_TEAM_ALL, 0, DART_TYPE_INT, &again));
     CHECK(again.segid == number);
     BAD(dart_put_blocking(again, &value, 4, DART_TYPE_INT, DART_TYPE_INT));

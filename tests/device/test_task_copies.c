@@ -64,6 +64,9 @@ WEFT_TASK(split, struct args, args)
         rest.words = n / 2;
         rest.first = args->first + n / 2;
         describe(&desc, &rest, user->win);
+        desc.data[0] = *weft_task_piece(task, 0); /* of this task, wherever it runs */
+        desc.data[0].offset += n / 2 * 8;
+        desc.data[0].bytes = n / 2 * 8;
         if (!weft_task_spawn(self, task, &desc)) { /* no room: all of it here */
             count(self, words, n, rest.levels);
             break;

@@ -77,10 +77,10 @@ static weft_status board(weft_job *job, int process)
     if (process == 0)
         return weft_galloc(job, WEFT_COMM_HOST, 64, &span);
     for (int i = 0; i < 2; i++) { /* as weft_galloc does, but for what it brings */
-        weft_host_put(job, job->pgas->space.win, i, sizeof(lie), &lie, sizeof(lie));
-        weft_host_flush(job, job->pgas->space.win);
+        const size_t row = 2 * (job->pgas->met[i] & 1) + 1;
+        weft_host_put(job, job->pgas->boards_win, i, row * sizeof(lie), &lie, sizeof(lie));
+        weft_host_flush(job, job->pgas->boards_win);
     }
-    weft_host_barrier(job);
     weft_host_barrier(job);
     return WEFT_ERR_MISMATCH;
 }

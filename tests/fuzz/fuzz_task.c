@@ -140,8 +140,8 @@ static void any_word(void)
 
     switch (fuzz_byte(&in) % 8) {
     case 0: /* a return, of the next turn if nothing else is drawn */
-        word[weft_task_return(PLACES, from, place.returned[from])] =
-            ((place.returned[from] / WEFT_TASK_AWAY + 1) << 8 | (fuzz_byte(&in) % 5)) << 32 |
+        word[weft_task_return(PLACES, from, place.peer[from].returned)] =
+            ((place.peer[from].returned / WEFT_TASK_AWAY + 1) << 8 | (fuzz_byte(&in) % 5)) << 32 |
             (fuzz_byte(&in) % 16 != 0 ? fuzz_byte(&in) % SLOTS : fuzz_number(&in) & UINT32_MAX);
         break;
     case 1:
@@ -347,15 +347,7 @@ static void make_place(void)
     place.rank = &rank;
     place.mail = zeros(weft_task_mail_bytes(PLACES));
     place.record = zeros(SLOTS * sizeof(*place.record));
-    place.answered = zeros(PLACES * sizeof(uint64_t));
-    place.returned = zeros(PLACES * sizeof(uint64_t));
-    place.sent = zeros(PLACES * sizeof(uint64_t));
-    place.away = zeros(PLACES * sizeof(uint32_t));
-    place.pace = zeros(PLACES * sizeof(*place.pace));
-    place.vain = zeros(PLACES * sizeof(uint64_t));
-    place.again = zeros(PLACES * sizeof(uint64_t));
-    place.report_seen = zeros(PLACES * sizeof(uint64_t));
-    place.gone_last = zeros(PLACES * sizeof(*place.gone_last));
+    place.peer = zeros(PLACES * sizeof(*place.peer));
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         place.ready[i].cell = cells + i * CELLS;
     for (int i = 0; i < PLACES; i++)
