@@ -130,12 +130,17 @@ static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Requ
         return weftmpi_no_memory(in, call);
     }
     weftmpi_request_open(request, way, call, in);
+    if (at_once) {
+        request->plain = true;
+        request->op = op;
+        weftmpi_hold(in);
+        *handle = request->object.handle;
+        return MPI_SUCCESS;
+    }
     request->elements = e;
     request->peer = peer;
     request->tag = tag;
-    request->op = op;
-    return weftmpi_request_keep(request, at_once ? MPI_SUCCESS : weftmpi_point_begin(request),
-                                handle);
+    return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
 }
 
 /* The persistent form. */

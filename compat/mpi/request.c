@@ -63,6 +63,8 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 /* It is over: what it held is given back. */
 static void let_go(struct weftmpi_request *request)
 {
+    if (request->memory == NULL) /* unpacks are in it */
+        return;
     for (const struct weftmpi_unpack *unpack = request->unpacks; unpack != NULL;
          unpack = unpack->next)
         weftmpi_leave(unpack->into.type);
@@ -158,13 +160,19 @@ static void unpack(const struct weftmpi_unpack *what)
                    into->user);
 }
 
-static void complete(struct weftmpi_request *request)
+static void finish(struct weftmpi_request *request)
 {
     if (request->finish != NULL)
         request->finish(request);
     for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
         unpack(what);
     let_go(request);
+}
+
+static inline void complete(struct weftmpi_request *request)
+{
+    if (!request->plain)
+        finish(request);
     request->complete = true;
 }
 
@@ -206,10 +214,14 @@ void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
     weft_message_op ops[WEFTMPI_TOGETHER];
     weft_message messages[WEFTMPI_TOGETHER];
     weft_status status = WEFT_ERR_TIMEOUT;
+    bool any = false;
 
-    for (int i = 0; i < count; i++)
-        ops[i] = is_message(requests[i]) ? requests[i]->op : WEFT_MESSAGE_NONE;
-    if (isinf(weftmpi_meanwhile()))
+    for (int i = 0; i < count; i++) {
+        const bool message = is_message(requests[i]);
+        ops[i] = message ? requests[i]->op : WEFT_MESSAGE_NONE;
+        any |= message;
+    }
+    if (any && isinf(weftmpi_meanwhile()))
         status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
     for (int i = 0; i < count; i++) {
         if ((status != WEFT_OK && status != WEFT_ERR_BOUNDS) || !is_message(requests[i])) {
@@ -305,7 +317,12 @@ int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, M
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    weftmpi_leave(request);
+    if (request->plain) {
+        weftmpi_leave(request->comm);
+        weftmpi_unmake(request);
+    } else {
+        weftmpi_leave(request);
+    }
     return error;
 }
 

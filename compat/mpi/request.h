@@ -35,6 +35,7 @@ struct weftmpi_request {
     enum weftmpi_way way;
     bool persistent, active, complete;
     bool waits; /* of a blocking call */
+    bool plain; /* a message in a row: there is nothing to let go but the communicator */
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
