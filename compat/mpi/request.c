@@ -102,9 +102,8 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-/* The receive of a request, or its send, is over. */
-static void end_message(struct weftmpi_request *request, weft_status status,
-                        const weft_message *message)
+void weftmpi_message_ended(struct weftmpi_request *request, weft_status status,
+                           const weft_message *message)
 {
     const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
 
@@ -129,7 +128,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         status = poll_message(&request->op, seconds, &message, &done);
         if (!done)
             return false;
-        end_message(request, status, &message);
+        weftmpi_message_ended(request, status, &message);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
@@ -229,7 +228,7 @@ void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
             continue;
         }
         requests[i]->op = WEFT_MESSAGE_NONE;
-        end_message(requests[i], messages[i].status, &messages[i]);
+        weftmpi_message_ended(requests[i], messages[i].status, &messages[i]);
         complete(requests[i]);
     }
 }
