@@ -118,7 +118,7 @@ static struct weftmpi_object *again(size_t bytes)
 
 static void pass_on(struct slot *slot)
 {
-    slot->generation = slot->generation % INT32_MAX + 1;
+    slot->generation = slot->generation == INT32_MAX ? 1 : slot->generation + 1;
 }
 
 void weftmpi_unmake(void *made)

@@ -1,6 +1,8 @@
 /* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
 #include "request.h"
 
+#include <math.h>
+
 /* ---- status ---------------------------------------------------------------------------------- */
 
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
@@ -49,16 +51,25 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const cha
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
+/* As weft has them. */
+static inline int other_of(const struct weftmpi_comm *comm, int peer)
+{
+    return peer == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + peer;
+}
+static inline int tag_of(int tag)
+{
+    return tag == MPI_ANY_TAG ? WEFT_ANY : tag;
+}
+
 /* A message of bytes in a row is begun. */
 static inline weft_status post(enum weftmpi_way way, const struct weftmpi_comm *comm, void *row,
                                size_t bytes, int peer, int tag, weft_message_op *op)
 {
     const weft_comm messages = comm->messages;
-    const int other = peer == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + peer;
+    const int other = other_of(comm, peer);
 
     if (way == WEFTMPI_RECEIVE)
-        return weft_host_receive_begin(weftmpi.job, messages, other,
-                                       tag == MPI_ANY_TAG ? WEFT_ANY : tag, row, bytes, op);
+        return weft_host_receive_begin(weftmpi.job, messages, other, tag_of(tag), row, bytes, op);
     if (way == WEFTMPI_SEND_SYNCHRONOUS)
         return weft_host_send_synchronous_begin(weftmpi.job, messages, other, tag, row, bytes, op);
     return weft_host_send_begin(weftmpi.job, messages, other, tag, row, bytes, op);
@@ -89,11 +100,22 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 #define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
+/* Of a blocking call. A receive that nothing has to be driven beside is over at once. */
 static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                  TO(MPI_Count))
 {
+    weft_message message;
+    void *row;
+
     TRY(open(request, way, call, GIVEN));
-    return weftmpi_point_begin(request);
+    if (way != WEFTMPI_RECEIVE || peer == MPI_PROC_NULL || !isinf(weftmpi_meanwhile()))
+        return weftmpi_point_begin(request);
+    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
+    const weft_status status =
+        weft_host_receive(weftmpi.job, request->comm->messages, other_of(request->comm, peer),
+                          tag_of(tag), row, request->elements.bytes, &message);
+    weftmpi_message_ended(request, status, &message);
+    return MPI_SUCCESS;
 }
 
 /*
@@ -126,12 +148,17 @@ static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Requ
         return weftmpi_no_memory(in, call);
     }
     weftmpi_request_open(request, way, call, in);
+    if (at_once) {
+        request->plain = true;
+        request->op = op;
+        weftmpi_hold(in);
+        *handle = request->object.handle;
+        return MPI_SUCCESS;
+    }
     request->elements = e;
     request->peer = peer;
     request->tag = tag;
-    request->op = op;
-    return weftmpi_request_keep(request, at_once ? MPI_SUCCESS : weftmpi_point_begin(request),
-                                handle);
+    return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
 }
 
 /* The persistent form. */

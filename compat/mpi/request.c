@@ -61,6 +61,8 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 /* It is over: what it held is given back. */
 static void let_go(struct weftmpi_request *request)
 {
+    if (request->memory == NULL) /* unpacks are in it */
+        return;
     for (const struct weftmpi_unpack *unpack = request->unpacks; unpack != NULL;
          unpack = unpack->next)
         weftmpi_leave(unpack->into.type);
@@ -98,9 +100,8 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-/* The receive of a request, or its send, is over. */
-static void end_message(struct weftmpi_request *request, weft_status status,
-                        const weft_message *message)
+void weftmpi_message_ended(struct weftmpi_request *request, weft_status status,
+                           const weft_message *message)
 {
     const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
 
@@ -125,7 +126,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         status = poll_message(&request->op, seconds, &message, &done);
         if (!done)
             return false;
-        end_message(request, status, &message);
+        weftmpi_message_ended(request, status, &message);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
@@ -156,13 +157,19 @@ static void unpack(const struct weftmpi_unpack *what)
                    into->user);
 }
 
-static void complete(struct weftmpi_request *request)
+static void finish(struct weftmpi_request *request)
 {
     if (request->finish != NULL)
         request->finish(request);
     for (const struct weftmpi_unpack *what = request->unpacks; what != NULL; what = what->next)
         unpack(what);
     let_go(request);
+}
+
+static inline void complete(struct weftmpi_request *request)
+{
+    if (!request->plain)
+        finish(request);
     request->complete = true;
 }
 
@@ -204,10 +211,14 @@ void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
     weft_message_op ops[WEFTMPI_TOGETHER];
     weft_message messages[WEFTMPI_TOGETHER];
     weft_status status = WEFT_ERR_TIMEOUT;
+    bool any = false;
 
-    for (int i = 0; i < count; i++)
-        ops[i] = is_message(requests[i]) ? requests[i]->op : WEFT_MESSAGE_NONE;
-    if (isinf(weftmpi_meanwhile()))
+    for (int i = 0; i < count; i++) {
+        const bool message = is_message(requests[i]);
+        ops[i] = message ? requests[i]->op : WEFT_MESSAGE_NONE;
+        any |= message;
+    }
+    if (any && isinf(weftmpi_meanwhile()))
         status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
     for (int i = 0; i < count; i++) {
         if ((status != WEFT_OK && status != WEFT_ERR_BOUNDS) || !is_message(requests[i])) {
@@ -215,7 +226,7 @@ void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
             continue;
         }
         requests[i]->op = WEFT_MESSAGE_NONE;
-        end_message(requests[i], messages[i].status, &messages[i]);
+        weftmpi_message_ended(requests[i], messages[i].status, &messages[i]);
         complete(requests[i]);
     }
 }
@@ -303,7 +314,12 @@ int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, M
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    weftmpi_leave(request);
+    if (request->plain) {
+        weftmpi_leave(request->comm);
+        weftmpi_unmake(request);
+    } else {
+        weftmpi_leave(request);
+    }
     return error;
 }
 

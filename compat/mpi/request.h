@@ -35,6 +35,7 @@ struct weftmpi_request {
     enum weftmpi_way way;
     bool persistent, active, complete;
     bool waits; /* of a blocking call */
+    bool plain; /* a message in a row: there is nothing to let go but the communicator */
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
@@ -177,6 +178,9 @@ void weftmpi_request_end(void *request);
 #define REQUEST_OF(name, call, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, call, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
+/* Its receive, or its send, has ended with that status. */
+void weftmpi_message_ended(struct weftmpi_request *request, weft_status status,
+                           const weft_message *message);
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
 /* Waits for so many, at most WEFTMPI_TOGETHER, of which none is there twice. */

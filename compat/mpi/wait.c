@@ -3,7 +3,20 @@
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-/* Ends so many; indices NULL: all of them. Each one's error stands in its status. */
+/* Ends one; NULL: there is none. Its error stands in its status. */
+static inline int end_one(const char *call, struct weftmpi_request *request, MPI_Request *handle,
+                          MPI_Status *status)
+{
+    const int error = request == NULL || request->object.handle != *handle /* it was there twice */
+                          ? weftmpi_no_object(NULL, call, WEFTMPI_REQUEST)
+                          : weftmpi_request_tell(request, handle, status);
+
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = error;
+    return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+}
+
+/* Ends so many; indices NULL: all of them. */
 static int end_some(const char *call, MPI_Request handles[], int count, const int indices[],
                     MPI_Status statuses[])
 {
@@ -12,13 +25,7 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
     for (int i = 0; i < count; i++) {
         MPI_Request *const handle = &handles[indices == NULL ? i : indices[i]];
         MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
-        struct weftmpi_request *request = weftmpi_find(WEFTMPI_REQUEST, *handle);
-        const int error = request == NULL ? weftmpi_no_object(NULL, call, WEFTMPI_REQUEST)
-                                          : weftmpi_request_tell(request, handle, status);
-        if (status != MPI_STATUS_IGNORE)
-            status->MPI_ERROR = error;
-        if (error != MPI_SUCCESS)
-            result = MPI_ERR_IN_STATUS;
+        result |= end_one(call, weftmpi_find(WEFTMPI_REQUEST, *handle), handle, status);
     }
     return result;
 }
@@ -26,19 +33,22 @@ static int end_some(const char *call, MPI_Request handles[], int count, const in
 API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 {
     struct weftmpi_request *some[WEFTMPI_TOGETHER];
-    int n = 0;
+    int result = MPI_SUCCESS;
 
     TRY(weftmpi_is_open(__func__));
-    for (int i = 0; i < count; i++) {
-        REQUEST_OF(request, __func__, handles[i]);
-        if (!request->complete)
-            some[n++] = request;
-        if (n == WEFTMPI_TOGETHER || i == count - 1) {
-            weftmpi_requests_until(some, n);
-            n = 0;
-        }
+    for (int first = 0, n = 0; first + n < count;) {
+        REQUEST_OF(request, __func__, handles[first + n]);
+        some[n++] = request;
+        if (n != WEFTMPI_TOGETHER && first + n != count)
+            continue;
+        weftmpi_requests_until(some, n);
+        for (int i = first; i < first + n; i++)
+            result |= end_one(__func__, some[i - first], &handles[i],
+                              statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]);
+        first += n;
+        n = 0;
     }
-    return end_some(__func__, handles, count, NULL, statuses);
+    return result;
 }
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))

@@ -35,9 +35,9 @@ weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const c
 weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
                                weft_comm comm, int member, int tag, bool wild);
 /* The same, and quick for what names a member and a tag where the last call was. */
-static inline weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job,
-                                              const char *name, weft_comm comm, int member, int tag,
-                                              bool wild)
+WEFT_HOT weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job,
+                                         const char *name, weft_comm comm, int member, int tag,
+                                         bool wild)
 {
     if (!weft_job_is_ready(job) || !(comm == WEFT_COMM_HOST || weft_group_is(comm)) || tag < 0)
         return weft_msg_begin_any(call, job, name, comm, member, tag, wild);

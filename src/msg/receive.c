@@ -17,7 +17,7 @@ struct receiving {
 };
 
 /* It takes what is there, or waits for it. */
-static void match(struct weft_msg_call *call, struct weft_transfer *transfer)
+static inline void match(struct weft_msg_call *call, struct weft_transfer *transfer)
 {
     struct weft_match *of = &call->context->match;
     struct weft_kept *kept = weft_match_find(of, call->process, call->tag);
@@ -31,8 +31,8 @@ static void match(struct weft_msg_call *call, struct weft_transfer *transfer)
 }
 
 /* status: of the call's beginning. */
-static weft_status receive(struct weft_msg_call *call, weft_status status,
-                           const struct receiving *what)
+WEFT_HOT weft_status receive(struct weft_msg_call *call, weft_status status,
+                             const struct receiving *what)
 {
     bool device;
 

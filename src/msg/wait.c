@@ -13,7 +13,7 @@
 
 enum {
     LOOKS = 64,     /* between two looks at the clock */
-    YIELD_NS = 4000 /* who has looked for so long lets others have the processor */
+    YIELD_NS = 4000 /* who has found nothing for so long lets others have the processor */
 };
 
 /* Some process is reached through the network, */
@@ -84,14 +84,14 @@ bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *
     const uint64_t most =
         seconds * 1e9 < (double)spin_ns ? (uint64_t)(fmax(seconds, 0) * 1e9) : spin_ns;
     const int looks = is_proxied(m->job) ? 1 : LOOKS;
-    uint64_t begin = 0, now = 0;
+    uint64_t begin = 0, last = 0, now = 0; /* last: anything came */
 
     if (weft_model != NULL)
         return false;
     do {
         bool came = false;
-        for (int i = 0; i < looks && !came; i++) {
-            came = weft_msg_round(m) && weft_msg_has_plans(m);
+        for (int i = 0; i < looks && !(came && weft_msg_has_plans(m)); i++) {
+            came |= weft_msg_round(m);
             if (ready(m, what))
                 return true;
         }
@@ -99,8 +99,9 @@ bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *
         weft_msg_drive(m, false);
         now = weft_now_ns();
         begin = begin == 0 ? now : begin;
+        last = came || last == 0 ? now : last;
         help(m->job, now);
-        if (now - begin > YIELD_NS)
+        if (now - last > YIELD_NS)
             weft_task_yield(true);
         weft_msg_lock(m);
     } while (now - begin < most && !weft_job_is_failing(m->job));

@@ -20,7 +20,7 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 256,  /* bytes of far payload for each line */
+    WEFT_MAIL_PART = 512,  /* bytes of far payload for each line, of which there are two at least */
     WEFT_MAIL_LEAST = 512, /* bytes of a far ring */
     WEFT_MAIL_NEAR = 8192  /* bytes of a near one, or as many as the far one has */
 };
@@ -38,7 +38,7 @@ static_assert(sizeof(struct weft_mail_ring) == 64, "the lines begin at a line of
 /* Rings for `size` bytes of far payload, a power of two from WEFT_MAIL_LEAST on. */
 static inline uint32_t weft_mail_lines(uint32_t size)
 {
-    return size / WEFT_MAIL_PART;
+    return size > 2 * WEFT_MAIL_PART ? size / WEFT_MAIL_PART : 2;
 }
 
 static inline uint32_t weft_mail_near(uint32_t size)

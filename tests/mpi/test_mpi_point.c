@@ -368,8 +368,8 @@ static void empty_statuses(void)
 static void stale(void)
 {
     int in[2] = {0}, out = 7, flag;
-    MPI_Request request, was, freed;
-    MPI_Status status;
+    MPI_Request request, was, freed, twice[2];
+    MPI_Status status, statuses[2];
 
     for (int i = 0; i < 3; i++) {
         MPI_Irecv(in, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &request);
@@ -390,6 +390,12 @@ static void stale(void)
         MPI_Send(&out, 1, MPI_INT, rank, 4, MPI_COMM_WORLD);
         CHECK(MPI_Waitall(1, &request, &status) == MPI_SUCCESS && status.MPI_TAG == 4);
         CHECK(in[0] == 7 && in[1] == 7);
+        /* One that is in a list twice ends once. */
+        MPI_Irecv(in, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &twice[0]);
+        twice[1] = twice[0];
+        MPI_Send(&out, 1, MPI_INT, rank, 3, MPI_COMM_WORLD);
+        CHECK(MPI_Waitall(2, twice, statuses) == MPI_ERR_IN_STATUS &&
+              statuses[1].MPI_ERROR == MPI_ERR_REQUEST);
     }
 }
 

@@ -103,7 +103,7 @@ static void exchange(uint32_t size, uint32_t start)
 
 static void test_exchange(void **state)
 {
-    static const uint32_t sizes[] = {WEFT_MAIL_LEAST, 4096, 131072};
+    static const uint32_t sizes[] = {WEFT_MAIL_LEAST, 4096, 262144};
     static const uint32_t starts[] = {0, 1, UINT32_MAX, UINT32_MAX - 5, UINT32_MAX - 3000};
 
     (void)state;
