@@ -20,8 +20,8 @@ function(weft_matrix_expand result line)
 endfunction()
 
 # tests/matrix.txt: lines `program ; labels ; command line`, each of which becomes a test or, with {a,b},
-# several. A build with sanitizers registers only those labelled `sanitize`. A second file needs a
-# prefix for its names. A label after it replaces `quick`.
+# several. A build with sanitizers registers only those labelled `sanitize`, that with ASan also those
+# labelled `address`. A second file needs a prefix for its names. A label after it replaces `quick`.
 function(weft_test_matrix file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
@@ -48,7 +48,8 @@ function(weft_test_matrix file)
       set(labels ${CMAKE_MATCH_2})
       separate_arguments(command UNIX_COMMAND "${CMAKE_MATCH_3}")
       separate_arguments(labels UNIX_COMMAND "${labels}")
-      if(WEFT_SANITIZE AND NOT "sanitize" IN_LIST labels)
+      if(WEFT_SANITIZE AND NOT "sanitize" IN_LIST labels AND
+         NOT ("address" IN_LIST labels AND WEFT_SANITIZE MATCHES "address"))
         continue()
       endif()
       if(ARGC GREATER 2 AND "quick" IN_LIST labels)

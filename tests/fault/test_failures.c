@@ -362,7 +362,7 @@ static void run_failure(const struct failure *f)
     fault_start(&job, PROCESSES, f->body != NULL ? f->body : body_kernel);
     fault_await(&job);
     if (f->kills)
-        fault_kill(&job, f->victim, 0.5);
+        fault_kill(&job, f->victim, 0.1);
     const double from = f->kills ? fault_now() - job.started : job.ready;
     if (!fault_wait(&job, FAULT_HANG_S))
         check(false, f, 0, "a process had to be killed", &job);

@@ -33,4 +33,7 @@ cmake --install "$build" --prefix "$HOME/opt/weft" >install.log 2>&1 || {
     exit 1
 }
 libdir=$(cached CMAKE_INSTALL_LIBDIR)
+# Where kernels cannot run, nvcc optimizes little, in a sixth of the time.
+[ "$(cached WEFT_CUDA_TESTS)" = ON ] || ! nvcc --help 2>/dev/null | grep -q -- --Ofast-compile ||
+    export NVCC_APPEND_FLAGS=--Ofast-compile=max
 export LD_LIBRARY_PATH=$HOME/opt/weft/$libdir # for builds of a shared library

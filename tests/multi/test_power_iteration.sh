@@ -1,7 +1,10 @@
 #!/bin/bash
 # test_power_iteration BIN - the application on grids of processes equals its serial reference, gives
-# known answers, repeats to the bit, and turns bad input into one line and a failure.
+# known answers, repeats to the bit, and turns bad input into one line and a failure. With
+# WEFT_TESTS_FULL=1 each grid with each number of ranks; else with two of them.
 set -u
+full=${WEFT_TESTS_FULL-}
+unset WEFT_TESTS_FULL
 source "$(dirname "$0")/case_study.sh"
 
 # prints N PATTERN ARGS...: runs, and a line must match the pattern.
@@ -32,7 +35,7 @@ random flow.mtx 211 0
 printf '%s real symmetric\n3 3 3\n1 1 2\n2 2 -5\n3 2 1\n' "$header" >"$work/three.mtx"
 for grid in 1x1 1x2 2x1 2x2 2x3 3x2 5x1 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
-    for ranks in 1 2 5 16; do
+    for ranks in ${full:+1 2} 5 16; do
         on=(--grid "$grid" --ranks "$ranks")
         passes $n power_iteration --matrix "$work/spin.mtx" "${on[@]}" --iterations 40
         passes $n power_iteration --matrix "$work/flow.mtx" "${on[@]}" --pagerank 0.85 --iterations 40
@@ -53,7 +56,7 @@ awk -v h="$header" 'BEGIN { n = 211; print h, "pattern general"; print n, n, 70 
     for (i = 1; i <= 70; i++) for (j = 1; j <= 70; j++) print i, j }' >"$work/corner.mtx"
 for grid in 1x1 1x2 2x1 2x2 2x3 3x2 5x1 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
-    for ranks in 1 3 9; do
+    for ranks in 1 3 ${full:+9}; do
         for matrix in row hubs corner; do
             passes $n power_iteration --matrix "$work/$matrix.mtx" --grid "$grid" --ranks $ranks --iterations 30
             [ $matrix = hubs ] || passes $n power_iteration --matrix "$work/$matrix.mtx" --grid "$grid" \
