@@ -1,8 +1,7 @@
-/* base/config.c - reads tunables: defaults, environment, command line, tune file. Any thread. */
+/* base/config.c - reads tunables: defaults, environment, command line. Any thread. */
 #include "base/config.h"
 
 #include "base/say.h"
-#include "base/tune.h"
 #include "order/order.h"
 
 #include <ctype.h>
@@ -245,10 +244,8 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
         status = read_environment(&loaded);
     if (status == WEFT_OK)
         status = read_options(&loaded, arguments, argv);
-    if (status == WEFT_OK) {
-        weft_tune_read(&loaded);
+    if (status == WEFT_OK)
         status = check(&loaded);
-    }
     if (status != WEFT_OK)
         return status;
     if (arguments > 0)

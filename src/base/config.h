@@ -1,9 +1,8 @@
 /*
  * base/config.h - every tunable, from one table (config.def): parser and manual (weft-info).
  *
- * A value comes from its default, then the file of measured values (tune.h), then WEFT_NAME in the
- * environment, then --weft-NAME on the command line. A malformed value, one out of range, or an
- * unknown WEFT_* name is an error.
+ * A value comes from its default, then WEFT_NAME in the environment, then --weft-NAME on the
+ * command line. A malformed value, one out of range, or an unknown WEFT_* name is an error.
  */
 #ifndef WEFT_BASE_CONFIG_H
 #define WEFT_BASE_CONFIG_H
@@ -62,14 +61,7 @@ enum weft_config_index {
 };
 
 /* Where a value comes from. */
-enum weft_config_source {
-    WEFT_CONFIG_DEFAULT,
-    WEFT_CONFIG_TUNED,     /* base/tune.h: on every device, */
-    WEFT_CONFIG_TUNED_CPU, /* or on this kind only */
-    WEFT_CONFIG_TUNED_CUDA,
-    WEFT_CONFIG_ENVIRONMENT,
-    WEFT_CONFIG_OPTION
-};
+enum weft_config_source { WEFT_CONFIG_DEFAULT, WEFT_CONFIG_ENVIRONMENT, WEFT_CONFIG_OPTION };
 
 struct weft_config {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  int64_t field;
@@ -83,8 +75,8 @@ struct weft_config {
 };
 
 /*
- * Fills *config from defaults, the tune file, the environment and, if given, the command line, from
- * which the --weft-* options are removed. Errors: CONFIG.
+ * Fills *config from defaults, the environment and, if given, the command line, from which the
+ * --weft-* options are removed. Errors: CONFIG.
  */
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
 

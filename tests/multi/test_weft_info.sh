@@ -64,60 +64,41 @@ grep -A1 '^---- ' out | grep -c '^WEFT_' >count
 grep -A1 '^WEFT_COUNTER_START = ' out | grep -q '^    test: ' || fail "WEFT_COUNTER_START is for everybody"
 grep -A1 '^WEFT_RANKS = ' out | grep -q 'expert' && fail "WEFT_RANKS is for experts"
 
-# Measured values: written, read by the next one, and not where they do not belong.
-unset WEFT_TUNE
-export XDG_CONFIG_HOME=$folder/config
-mkdir config
-check 0 "$info" --tune
-has out "written to $folder/config/weft/tune"
-has config/weft/tune "SHM_RING="
+# Measured values: printed, and written as lines that a shell takes.
+check 0 "$info" --tune="$folder/tuned"
+has tuned "export WEFT_SHM_RING="
 has out "not measured: it takes two processes"
-check 0 "$info" --config
-has out "set by the tune file"
-[ ! -s err ] || fail "the new file is not liked: $(cat err)"
-check 0 env WEFT_TUNE=off "$info" --config
-! grep -q "set by the tune file" out || fail "WEFT_TUNE=off is not heeded"
-sed -i 's/^machine .*/machine elsewhere/' config/weft/tune
-check 0 "$info" --config
-has err "config/weft/tune is not used: it was made on \"elsewhere\""
-[ "$(wc -l <err)" -eq 1 ] || fail "more than a line: $(cat err)"
+check 0 sh -c ". '$folder/tuned' && exec '$info' --config"
+grep -A4 '^WEFT_SHM_RING = ' out | grep -q "set by the environment" || fail "the file's values: $(cat out)"
 check 1 "$info" --tune=/proc/nowhere/tune
 has err "cannot write /proc/nowhere/tune"
-check 1 env WEFT_TUNE=off "$info" --tune
-has err "no place for the file"
 far=$bin/tests/far_weft_info # as where there is a GPU
 if [ -x "$far" ]; then
     check 0 env WEFT_DEVICE=cuda "$far" --tune="$folder/far"
     has out "pieces of 65536"
     has out "into device memory"
-    has far "SHM_RING="
+    has far "export WEFT_SHM_RING="
 fi
-# Between two processes: the limit of eager channels, which a job on that kind of device takes.
+# Between two processes: the limits of eager channels and of messages.
 brief=$bin/tests/brief_weft_info # the figures do not matter
 [ -x "$brief" ] || brief=$info
 export WEFT_DEVICE=cpu
-check 0 "$bin/weftrun" -n 2 "$brief" --tune
-[ "$(grep -c '^written to' out)" -eq 1 ] || fail "not one process wrote: $(cat out)"
+check 0 "$bin/weftrun" -n 2 "$brief" --tune="$folder/tuned"
 has out "bytes   channel  directly"
-grep -Eq '^EAGER=(0|4|8|16|32|64|128|256|512|1024) cpu$' config/weft/tune ||
-    fail "no eager limit: $(cat config/weft/tune)"
+grep -Eq '^export WEFT_EAGER=(0|4|8|16|32|64|128|256|512|1024) # for WEFT_DEVICE=cpu$' tuned ||
+    fail "no eager limit: $(cat tuned)"
 has out "bytes   at once   offered"
-grep -Eq '^MSG_EAGER=(0|64|128|256|512|1024|2048|4096|8192|16384|32768)$' config/weft/tune ||
-    fail "no eager limit of messages: $(cat config/weft/tune)"
-check 0 "$info" --config
-has out "set by the tune file, on the CPU device only"
-check 0 env WEFT_PATH=proxy "$bin/weftrun" -n 2 "$brief" --tune
+grep -Eq '^export WEFT_MSG_EAGER=(0|64|128|256|512|1024|2048|4096|8192|16384|32768)$' tuned ||
+    fail "no eager limit of messages: $(cat tuned)"
+check 0 env WEFT_PATH=proxy "$bin/weftrun" -n 2 "$brief" --tune="$folder/tuned"
 has out "not measured: the processes reach each other through the host"
-! grep -q '^EAGER' config/weft/tune || fail "a limit that was not measured"
-has config/weft/tune "MSG_EAGER_NET="
-# One process reads the file, the other one does not: they differ in channels, if it is heeded.
-differ='[ "$WEFT_PROCESS" = 0 ] || export WEFT_TUNE=off; exec "$0"'
-sed -i 's/^SHM_RING=.*/EAGER=64 cpu/' config/weft/tune
+! grep -q WEFT_EAGER tuned || fail "a limit that was not measured"
+has tuned "export WEFT_MSG_EAGER_NET="
+# Processes that differ in channels are refused.
+differ='[ "$WEFT_PROCESS" = 0 ] || export WEFT_EAGER=64; exec "$0"'
 check 1 "$bin/weftrun" -n 2 sh -c "$differ" "$bin/ring"
 has err "WEFT_EAGER 0 nowhere or everywhere"
-sed -i 's/^EAGER=.*/EAGER=64 cuda/' config/weft/tune
-check 0 "$bin/weftrun" -n 2 sh -c "$differ" "$bin/ring"
-unset XDG_CONFIG_HOME WEFT_DEVICE
+unset WEFT_DEVICE
 
 # One line each, and nothing on standard output that looks like an answer.
 for wrong in WEFT_RNAKS=4 WEFT_RANKS=many WEFT_RANKS=-1 WEFT_DEVICE=gpu WEFT_SHM_RING=5000; do

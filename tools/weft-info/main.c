@@ -1,8 +1,8 @@
 /*
  * weft-info - what this build of weft holds and how it is configured: its version, devices and
  * networks; with --config every setting with its value, where that comes from, default and range;
- * with --tune it measures what some settings depend on, for all later jobs on this machine; with
- * --check-queues it tries queues on an RDMA device.
+ * with --tune it measures what some settings depend on; with --check-queues it tries queues on an
+ * RDMA device.
  *
  * It opens each part as a job of one process would, so that what it prints is known to work here.
  */
@@ -27,15 +27,14 @@ const char *argp_program_version = VERSION;
 
 struct options {
     bool config, tune, check;
-    const char *tune_file; /* NULL: the default */
+    const char *tune_file; /* NULL: none */
 };
 
 static const struct argp_option option_list[] = {
     {"config", 'c', NULL, 0, "print every setting: value, meaning, default, range and unit", 0},
     {"tune", 't', "FILE", OPTION_ARG_OPTIONAL,
-     "measure what settings depend on here, some seconds; written to FILE, or where jobs look for "
-     "it: WEFT_TUNE, $XDG_CONFIG_HOME/weft/tune or ~/.config/weft/tune; as two processes (weftrun "
-     "-n 2 weft-info --tune) also what is between two",
+     "measure what settings depend on here, some seconds; FILE is then for a shell to read before "
+     "later jobs; as two processes (weftrun -n 2 weft-info --tune) also what is between two",
      0},
     {"check-queues", 'q', NULL, 0,
      "send each kind of request between two queues of the RDMA devices that WEFT_VERBS_DEVICE "

@@ -35,13 +35,7 @@ static void print_value(FILE *out, const struct weft_config *config,
 
 void print_manual(FILE *out, const struct weft_config *config)
 {
-    static const char *const sources[] = {"",
-                                          "the tune file",
-                                          "the tune file, on the CPU device only",
-                                          "the tune file, on GPUs only",
-                                          "the environment",
-                                          "the command line"};
-
+    static const char *const sources[] = {"", "the environment", "the command line"};
     const struct weft_config_group *group = weft_config_groups;
 
     for (int i = 0; i < WEFT_CONFIG_ROWS; i++) {

@@ -45,9 +45,9 @@ static weft_status trips(weft_job *job, size_t bytes, double *best)
 
 static bool measure_way(const char *limit, bool *far, double best[MESSAGES_SIZES])
 {
-    char name[] = "weft-info", off[] = "--weft-tune=off", near[40], net[40];
-    char *argv[] = {name, off, near, net, NULL};
-    int argc = 4;
+    char name[] = "weft-info", near[40], net[40];
+    char *argv[] = {name, near, net, NULL};
+    int argc = 3;
     weft_job *job;
     weft_status status = WEFT_OK;
 

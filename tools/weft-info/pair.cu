@@ -171,10 +171,9 @@ static weft_status measure_job(weft_job *job, uint32_t channels, struct pair_fou
 static bool measure_way(const char *eager, uint32_t channels, struct pair_found *found,
                         double best[PAIR_SIZES])
 {
-    char name[] = "weft-info", after[] = "--weft-eager-after=1", off[] = "--weft-tune=off",
-         text[32];
-    char *argv[] = {name, text, after, off, NULL};
-    int argc = 4;
+    char name[] = "weft-info", after[] = "--weft-eager-after=1", text[32];
+    char *argv[] = {name, text, after, NULL};
+    int argc = 3;
     weft_job *job;
 
     snprintf(text, sizeof(text), "--weft-eager=%s", eager);

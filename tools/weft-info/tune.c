@@ -6,15 +6,14 @@
 #include "tune.h"
 
 #include "base/say.h"
-#include "base/tune.h"
 #include "device/device.h"
-#include "file.h"
 #include "limit.h"
 #include "messages.h"
 #include "net/staging.h"
 #include "pair.h"
 #include "stream.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +25,13 @@ static const size_t sizes[SIZES] = {256 << 10, 512 << 10, 1 << 20};
 #else
 static const size_t sizes[SIZES] = {256 << 10, 2 << 20, 16 << 20};
 #endif
+
+/* A measured value of a setting, by its name in config.def. */
+struct tuned {
+    const char *name;
+    uint64_t value;
+    const char *device; /* the kind of device that it is good for; NULL: any */
+};
 
 /* The device whose memory the host cannot reach, if there is one. */
 struct target {
@@ -51,7 +57,6 @@ static bool open_target(const struct weft_config *config, struct target *target)
     return target->ops->open(&target->device, config, 0, true) == WEFT_OK;
 }
 
-/* device: the kind that the value is good for; NULL: any. */
 static void add(struct tuned *values, int *count, const char *name, uint64_t value,
                 const char *device)
 {
@@ -204,19 +209,27 @@ static bool tune_staging(const struct weft_config *config, const struct target *
     return good;
 }
 
-/* What one process measures alone, and the file. */
-static bool tune_here(const struct weft_config *config, const struct pair_found *found,
-                      const struct messages_found *messages, const char *path)
+/* Lines that a shell takes. */
+static void write_values(FILE *file, const struct tuned *values, int count)
 {
-    char machine[WEFT_TUNE_MACHINE];
+    fprintf(file, "# made by weft-info --tune\n");
+    for (int i = 0; i < count; i++)
+        fprintf(file, "export WEFT_%s=%llu%s%s\n", values[i].name,
+                (unsigned long long)values[i].value,
+                values[i].device != NULL ? " # for WEFT_DEVICE=" : "",
+                values[i].device != NULL ? values[i].device : "");
+}
+
+/* What one process measures alone, and the file, if there is one. */
+static bool tune_here(const struct weft_config *config, const struct pair_found *found,
+                      const struct messages_found *messages, FILE *file)
+{
     struct tuned values[VALUES];
     struct target target = {0};
     int count = 0;
 
     if (!open_target(config, &target))
         return false;
-    weft_tune_machine(machine);
-    printf("on %s\n", machine);
     tune_eager(found, target.kind, values, &count);
     if (found->processes == 2)
         tune_messages(messages, values, &count);
@@ -227,27 +240,27 @@ static bool tune_here(const struct weft_config *config, const struct pair_found 
         tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
     if (target.ops != NULL)
         target.ops->close(target.device);
-    if (!good || tuned_write(path, values, count) != WEFT_OK)
-        return false;
-    printf("written to %s\n", path);
-    return true;
+    if (good && file != NULL)
+        write_values(file, values, count);
+    return good;
 }
 
-bool tune(const struct weft_config *config, const char *file)
+bool tune(const struct weft_config *config, const char *path)
 {
-    char path[WEFT_TUNE_PATH];
     struct messages_found messages;
     struct pair_found found;
+    FILE *file = NULL;
 
-    if (file == NULL && !weft_tune_path(config, path)) {
-        weft_err(WEFT_ERR_CONFIG, "no place for the file: WEFT_TUNE is off, or neither "
-                                  "XDG_CONFIG_HOME nor HOME is set; give one, --tune=FILE");
+    if (path != NULL && config->process <= 0 && (file = fopen(path, "we")) == NULL) {
+        weft_err(WEFT_ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
         return false;
     }
-    if (file == NULL)
-        file = path;
-    if (tuned_try(file) != WEFT_OK || !pair_measure(&found) ||
-        (found.processes == 2 && !messages_measure(&messages)))
+    bool good = pair_measure(&found) && (found.processes != 2 || messages_measure(&messages));
+    if (good && found.process == 0)
+        good = tune_here(config, &found, &messages, file);
+    if (file != NULL && (ferror(file) | fclose(file)) != 0) {
+        weft_err(WEFT_ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
         return false;
-    return found.process != 0 || tune_here(config, &found, &messages, file);
+    }
+    return good;
 }

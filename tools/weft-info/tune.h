@@ -5,10 +5,10 @@
 #include "base/config.h"
 
 /*
- * Measures, prints what it found, and writes the values to a file (NULL: the one that is read by
- * default). Takes some seconds. In a job of two processes both call it, for what is measured
- * between them; process 0 does the rest. False, after a line that says why: it failed.
+ * Measures, prints what it found, and writes the values to a file for a shell to read (NULL: to
+ * none). Takes some seconds. In a job of two processes both call it, for what is measured between
+ * them; process 0 does the rest. False, after a line that says why: it failed.
  */
-bool tune(const struct weft_config *config, const char *file);
+bool tune(const struct weft_config *config, const char *path);
 
 #endif

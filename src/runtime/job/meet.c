@@ -193,8 +193,8 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 
 /*
  * What the tables' being the same everywhere depends on. Channels lie in what is mapped, so other
- * nodes may have others, which have a tune file of their own, and so may processes of the other
- * kind of device. like: of the same kind on the same node.
+ * nodes may have others, and so may processes of the other kind of device. like: of the same kind
+ * on the same node.
  */
 static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool like)
 {

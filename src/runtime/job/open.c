@@ -6,7 +6,6 @@
 
 #include "base/fork.h"
 #include "base/say.h"
-#include "base/tune.h"
 #include "boot/local.h"
 #include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
@@ -102,8 +101,6 @@ static weft_status open_steps(struct weft_job *job)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
     status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
-    if (status == WEFT_OK)
-        weft_tune_keep(&job->config, job->device_ops->name);
     if (status == WEFT_OK)
         status = weft_site_meet(job, &turn);
     if (status == WEFT_OK)
