@@ -37,18 +37,10 @@ ASK(network_type, gaspi_network_t, CONFIG.network)
 ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
 SAY(time_get, gaspi_time_t, weftgaspi_now() * 1e3, (void)0) /* at any time */
 SAY(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9, (void)0)
+WEFTGASPI_ASK_NUMBER(segment_num, weftgaspi_segments_count())
 
 /* ---- segments ----------------------------------------------------------------------------------
  */
-
-API(segment_num, (gaspi_number_t *const number))
-{
-    TRY_OPEN();
-    TRY_PLACE(number);
-    weftgaspi_lock();
-    *number = weftgaspi_segments_count();
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
 
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {

@@ -129,22 +129,3 @@ gaspi_return_t gaspi_GPU_ids(gaspi_gpu_t *ids)
     *ids = weft_numbers_of(weftgaspi.job)->device;
     return GASPI_SUCCESS;
 }
-
-gaspi_return_t gaspi_gpu_write(const gaspi_segment_id_t local, const gaspi_offset_t from,
-                               const gaspi_rank_t rank, const gaspi_segment_id_t remote,
-                               const gaspi_offset_t to, const gaspi_size_t size,
-                               const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms)
-{
-    return pgaspi_write(local, from, rank, remote, to, size, queue, timeout_ms);
-}
-
-gaspi_return_t gaspi_gpu_write_notify(const gaspi_segment_id_t local, const gaspi_offset_t from,
-                                      const gaspi_rank_t rank, const gaspi_segment_id_t remote,
-                                      const gaspi_offset_t to, const gaspi_size_t size,
-                                      const gaspi_notification_id_t id,
-                                      const gaspi_notification_t value,
-                                      const gaspi_queue_id_t queue,
-                                      const gaspi_timeout_t timeout_ms)
-{
-    return pgaspi_write_notify(local, from, rank, remote, to, size, id, value, queue, timeout_ms);
-}

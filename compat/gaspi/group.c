@@ -326,14 +326,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 /* ---- what programs ask -------------------------------------------------------------------------
  */
 
-API(group_num, (gaspi_number_t *const number))
-{
-    TRY_OPEN();
-    TRY_PLACE(number);
-    weftgaspi_lock();
-    *number = count();
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
+WEFTGASPI_ASK_NUMBER(group_num, count())
 
 API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
 {

@@ -37,6 +37,17 @@
             return GASPI_ERR_NULLPTR;                                                              \
     } while (0)
 
+/* A procedure that says how many there are of something, with the lock held. */
+#define WEFTGASPI_ASK_NUMBER(name, value)                                                          \
+    API(name, (gaspi_number_t *const number))                                                      \
+    {                                                                                              \
+        TRY_OPEN();                                                                                \
+        TRY_PLACE(number);                                                                         \
+        weftgaspi_lock();                                                                          \
+        *number = (value);                                                                         \
+        return weftgaspi_unlock(GASPI_SUCCESS);                                                    \
+    }
+
 enum {
     WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */
     WEFTGASPI_GROUPS = 255,

@@ -5,6 +5,8 @@
  */
 #include "internal.h"
 
+#include <GASPI_GPU.h>
+
 struct request {
     bool read;
     bool alone;            /* a notification without transfers */
@@ -235,3 +237,8 @@ API(read_list_notify,
     (void)timeout_ms;
     return post(&REQUEST(.read = true, LIST(to, from), NOTIFICATION(notified, 1)));
 }
+
+/* GPI-2 1.3 has names of its own for GPUs. */
+extern __typeof__(gaspi_gpu_write) gaspi_gpu_write __attribute__((alias("pgaspi_write")));
+extern __typeof__(gaspi_gpu_write_notify) gaspi_gpu_write_notify
+    __attribute__((alias("pgaspi_write_notify")));

@@ -111,14 +111,7 @@ API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
     return weftgaspi_unlock(q != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE);
 }
 
-API(queue_num, (gaspi_number_t *const number))
-{
-    TRY_OPEN();
-    TRY_PLACE(number);
-    weftgaspi_lock();
-    *number = queues_there();
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
+WEFTGASPI_ASK_NUMBER(queue_num, queues_there())
 
 /* The newest operation of its kind stands for those before it. */
 void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
