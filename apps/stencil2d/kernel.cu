@@ -2,8 +2,8 @@
  * stencil2d/kernel.cu - the task: a tile of the next field, from the present one. All variants add
  * in the same order, so that their results are equal bit by bit.
  */
-#define WEFT_MOST_THREADS 256 /* four ranks of 256 threads on a processor */
-#define WEFT_LEAST_RANKS  4
+#define WEFT_MOST_THREADS 256 /* two ranks of 256 threads on a processor */
+#define WEFT_LEAST_RANKS  2
 #include <weft/task.h>
 
 #include "stencil2d.h"
@@ -20,33 +20,67 @@ struct field {
 
 #ifdef __CUDACC__
 
-enum { DEEP = 4 }; /* rows whose loads are under way together */
+enum { DEEP = 8 }; /* rows whose loads are under way together */
 
-/* Each thread goes down its columns, and keeps the last two points. */
+/* A thread on its way down a column: the row that it computes next, and the point above that. */
+struct march {
+    const double *from, *loaded; /* that row; the last one that is loaded or on its way */
+    double *to, up, here;
+};
+
+/* So many rows of DEEP, whose lower neighbours are `next`. Those to the left and right the threads
+ * of the warp have loaded into the L1 cache. */
+WEFT_DEVICE_FN void relax_down(struct march *m, const struct field *f, const double *next,
+                               size_t rows)
+{
+#pragma unroll
+    for (size_t i = 0; i < DEEP; i++) {
+        if (i < rows) {
+            *m->to = 0.25 * ((m->up + next[i]) + (m->from[-1] + m->from[1]));
+            m->up = m->here;
+            m->here = next[i];
+            m->from += f->from;
+            m->to += f->to;
+        }
+    }
+}
+
+WEFT_DEVICE_FN void load_down(struct march *m, const struct field *f, double *next)
+{
+#pragma unroll
+    for (size_t i = 0; i < DEEP; i++)
+        next[i] = *(m->loaded += f->from);
+}
+
+/* Each thread goes down its columns; the loads of DEEP rows are under way while it computes those
+ * before. */
 WEFT_DEVICE_FN void relax_tile(const struct field *f)
 {
     weft_for (k, f->columns) {
-        const double *from = f->in + k;
-        double *to = f->out + k;
-        double up = f->above[k], here = *from;
-        for (size_t row = 0; row < f->rows; row += DEEP) {
-            const size_t left = f->rows - row;
-            double next[DEEP], sides[DEEP];
-#pragma unroll
-            for (size_t i = 0; i < DEEP; i++) {
-                next[i] = i + 1 < left ? from[(i + 1) * f->from] : i < left ? f->below[k] : 0;
-                sides[i] = i < left ? from[i * f->from - 1] + from[i * f->from + 1] : 0;
-            }
-#pragma unroll
-            for (size_t i = 0; i < DEEP; i++) {
-                if (i < left)
-                    to[i * f->to] = 0.25 * ((up + next[i]) + sides[i]);
-                up = here;
-                here = next[i];
-            }
-            from += DEEP * f->from;
-            to += DEEP * f->to;
+        struct march m = {.from = f->in + k,
+                          .loaded = f->in + k,
+                          .to = f->out + k,
+                          .up = f->above[k],
+                          .here = f->in[k]};
+        double next[DEEP], after[DEEP];
+        size_t left = f->rows;
+        if (left > DEEP)
+            load_down(&m, f, next);
+        for (; left > 3 * DEEP; left -= 2 * DEEP) { /* in turns: a move would wait for the load */
+            load_down(&m, f, after);
+            relax_down(&m, f, next, DEEP);
+            load_down(&m, f, next);
+            relax_down(&m, f, after, DEEP);
         }
+        for (; left > DEEP; left -= DEEP) {
+            relax_down(&m, f, next, DEEP);
+            if (left > 2 * DEEP)
+                load_down(&m, f, next);
+        }
+#pragma unroll
+        for (size_t i = 0; i < DEEP; i++)
+            next[i] = i + 1 < left ? *(m.loaded += f->from) : i < left ? f->below[k] : 0;
+        relax_down(&m, f, next, left);
     }
 }
 

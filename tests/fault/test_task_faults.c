@@ -116,8 +116,7 @@ static void lie(weft_job *job, weft_win win)
     if (provoked == EARLY)
         weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, finished), &phase, 8);
     for (uint64_t i = 1; status == WEFT_OK; i++) {
-        const uint64_t ask = (__atomic_load_n(asked, __ATOMIC_ACQUIRE) >> 32) + (i & 1),
-                       load = i << 32 | 5;
+        const uint64_t ask = __atomic_load_n(asked, __ATOMIC_ACQUIRE) + (i & 1), load = i << 32 | 5;
         const uint64_t granted = ask << 32 | (provoked == GRANT ? 77 : 1);
         if (provoked != EARLY)
             weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, granted), &granted, 8);
