@@ -145,7 +145,7 @@ static void any_word(void)
             (fuzz_byte(&in) % 16 != 0 ? fuzz_byte(&in) % SLOTS : fuzz_number(&in) & UINT32_MAX);
         break;
     case 1:
-        word[weft_task_row(PLACES, WEFT_TASK_ASKED, from)] += (uint64_t)fuzz_byte(&in) << 32;
+        word[weft_task_row(PLACES, WEFT_TASK_ASKED, from)] += fuzz_byte(&in);
         break;
     case 2:
         word[weft_task_row(PLACES, WEFT_TASK_LOAD, from)] += (1ull << 32) + fuzz_byte(&in);
