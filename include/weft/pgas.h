@@ -106,8 +106,8 @@ WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, siz
 /*
  * Frees a segment, before weft_host_group_free of its group. This place uses it no more, and *span
  * becomes zero. A segment of weft_gadopt: collective, and nobody uses it any more. One of
- * weft_galloc: local, does not block. When all members have freed it, its memory and number are free
- * again in the next collective call of this kind that all of them make.
+ * weft_galloc: local, does not block. When all members have freed it, its memory and number are
+ * free again in the next collective call of this kind that all of them make.
  */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
