@@ -156,7 +156,8 @@ WEFT_COLD void weft_serve_all(weft_self *self)
             continue;
 }
 
-/* The same. Within a round of a wait, where a call saves registers in memory. */
+/* The same, for every round of a wait: without channels there is no call, which would store
+ * registers on the stack. */
 WEFT_INLINE void weft_serve(weft_self *self)
 {
     if (self->ins != 0)
