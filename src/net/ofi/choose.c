@@ -11,11 +11,14 @@
 #include "base/say.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 static struct weft_ofi_library library;
 static bool loaded;
@@ -225,6 +228,27 @@ static weft_status none(const struct weft_transport *t, const char *why)
                     t->open.one_host ? "" : ", on an interface that others reach", why);
 }
 
+/*
+ * shm's own name for an endpoint is the process' number: a process that was killed leaves it behind,
+ * and the next one of that number is told that it is in use.
+ */
+static weft_status name_endpoint(struct fi_info *info)
+{
+    char name[48];
+    uint64_t number;
+
+    if (strcmp(info->fabric_attr->prov_name, "shm") != 0)
+        return WEFT_OK;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return weft_err(WEFT_ERR_SYSTEM, "ofi: getrandom: %s", strerror(errno));
+    free(info->src_addr);
+    info->src_addrlen =
+        (size_t)snprintf(name, sizeof(name), "fi_shm://weft-%016" PRIx64, number) + 1;
+    return name_text((char **)&info->src_addr, name)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an endpoint's name");
+}
+
 weft_status weft_ofi_choose(struct weft_transport *t)
 {
     const struct weft_config *config = t->open.config;
@@ -252,5 +276,5 @@ weft_status weft_ofi_choose(struct weft_transport *t)
         if (fits(t, i, address))
             refine(t, i);
     library.freeinfo(list);
-    return t->info != NULL ? WEFT_OK : none(t, "fi_info lists what there is");
+    return t->info != NULL ? name_endpoint(t->info) : none(t, "fi_info lists what there is");
 }
