@@ -229,7 +229,7 @@ static weft_status none(const struct weft_transport *t, const char *why)
 }
 
 /*
- * shm's own name for an endpoint is the process' number: a process that was killed leaves it behind,
+ * shm names an endpoint by the number of the process. One that was killed leaves it behind,
  * and the next one of that number is told that it is in use.
  */
 static weft_status name_endpoint(struct fi_info *info)
