@@ -193,7 +193,7 @@ static bool post(struct weft_messages *m, const struct weft_net_put *put)
 bool weft_far_round(struct weft_job *job)
 {
     struct weft_messages *m = job->messages;
-    bool did = m->posts.waiting != 0 && weft_requests_issue(job, &m->posts);
+    bool did = weft_requests_proceed(job, &m->posts);
 
     for (int p = 0; p < job->numbers.processes; p++)
         for (;;) {

@@ -84,19 +84,15 @@ static bool proceed(struct weft_softnic_queue *queue)
 {
     struct weft_queue_wire *wire = queue->context;
     struct weft_job *job = wire->job;
-    bool did = false;
 
-    if (wire->proxy.waiting != 0) {
-        did = weft_requests_fetch(job, &wire->proxy);
-        did |= weft_requests_issue(job, &wire->proxy);
-        return did || job->proxy.stage != NULL; /* a copy under way rings no bell */
-    }
+    if (wire->proxy.waiting != 0)
+        return weft_requests_proceed(job, &wire->proxy);
     if (wire->unflushed) {
         wire->unflushed = false;
         if (job->space.state.tells_when_asked)
             weft_flush_process(job, queue->process);
     }
-    return did;
+    return false;
 }
 
 const struct weft_softnic_wire weft_queues_wire = {.begin = begin_request, .proceed = proceed};

@@ -235,21 +235,17 @@ static bool send_round(struct weft_job *job)
 {
     struct weft_asks *asks = &job->proxy.asks;
     const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
-    bool did = false;
 
     if (asks->posts == NULL)
         return false;
-    if (asks->answers.waiting != 0) {
-        did = weft_requests_fetch(job, &asks->answers);
-        did |= weft_requests_issue(job, &asks->answers);
-    }
+    bool did = weft_requests_proceed(job, &asks->answers);
     while (!weft_job_is_failing(job) &&
            asks->taken != weft_load_acquire_u64(&asks->ready, ORDER_ask_seen) &&
            begin_answer(job, &asks->waiting[asks->taken % places])) {
         __atomic_store_n(&asks->taken, asks->taken + 1, __ATOMIC_RELEASE);
         did = true;
     }
-    return did || (job->proxy.stage != NULL && asks->answers.waiting != 0);
+    return did;
 }
 
 const struct weft_service weft_answer_service = {.round = {send_round, receive_round}};

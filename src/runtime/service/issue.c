@@ -97,7 +97,8 @@ static void mark_parts(struct weft_job *job, struct weft_part *const *parts, int
         parts[i]->mark = mark;
 }
 
-bool weft_requests_fetch(struct weft_job *job, struct weft_rank_proxy *proxy)
+/* Begins copies for the next requests, in their order. True: some were begun. */
+static bool fetch(struct weft_job *job, const struct weft_rank_proxy *proxy)
 {
     struct weft_part *parts[PIECES];
     int begun = 0;
@@ -222,7 +223,8 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
     return true;
 }
 
-bool weft_requests_issue(struct weft_job *job, struct weft_rank_proxy *proxy)
+/* Hands on what is there, in order. True: anything was finished. */
+static bool issue(struct weft_job *job, struct weft_rank_proxy *proxy)
 {
     struct weft_request *request;
     bool did = false;
@@ -241,4 +243,12 @@ bool weft_requests_issue(struct weft_job *job, struct weft_rank_proxy *proxy)
         did = true;
     }
     return did;
+}
+
+bool weft_requests_proceed(struct weft_job *job, struct weft_rank_proxy *proxy)
+{
+    if (proxy->waiting == 0)
+        return false;
+    const bool fetched = fetch(job, proxy);
+    return issue(job, proxy) || fetched || (proxy->first != NULL && proxy->first->staged);
 }

@@ -179,10 +179,11 @@ void weft_requests_add(struct weft_job *job, struct weft_rank_proxy *proxy,
 weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
                                    uint64_t *unsent, uint64_t *undelivered);
 
-/* Begins copies for the rank's next commands, in their order. True: some were begun. */
-bool weft_requests_fetch(struct weft_job *job, struct weft_rank_proxy *proxy);
-/* Hands on to the network what is there, in order. True: anything was finished. */
-bool weft_requests_issue(struct weft_job *job, struct weft_rank_proxy *proxy);
+/*
+ * Begins copies for the rank's next requests, and hands on to the network what is there, both in
+ * order. True: it did anything, or a copy may be under way, which rings no bell: look again.
+ */
+bool weft_requests_proceed(struct weft_job *job, struct weft_rank_proxy *proxy);
 
 /* ---- own.c ---- */
 

@@ -181,8 +181,7 @@ void weft_requests_add(struct weft_job *job, struct weft_rank_proxy *proxy,
     *(proxy->last != NULL ? &proxy->last->next : &proxy->first) = request;
     proxy->last = request;
     proxy->waiting++;
-    weft_requests_fetch(job, proxy);
-    weft_requests_issue(job, proxy);
+    weft_requests_proceed(job, proxy);
 }
 
 void weft_request_sent(void *context, void *cookie)
