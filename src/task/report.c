@@ -28,18 +28,17 @@ static void waits_for(const struct weft_job *job, const struct weft_wait_seen *w
                       size_t bytes)
 {
     const uint32_t by = (uint32_t)(wait->a >> 8) & 0xffffff;
-    char maker[40];
 
     if (wait->kind == WEFT_WAIT_RECORD) {
         waits_for_recorded(job, wait, text, bytes);
         return;
     }
-    weft_slot_name(job, by < weft_job_slots(job) ? by : WEFT_HOST_SLOT, maker, sizeof(maker));
     snprintf(text, bytes,
              "for tasks: place %d: %u tasks away; the last of them \"%s\" %u is at place %u, made "
              "by %s",
              job->numbers.process, (uint32_t)wait->have, name_of(job, (uint32_t)wait->a & 0xff),
-             (uint32_t)(wait->a >> 32), (uint32_t)wait->need, maker);
+             (uint32_t)(wait->a >> 32), (uint32_t)wait->need,
+             weft_slot_name(job, by < weft_job_slots(job) ? by : WEFT_HOST_SLOT).text);
 }
 
 /* See weft_task_work. */

@@ -12,19 +12,16 @@ static const uint64_t RANK_SAYS_NS = 100000000;
 static void queue_failed(struct weft_job *job, uint32_t i, uint32_t syndrome, uint32_t index)
 {
     const uint32_t processes = (uint32_t)job->numbers.processes;
-    char name[40];
+    const bool shared = weft_queues_each(job) < job->numbers.ranks_here;
 
     if (job->queues->failed_since == 0)
         job->queues->failed_since = weft_now_ns();
     if (weft_now_ns() - job->queues->failed_since < RANK_SAYS_NS)
         return;
-    if (weft_queues_each(job) < job->numbers.ranks_here)
-        snprintf(name, sizeof(name), "ranks that share it");
-    else
-        weft_slot_name(job, 1 + i / processes, name, sizeof(name));
     weft_job_fail(job, weft_gda_status(syndrome),
                   "%s: queue %u to process %u: the request at index %u failed with syndrome 0x%x",
-                  name, 1 + i, i % processes, index, syndrome);
+                  shared ? "ranks that share it" : weft_slot_name(job, 1 + i / processes).text,
+                  1 + i, i % processes, index, syndrome);
 }
 
 static bool queues_round(struct weft_job *job)

@@ -109,7 +109,7 @@ static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_T
         from->text += bytes;
         from->text_left -= bytes;
     } else if (arg.kind == WEFT_LOG_COMM) {
-        weft_comm_name((weft_comm)arg.bits, string, WEFT_LOG_TEXT);
+        snprintf(string, WEFT_LOG_TEXT, "%s", weft_comm_name((weft_comm)arg.bits).text);
         arg.kind = WEFT_LOG_STRING;
     }
     return arg;
@@ -155,10 +155,13 @@ void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint
     }
 }
 
-void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes)
+struct weft_name weft_slot_name(const struct weft_job *job, uint32_t slot)
 {
+    struct weft_name name;
+
     if (slot == WEFT_HOST_SLOT)
-        snprintf(name, bytes, "host of process %d", job->numbers.process);
+        snprintf(name.text, sizeof(name.text), "host of process %d", job->numbers.process);
     else
-        snprintf(name, bytes, "rank %d", job->numbers.first_rank + (int)slot - 1);
+        snprintf(name.text, sizeof(name.text), "rank %d", job->numbers.first_rank + (int)slot - 1);
+    return name;
 }

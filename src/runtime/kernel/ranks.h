@@ -77,7 +77,10 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
                      uint32_t payload_bytes, uint32_t args);
 /* "rank 3" or "host of process 1". */
-void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
+struct weft_name {
+    char text[40];
+};
+struct weft_name weft_slot_name(const struct weft_job *job, uint32_t slot);
 
 weft_status weft_printer_open(struct weft_job *job);
 /* Prints what is left, and ends the task. WEFT_ERR_SYSTEM, said: something could not be printed. */

@@ -22,11 +22,9 @@ enum { AHEAD = 8 /* commands under way of a rank, where the host fetches what th
 
 void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    char name[40];
-    weft_slot_name(job, slot, name, sizeof(name));
     weft_job_fail(job, WEFT_ERR_PROTOCOL,
-                  "%s sent a command that cannot be: kind %u, object 0x%x, target %u", name,
-                  command->kind, command->object, command->target);
+                  "%s sent a command that cannot be: kind %u, object 0x%x, target %u",
+                  weft_slot_name(job, slot).text, command->kind, command->object, command->target);
 }
 
 /* Its payload comes with it. */
@@ -201,21 +199,16 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
 {
     struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     struct weft_command command;
-    bool did = false;
 
     if (weft_job_is_failing(job))
         return false;
-    if (proxy->waiting != 0) {
-        did = weft_requests_fetch(job, proxy);
-        did |= weft_requests_issue(job, proxy);
-    }
+    bool did = weft_requests_proceed(job, proxy);
     for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
         if (!weft_command_peek(&proxy->commands, &command) || !take_command(job, slot, &command))
             break;
         did = true;
     }
-    /* A copy under way rings no bell: the task looks again. */
-    return did || (job->proxy.stage != NULL && proxy->waiting != 0);
+    return did;
 }
 
 enum { FAR = 6, NEAR = 2, LINES = 7 }; /* ranks ahead; lines of a payload */

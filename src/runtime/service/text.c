@@ -9,15 +9,9 @@
 
 enum { MOST_BYTES = WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg) };
 
-/* Who says what. */
-struct said {
-    char who[40], text[WEFT_TEXT_BYTES];
-};
-
 /* The message at the ring's tail. */
-static enum weft_taken read_text(struct weft_job *job, uint32_t slot,
-                                 const struct weft_command_consumer *ring,
-                                 const struct weft_command *command, struct said *said)
+static enum weft_taken read_text(const struct weft_command_consumer *ring,
+                                 const struct weft_command *command, char text[WEFT_TEXT_BYTES])
 {
     unsigned char payload[MOST_BYTES];
 
@@ -25,9 +19,8 @@ static enum weft_taken read_text(struct weft_job *job, uint32_t slot,
         return WEFT_TAKEN_WRONG;
     if (!weft_command_payload(ring, payload, (uint32_t)command->width))
         return WEFT_TAKEN_NOT;
-    weft_log_format(said->text, sizeof(said->text), payload, (uint32_t)command->offset,
+    weft_log_format(text, WEFT_TEXT_BYTES, payload, (uint32_t)command->offset,
                     (uint32_t)command->width, command->height);
-    weft_slot_name(job, slot, said->who, sizeof(said->who));
     return WEFT_TAKEN;
 }
 
@@ -36,18 +29,17 @@ static bool hear(struct weft_job *job, uint32_t slot)
 {
     struct weft_command_consumer *logs = &job->proxy.of_ranks[slot].logs;
     struct weft_command command;
-    struct said said;
+    char text[WEFT_TEXT_BYTES];
     bool did = false;
 
     while (weft_command_peek(logs, &command)) {
-        const enum weft_taken taken = command.kind == WEFT_COMMAND_LOG
-                                          ? read_text(job, slot, logs, &command, &said)
-                                          : WEFT_TAKEN_WRONG;
+        const enum weft_taken taken =
+            command.kind == WEFT_COMMAND_LOG ? read_text(logs, &command, text) : WEFT_TAKEN_WRONG;
         if (taken == WEFT_TAKEN_WRONG)
             weft_command_wrong(job, slot, &command);
         if (taken != WEFT_TAKEN)
             break;
-        if (!weft_device_log(job, said.who, said.text))
+        if (!weft_device_log(job, weft_slot_name(job, slot).text, text))
             return did; /* the printer rings when there is room */
         weft_command_pop(logs, (uint32_t)command.width);
         did = true;
@@ -70,10 +62,8 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
                                     const struct weft_command *command, bool alone)
 {
     struct weft_command_consumer *ring = &job->proxy.of_ranks[slot].commands;
-    struct said said;
-    char work[120];
-    const enum weft_taken taken =
-        alone ? read_text(job, slot, ring, command, &said) : WEFT_TAKEN_NOT;
+    char text[WEFT_TEXT_BYTES], work[120];
+    const enum weft_taken taken = alone ? read_text(ring, command, text) : WEFT_TAKEN_NOT;
 
     if (taken != WEFT_TAKEN)
         return taken;
@@ -81,7 +71,7 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
     weft_services_work(job, command->pitch, work, sizeof(work));
     weft_job_fail(job,
                   command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
-                  "%s: %s%s", said.who, said.text, work);
+                  "%s: %s%s", weft_slot_name(job, slot).text, text, work);
     weft_command_pop(ring, (uint32_t)command->width);
     return WEFT_TAKEN;
 }

@@ -116,12 +116,9 @@ static bool accept(struct weft_job *job, const struct weft_frame *frame,
                    const struct collective_frame *f, const struct weft_comm_entry *comm,
                    struct weft_gathering *g)
 {
-    char name[40];
-
     if (g->op != 0 && g->op != f->op) {
-        weft_comm_name(comm->handle, name, sizeof(name));
         weft_job_fail(job, WEFT_ERR_MISMATCH, "on %s process %d calls %s while others call %s",
-                      name, frame->source, weft_collective_name(f->op),
+                      weft_comm_name(comm->handle).text, frame->source, weft_collective_name(f->op),
                       weft_collective_name(g->op));
         return false;
     }
@@ -245,21 +242,19 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
 
 static void collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    char name[40], on[40];
+    const struct weft_name name = weft_slot_name(job, slot), on = weft_comm_name(command->object);
 
-    weft_slot_name(job, slot, name, sizeof(name));
-    weft_comm_name(command->object, on, sizeof(on));
     weft_lock(&job->space.tables);
     struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
     const int32_t member = comm != NULL ? comm->rank_of_slot[slot] : -1;
     struct weft_gathering *g = member >= 0 ? gathering_of(job, comm) : NULL;
 
     if (member < 0) {
-        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name,
-                      weft_collective_name(command->tag), on);
+        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name.text,
+                      weft_collective_name(command->tag), on.text);
     } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
-        weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s", name,
-                      weft_collective_name(command->tag), on,
+        weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s",
+                      name.text, weft_collective_name(command->tag), on.text,
                       weft_collective_name((uint32_t)g->here));
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
@@ -284,15 +279,15 @@ static enum weft_taken collective_command(struct weft_job *job, uint32_t slot,
 static void collective_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
                                  char *text, size_t bytes)
 {
-    char list[256], comm[40];
+    char list[256];
 
     if (wait->a == 0) { /* weft_fail: the error is on its way */
         snprintf(text, bytes, "to end");
         return;
     }
-    weft_comm_name((weft_comm)wait->have, comm, sizeof(comm));
     weft_waiting_absent(job, WEFT_WAIT_REPLY, wait->a, (weft_comm)wait->have, list, sizeof(list));
-    snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(wait->a), comm, list);
+    snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(wait->a),
+             weft_comm_name((weft_comm)wait->have).text, list);
 }
 
 const struct weft_service weft_collective_service = {

@@ -54,9 +54,8 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
     const char *reason =
         objection.text != NULL && objection.member == whose ? objection.text : NULL;
     const bool host = weft_comm_is_host(comm);
-    char name[40], why[WEFT_SAY_LINE / 2] = "", text[WEFT_SAY_LINE];
+    char why[WEFT_SAY_LINE / 2] = "", text[WEFT_SAY_LINE];
 
-    weft_comm_name(comm->handle, name, sizeof(name));
     if (status == WEFT_ERR_LIMIT)
         snprintf(why, sizeof(why), " (WEFT_WINDOWS=%d)", (int)job->config.windows);
     else if (whose >= 0)
@@ -68,8 +67,8 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
                      : "",
                  reason != NULL ? ": " : "", reason != NULL ? reason : "");
-    snprintf(text, sizeof(text), "weft_%swin_create on %s failed: %s%s", host ? "host_" : "", name,
-             weft_status_text(status), why);
+    snprintf(text, sizeof(text), "weft_%swin_create on %s failed: %s%s", host ? "host_" : "",
+             weft_comm_name(comm->handle).text, weft_status_text(status), why);
     if (host && comm->leader_index >= 0)
         memcpy(job->space.no_window, text, sizeof(text));
     else if (!host && (here || comm->leader_index == 0))
@@ -102,12 +101,11 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
         return WEFT_OK;
     /* Others can only reach it through this process's receive task. */
     weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
-    char name[40];
-    weft_slot_name(job, member.slot, name, sizeof(name));
     weft_say(WEFT_SAY_INFO,
              "%s: a window of %llu bytes in memory that weft_malloc did not give: other processes "
              "reach it through the host over %s",
-             name, (unsigned long long)c->b, weft_net_name(job->proxy.net));
+             weft_slot_name(job, member.slot).text, (unsigned long long)c->b,
+             weft_net_name(job->proxy.net));
     return WEFT_OK;
 }
 
@@ -175,21 +173,19 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
                            const struct weft_contribution *all)
 {
     const weft_win win = (weft_win)all[0].a;
-    char name[40];
 
-    weft_comm_name(comm->handle, name, sizeof(name));
     for (int32_t i = 1; i < comm->members; i++) {
         if (all[i].a != win) {
             weft_job_fail(job, WEFT_ERR_MISMATCH,
                           "weft_win_free: members 0 and %d of %s free the windows 0x%x and 0x%llx",
-                          i, name, win, (unsigned long long)all[i].a);
+                          i, weft_comm_name(comm->handle).text, win, (unsigned long long)all[i].a);
             return;
         }
     }
     const struct weft_window *window = weft_window_find(&job->space.state, win);
     if (all[0].a != win || window == NULL || window->comm != comm->handle) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "weft_win_free: 0x%llx is no window of %s",
-                      (unsigned long long)all[0].a, name);
+                      (unsigned long long)all[0].a, weft_comm_name(comm->handle).text);
         return;
     }
     weft_window_drop(job, win);
@@ -257,15 +253,12 @@ free_scratch:
 /* A window refers to its communicator's members: none may outlive it. */
 static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *comm)
 {
-    char name[40];
-
     for (uint32_t i = 0; i < job->space.state.windows_count; i++) {
         const struct weft_window *window = &job->space.state.windows[i];
         if (window->handle == WEFT_WIN_NONE || window->comm != comm->handle)
             continue;
-        weft_comm_name(comm->handle, name, sizeof(name));
         weft_job_fail(job, WEFT_ERR_STATE, "weft_comm_free: window 0x%x of %s was not freed before",
-                      window->handle, name);
+                      window->handle, weft_comm_name(comm->handle).text);
         return;
     }
     drop_comm(job, comm->handle); /* the list of members outlives the handle */

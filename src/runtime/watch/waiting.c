@@ -18,15 +18,19 @@ static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *
     return job->trace != NULL && !(host && job->threads) ? name ^ WEFT_TRACE_ALIAS : name;
 }
 
-void weft_comm_name(weft_comm comm, char *name, size_t bytes)
+struct weft_name weft_comm_name(weft_comm comm)
 {
-    if (comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE || comm == WEFT_COMM_HOST)
-        snprintf(name, bytes, "WEFT_COMM_%s",
-                 comm == WEFT_COMM_WORLD    ? "WORLD"
-                 : comm == WEFT_COMM_DEVICE ? "DEVICE"
-                                            : "HOST");
-    else
-        snprintf(name, bytes, "communicator 0x%x", comm);
+    switch (comm) {
+    case WEFT_COMM_WORLD:
+        return (struct weft_name){"WEFT_COMM_WORLD"};
+    case WEFT_COMM_DEVICE:
+        return (struct weft_name){"WEFT_COMM_DEVICE"};
+    case WEFT_COMM_HOST:
+        return (struct weft_name){"WEFT_COMM_HOST"};
+    }
+    struct weft_name name;
+    snprintf(name.text, sizeof(name.text), "communicator 0x%x", comm);
+    return name;
 }
 
 static bool is_barrier(uint32_t kind)
@@ -58,11 +62,9 @@ void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op,
         const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
         if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
             continue;
-        if (missing++ < 6 && used < bytes) {
-            char name[40];
-            weft_slot_name(job, slot, name, sizeof(name));
-            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
-        }
+        if (missing++ < 6 && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
+                                     weft_slot_name(job, slot).text);
     }
     if (missing == 0)
         snprintf(text, bytes, "members in other processes");
@@ -107,9 +109,8 @@ static void notifications(const struct weft_job *job, uint32_t slot, uint32_t ta
 static void barrier(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
                     int32_t words, char *text, size_t bytes)
 {
-    char name[40], list[256], unheard[40] = "";
+    char list[256], unheard[40] = "";
 
-    weft_comm_name(comm_of(job, w), name, sizeof(name));
     weft_waiting_absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
     if (words > 0)
         snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
@@ -117,7 +118,7 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
              kind == WEFT_WAIT_ENTER   ? "weft_enter"
              : kind == WEFT_WAIT_LEAVE ? "weft_leave"
                                        : "a barrier of ",
-             kind == WEFT_WAIT_BARRIER ? name : "", list, unheard);
+             kind == WEFT_WAIT_BARRIER ? weft_comm_name(comm_of(job, w)).text : "", list, unheard);
 }
 
 static void rank_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,

@@ -68,13 +68,12 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char 
 
     list[0] = 0;
     for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
-        char name[40];
         if (__atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
             !(all || runs(job, slot)))
             continue;
-        weft_slot_name(job, slot, name, sizeof(name));
         if (found++ < MOST_LINES && used < bytes)
-            used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", name);
+            used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "",
+                                     weft_slot_name(job, slot).text);
     }
     if (found > MOST_LINES && used < bytes)
         snprintf(list + used, bytes - used, " and %d more ranks", found - MOST_LINES);
@@ -129,16 +128,16 @@ static void update(const struct weft_job *job, uint32_t slot)
 static void report(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
 {
     const uint64_t unseen = job->watch_ns - job->watch[slot].moved;
-    char name[40], what[400], late[64] = "";
+    const struct weft_name name = weft_slot_name(job, slot);
+    char what[400], late[64] = "";
 
-    weft_slot_name(job, slot, name, sizeof(name));
     weft_waiting_text(job, slot, what, sizeof(what));
     if (unseen >= STEP_NS && weft_model == NULL)
         snprintf(late, sizeof(late), ", and has not looked for %.1f s", (double)unseen * 1e-9);
     if (status == WEFT_OK)
-        weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s%s", name, seconds, what, late);
+        weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s%s", name.text, seconds, what, late);
     else
-        weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
+        weft_job_fail(job, status, "%s has waited %.1f s %s", name.text, seconds, what);
 }
 
 /* A wait for all: somebody else's is the reason for it. */
