@@ -11,6 +11,7 @@
 /* What each process brings: the size of its own piece, and whether it gave memory. */
 struct piece {
     uint64_t bytes;
+    uint64_t offset; /* of it among all: not brought, but found */
     int32_t root;
     uint16_t own;   /* for its piece */
     uint16_t whole; /* for all pieces, which the root needs */
@@ -18,7 +19,6 @@ struct piece {
 
 struct pieces {
     struct piece *of; /* by process */
-    uint64_t *offset;
     uint64_t all;
     void *stage; /* where others put what this process receives */
     uint64_t stage_bytes;
@@ -31,7 +31,7 @@ static weft_status check_pieces(weft_job *job, const char *call, struct pieces *
     const int root = pieces->of[0].root;
 
     for (int p = 0; p < job->numbers.processes; p++) {
-        const struct piece *piece = &pieces->of[p];
+        struct piece *piece = &pieces->of[p];
         if (piece->root != root)
             return weft_refused(
                 job, WEFT_ERR_MISMATCH,
@@ -40,7 +40,7 @@ static weft_status check_pieces(weft_job *job, const char *call, struct pieces *
         if (piece->bytes != 0 && !piece->own)
             return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: process %d has %llu bytes at NULL",
                                 call, p, (unsigned long long)piece->bytes);
-        pieces->offset[p] = pieces->all;
+        piece->offset = pieces->all;
         if (piece->bytes > SIZE_MAX / 2 - pieces->all)
             return weft_refused(job, WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call);
         pieces->all += piece->bytes;
@@ -51,24 +51,6 @@ static weft_status check_pieces(weft_job *job, const char *call, struct pieces *
                               "%s: the root, process %d, has all %llu bytes at NULL", call, root,
                               (unsigned long long)pieces->all);
     return status;
-}
-
-/* Finds the place of every process's piece. Collective. */
-static weft_status exchange_pieces(weft_job *job, enum weft_exchange_op op,
-                                   const struct piece *mine, struct pieces *pieces)
-{
-    const size_t n = (size_t)job->numbers.processes;
-    const char *call = weft_exchange_name(op);
-
-    pieces->of = calloc(n, sizeof(*pieces->of));
-    pieces->offset = calloc(n, sizeof(*pieces->offset));
-    if (pieces->of == NULL || pieces->offset == NULL) {
-        weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu pieces", call,
-                      job->numbers.process, n);
-        return WEFT_ERR_MEMORY;
-    }
-    weft_status status = weft_exchange(job, op, mine, sizeof(*mine), pieces->of);
-    return status == WEFT_OK ? check_pieces(job, call, pieces) : status;
 }
 
 /*
@@ -83,7 +65,9 @@ static weft_status begin_exchange(weft_job *job, enum weft_exchange_op op, const
 
     *pieces = (struct pieces){0};
     if (status == WEFT_OK)
-        status = exchange_pieces(job, op, mine, pieces);
+        pieces->of = weft_exchange_all(job, op, mine, sizeof(*mine), &status);
+    if (status == WEFT_OK)
+        status = check_pieces(job, weft_exchange_name(op), pieces);
     if (status != WEFT_OK)
         return status;
     pieces->stage_bytes = !to_root                             ? mine->bytes
@@ -110,7 +94,6 @@ static weft_status end(weft_job *job, weft_status status, struct pieces *pieces,
     if (pieces->stage != NULL) /* there may be no job */
         weft_free(job, pieces->stage);
     free(pieces->of);
-    free(pieces->offset);
     return status;
 }
 
@@ -122,8 +105,8 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
     weft_status status = begin_exchange(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
 
     if (status == WEFT_OK)
-        status =
-            weft_host_put(job, pieces.win, root, pieces.offset[job->numbers.process], send, bytes);
+        status = weft_host_put(job, pieces.win, root, pieces.of[job->numbers.process].offset, send,
+                               bytes);
     return end(job, status, &pieces, receive);
 }
 
@@ -137,7 +120,7 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
 
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
          p++)
-        status = weft_host_put(job, pieces.win, p, 0, (const char *)send + pieces.offset[p],
+        status = weft_host_put(job, pieces.win, p, 0, (const char *)send + pieces.of[p].offset,
                                pieces.of[p].bytes);
     return end(job, status, &pieces, receive);
 }

@@ -106,7 +106,7 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
         most = each[p] > most ? each[p] : most;
     struct weft_links *links = calloc(1, sizeof(*links));
     const size_t count = (size_t)most * (size_t)n;
-    uint32_t *mine = calloc(count, sizeof(*mine)), *all = calloc(count * (size_t)n, sizeof(*all));
+    uint32_t *mine = calloc(count, sizeof(*mine)), *all = NULL;
     weft_status status = WEFT_ERR_MEMORY;
 
     job->queues->links = links;
@@ -115,12 +115,12 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
         links->each = most;
         links->list = calloc(count, sizeof(*links->list));
     }
-    if (links == NULL || links->list == NULL || mine == NULL || all == NULL)
+    if (links == NULL || links->list == NULL || mine == NULL)
         weft_err(status, "no memory for %zu connections", count);
     else
         status = make_links(job, links, each, mine);
     if (status == WEFT_OK)
-        status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, mine, count * sizeof(*mine), all);
+        all = weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, mine, count * sizeof(*mine), &status);
     if (status == WEFT_OK)
         status = join_links(job, links, all);
     free(mine);

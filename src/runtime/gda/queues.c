@@ -48,7 +48,6 @@ static bool far_update(void *context, void *word, const struct weft_change *chan
 weft_status weft_queues_open(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
-    const bool power = (job->config.gda_depth & (job->config.gda_depth - 1)) == 0;
     const int64_t gda = job->config.gda;
     const bool assist = gda == WEFT_GDA_ON || gda == WEFT_GDA_ASSIST;
     const char *missing = assist ? weft_assist_missing(job) : NULL;
@@ -67,11 +66,9 @@ weft_status weft_queues_open(struct weft_job *job)
     if (queues == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues");
     job->queues = queues;
-    if (!power || !weft_softnic_fault_parse(job->config.softnic_fault, &queues->nic.fault))
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_GDA_DEPTH=%d must be a power of two, and WEFT_SOFTNIC_FAULT=%s be "
-                        "SYNDROME@N or hold:MS",
-                        (int)job->config.gda_depth, job->config.softnic_fault);
+    if (!weft_softnic_fault_parse(job->config.softnic_fault, &queues->nic.fault))
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_SOFTNIC_FAULT=%s: not SYNDROME@N or hold:MS",
+                        job->config.softnic_fault);
     if (!job->device_ops->host_access && state->update == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=softnic on a GPU needs WEFT_CUDA_SERVICE");
     const weft_status checked = weft_nic_check(job);
@@ -115,7 +112,7 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     struct counts {
         uint64_t address, base, key; /* base: of the region whose key it is */
         int32_t each, unused;
-    } mine = {0}, *all;
+    } mine = {0};
     struct weft_place place = {0};
 
     if (queues == NULL)
@@ -123,11 +120,8 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     weft_free(job, queues->counts);
     queues->counts_bytes = slots * (WEFT_TAGS * sizeof(uint64_t) + LINE);
     queues->counts = weft_malloc(job, queues->counts_bytes);
-    all = calloc(n, sizeof(*all));
-    if (queues->counts == NULL || all == NULL) {
-        free(all);
+    if (queues->counts == NULL)
         return WEFT_ERR_MEMORY;
-    }
     weft_lock(&job->space.tables);
     weft_memory_in_segment(job, queues->counts, queues->counts_bytes, &place);
     weft_unlock(&job->space.tables);
@@ -135,7 +129,8 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     mine.base = mine.address - place.segment_offset;
     mine.key = place.key;
     mine.each = weft_queues_each(job);
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), all);
+    weft_status status;
+    struct counts *all = weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), &status);
     weft_lock(&job->space.tables);
     for (size_t p = 0; status == WEFT_OK && p < n; p++) {
         queues->peers[p].counts = all[p].address;

@@ -242,6 +242,24 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
     return WEFT_OK;
 }
 
+void *weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                        size_t bytes, weft_status *status)
+{
+    void *all = malloc((size_t)job->numbers.processes * bytes);
+
+    if (all == NULL) { /* the others would wait for what this process brings */
+        weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %d of %zu bytes",
+                      weft_exchange_name(op), job->numbers.process, job->numbers.processes, bytes);
+        *status = weft_job_agree_failure(job);
+        return NULL;
+    }
+    *status = weft_exchange(job, op, mine, bytes, all);
+    if (*status == WEFT_OK)
+        return all;
+    free(all);
+    return NULL;
+}
+
 static void exchange_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
                                char *text, size_t bytes)
 {

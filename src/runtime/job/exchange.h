@@ -35,6 +35,9 @@ void weft_exchange_close(struct weft_job *job);
  */
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all);
+/* The same; returns everybody's, malloc'ed. NULL: *status says why, and the job has failed. */
+void *weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                        size_t bytes, weft_status *status);
 /* The one after which no process waits for another: the job is over. */
 enum weft_exchange_op weft_exchange_last(const struct weft_job *job);
 /* "weft_run": the call that an exchange stands for. */

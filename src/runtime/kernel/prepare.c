@@ -48,17 +48,14 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     const char *const kernel = wanted != NULL ? wanted->name : "";
     struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1,
                               .queues = can_queue(job, wanted)};
-    struct brought *all = calloc((size_t)n, sizeof(*all));
+    weft_status status;
 
-    if (all == NULL) { /* the others would wait for what this process brings */
-        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory for the ranks of %d processes",
-                      job->numbers.process, n);
-        return WEFT_ERR_MEMORY;
-    }
     memcpy(brought.kernel, kernel, strnlen(kernel, sizeof(brought.kernel)));
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
-    if (status == WEFT_OK)
-        status = mine;
+    struct brought *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), &status);
+    if (all == NULL)
+        return status;
+    status = mine;
     int32_t first = 0;
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)

@@ -132,20 +132,18 @@ static struct trial try_here(struct weft_job *job, const char *name)
 static weft_status try_together(struct weft_job *job, const char *name, bool *all,
                                 char failed[REASON_BYTES])
 {
-    const size_t n = (size_t)job->numbers.processes;
-    struct trial *trials = malloc(n * sizeof(*trials));
-
-    if (trials == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     const struct trial mine = try_here(job, name);
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), trials);
+    weft_status status;
+    struct trial *trials =
+        weft_exchange_all(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), &status);
+
     *all = status == WEFT_OK;
-    for (size_t p = 0; p < n && *all; p++) {
+    for (int p = 0; p < job->numbers.processes && *all; p++) {
         if (trials[p].opened)
             continue;
         *all = false;
         trials[p].why_not[sizeof(trials[p].why_not) - 1] = 0;
-        snprintf(failed, REASON_BYTES, "%s (process %zu: %s)", name, p, trials[p].why_not);
+        snprintf(failed, REASON_BYTES, "%s (process %d: %s)", name, p, trials[p].why_not);
     }
     free(trials);
     if (!*all && mine.opened)

@@ -59,16 +59,14 @@ static void offsets(struct weft_job *job, const struct moment *all)
 
 weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
 {
-    const size_t n = (size_t)job->numbers.processes;
     const int meetings = job->numbers.nodes > 1 ? MEETINGS : 1;
     struct moment mine = {.id = *id};
-    struct moment *all = calloc(n, sizeof(*all));
+    struct moment *all = NULL;
     weft_status status = WEFT_OK;
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     for (int i = 0; i <= meetings && status == WEFT_OK; i++) {
-        status = weft_exchange(job, WEFT_EXCHANGE_TRACE, &mine, sizeof(mine), all);
+        free(all);
+        all = weft_exchange_all(job, WEFT_EXCHANGE_TRACE, &mine, sizeof(mine), &status);
         if (i < meetings)
             mine.now[i] = weft_now_ns();
     }
