@@ -189,11 +189,6 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed)
     return true;
 }
 
-static bool power_of_two(uint64_t value)
-{
-    return value != 0 && (value & (value - 1)) == 0;
-}
-
 static weft_status check(const struct weft_config *c)
 {
     uint64_t seed;
@@ -208,18 +203,9 @@ static weft_status check(const struct weft_config *c)
     if (c->processes > 1 && c->root[0] == 0)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PROCESSES=%lld needs WEFT_ROOT=HOST:PORT",
                         (long long)c->processes);
-    if (!power_of_two((uint64_t)c->command_ring))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_COMMAND_RING=%lld: not a power of two",
-                        (long long)c->command_ring);
-    if (!power_of_two((uint64_t)c->trace_events))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_TRACE_EVENTS=%lld: not a power of two",
-                        (long long)c->trace_events);
-    if (c->shm_ring != 0 && (c->shm_ring < 4096 || !power_of_two(c->shm_ring)))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not a power of two from 4096 on",
+    if (c->shm_ring != 0 && c->shm_ring < 4096)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not 4096 or more",
                         (unsigned long long)c->shm_ring);
-    if (!power_of_two(c->msg_ring))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_MSG_RING=%llu: not a power of two",
-                        (unsigned long long)c->msg_ring);
     if (strcmp(c->cpu_schedule, "fair") != 0 && !random)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_CPU_SCHEDULE=%s: neither fair nor random:SEED",
                         c->cpu_schedule);

@@ -86,7 +86,9 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 /* "64", "4K", "2M", "1G". False: it is none; UINT64_MAX: it is more. */
 bool weft_config_bytes(const char *text, uint64_t *bytes);
 
-/* The word of a CHOICE's value; "?": it has no such value. */
+/* The value of an INT or CHOICE. */
+int64_t weft_config_number(const struct weft_config *config, enum weft_config_index row);
+/* A CHOICE's value as its word, or "?": it has no such value; another's as a number. */
 struct weft_config_word {
     char text[16];
 };

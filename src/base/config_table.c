@@ -62,6 +62,9 @@ static weft_status store(void *field, const void *value, size_t bytes, double nu
     if (errno != 0 || number < row->min || number > row->max)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
                         row->min, row->max, row->unit);
+    if (strstr(row->doc, "a power of two") != NULL &&
+        ((uint64_t)number & ((uint64_t)number - 1)) != 0)
+        return bad(row, text, "not a power of two");
     memcpy(field, value, bytes);
     return WEFT_OK;
 }
@@ -154,11 +157,23 @@ weft_status weft_config_set(struct weft_config *config, const struct weft_config
     return by_kind[row->kind]((char *)config + row->at, row, text);
 }
 
+int64_t weft_config_number(const struct weft_config *config, enum weft_config_index row)
+{
+    const void *const field = (const char *)config + weft_config_rows[row].at;
+
+    return weft_config_rows[row].kind == WEFT_CHOICE ? *(const int *)field
+                                                     : *(const int64_t *)field;
+}
+
 struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value)
 {
     struct weft_config_word word;
     const char *from = weft_config_rows[row].words;
 
+    if (from == NULL)
+        snprintf(word.text, sizeof(word.text), "%lld", (long long)value);
+    if (from == NULL)
+        return word;
     for (; value > 0 && from != NULL; value--) {
         const char *bar = strchr(from, '|');
         from = bar != NULL ? bar + 1 : NULL;

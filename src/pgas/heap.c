@@ -212,15 +212,10 @@ static weft_status publish(weft_job *job, struct weft_pgas *pgas)
 weft_status weft_pgas_open(weft_job *job)
 {
     weft_status status = weft_job_idle(job, "weft_pgas_open");
-    const long long least = status == WEFT_OK ? (long long)job->config.heap_least_block : 1;
     bool host_heaps = false;
 
     if (status == WEFT_OK && job->pgas != NULL)
         status = weft_refused(job, WEFT_ERR_STATE, "weft_pgas_open: it is open already");
-    if (status == WEFT_OK && (least & (least - 1)) != 0)
-        status =
-            weft_refused(job, WEFT_ERR_CONFIG,
-                         "weft_pgas_open: WEFT_HEAP_LEAST_BLOCK=%lld is no power of two", least);
     if (status == WEFT_OK)
         status = agree(job, &host_heaps);
     struct weft_pgas *const pgas = status == WEFT_OK ? calloc(1, sizeof(*pgas)) : NULL;

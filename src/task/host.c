@@ -195,10 +195,6 @@ static weft_status check(weft_job *job, const weft_task_kernel *kernel, const vo
         status = weft_refused(job, WEFT_ERR_ARGUMENT,
                               "weft_tasks_begin: kernel, user data, or no list of 1..%d bodies",
                               WEFT_TASK_BODIES);
-    if (status == WEFT_OK && (job->config.task_slots & (job->config.task_slots - 1)) != 0)
-        status = weft_refused(job, WEFT_ERR_CONFIG,
-                              "weft_tasks_begin: WEFT_TASK_SLOTS=%lld is no power of two",
-                              (long long)job->config.task_slots);
     return status;
 }
 

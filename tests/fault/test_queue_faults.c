@@ -134,7 +134,7 @@ static const struct faults {
      .variable = {"WEFT_GDA_DEPTH"},
      .value = {"100"},
      .status = WEFT_ERR_CONFIG,
-     .says = "WEFT_GDA_DEPTH=100 must be a power of two"},
+     .says = "WEFT_GDA_DEPTH=100: not a power of two"},
 };
 
 static const struct faults *faults;

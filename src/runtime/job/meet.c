@@ -15,18 +15,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Settings that all have alike: tables, counters and paths depend on them. */
+static const enum weft_config_index alike[] = {WEFT_CONFIG_AT_NET,   WEFT_CONFIG_AT_WINDOWS,
+                                               WEFT_CONFIG_AT_COMMS, WEFT_CONFIG_AT_COUNTER_START,
+                                               WEFT_CONFIG_AT_PATH,  WEFT_CONFIG_AT_GDA};
+enum { ALIKE = sizeof(alike) / sizeof(alike[0]) };
+
 /* What processes tell each other when their devices are open: what the choice of the network
  * depends on, */
 struct devices {
-    uint32_t net;
+    uint32_t alike[ALIKE]; /* values of those settings */
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
 };
 
 /* and the rest. */
 struct hello {
-    uint32_t windows, comms, counter_start, path;
-    uint32_t channels, trace, gda;
-    uint32_t queues;                  /* whether its ranks drive any */
+    uint32_t channels, trace;
+    uint32_t queues, unused;          /* queues: whether its ranks drive any */
     uint64_t mailbox;                 /* its key: abi/ask.h */
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
@@ -173,15 +178,8 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
 
 static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 {
-    const struct weft_config *config = &job->config;
-
-    *mine = (struct hello){.windows = (uint32_t)config->windows,
-                           .comms = (uint32_t)config->comms,
-                           .channels = job->space.state.channels,
-                           .trace = config->trace[0] != 0,
-                           .counter_start = (uint32_t)config->counter_start,
-                           .path = (uint32_t)config->path,
-                           .gda = (uint32_t)config->gda,
+    *mine = (struct hello){.channels = job->space.state.channels,
+                           .trace = job->config.trace[0] != 0,
                            .queues = job->queues != NULL,
                            .exposed = job->space.exposed_share};
     if (job->ranks.image != NULL)
@@ -192,29 +190,11 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 }
 
 /*
- * What the tables' being the same everywhere depends on. Channels lie in what is mapped, so other
- * nodes may have others, and so may processes of the other kind of device. like: of the same kind
- * on the same node.
+ * Channels lie in what is mapped, so other nodes may have others, and so may processes of the other
+ * kind of device. like: of the same kind on the same node.
  */
 static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool like)
 {
-    if (theirs->windows != mine->windows || theirs->comms != mine->comms ||
-        theirs->counter_start != mine->counter_start)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_WINDOWS, WEFT_COMMS and WEFT_COUNTER_START must be the same "
-                        "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
-                        theirs->windows, theirs->comms, theirs->counter_start, p, mine->windows,
-                        mine->comms, mine->counter_start);
-    if (theirs->path != mine->path)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
-                        weft_config_word(WEFT_CONFIG_AT_PATH, theirs->path).text, p,
-                        weft_config_word(WEFT_CONFIG_AT_PATH, mine->path).text);
-    if (theirs->gda != mine->gda)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_GDA must be the same everywhere: %s in process %d, %s here",
-                        weft_config_word(WEFT_CONFIG_AT_GDA, theirs->gda).text, p,
-                        weft_config_word(WEFT_CONFIG_AT_GDA, mine->gda).text);
     if (like && theirs->channels != mine->channels)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
@@ -236,43 +216,39 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
  */
 static weft_status await_all(struct weft_job *job)
 {
-    const size_t n = (size_t)job->numbers.processes;
     const unsigned char mine = job->space.state.signals->proxied != 0;
-    unsigned char *all = malloc(n);
+    weft_status status;
+    unsigned char *all = weft_exchange_all(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), &status);
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), all);
-    for (size_t p = 0; status == WEFT_OK && p < n; p++)
+    for (int p = 0; all != NULL && p < job->numbers.processes; p++)
         job->space.state.signals->proxied |= all[p];
     free(all);
     return status;
 }
 
-/* What the choice of the network depends on, and what is shared within a node. */
-static weft_status compare_devices(int p, const struct devices *theirs, const struct devices *mine)
+static weft_status compare_settings(int p, const uint32_t *theirs, const uint32_t *mine)
 {
-    if (theirs->net != mine->net)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET must be the same everywhere: %s in process %d, %s here",
-                        weft_config_word(WEFT_CONFIG_AT_NET, theirs->net).text, p,
-                        weft_config_word(WEFT_CONFIG_AT_NET, mine->net).text);
+    for (int i = 0; i < ALIKE; i++)
+        if (theirs[i] != mine[i])
+            return weft_err(
+                WEFT_ERR_CONFIG, "WEFT_%s must be the same everywhere: %s in process %d, %s here",
+                weft_config_rows[alike[i]].name, weft_config_word(alike[i], theirs[i]).text, p,
+                weft_config_word(alike[i], mine[i]).text);
     return WEFT_OK;
 }
 
 /* What everybody drives. */
 static weft_status find_devices(struct weft_job *job)
 {
-    const int n = job->numbers.processes;
-    struct devices mine = {.net = (uint32_t)job->config.net};
-    struct devices *all = calloc((size_t)n, sizeof(*all));
+    struct devices mine = {0};
+    weft_status status;
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    for (int i = 0; i < ALIKE; i++)
+        mine.alike[i] = (uint32_t)weft_config_number(&job->config, alike[i]);
     job->device_ops->identify(job->device, mine.device_id);
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
-    for (int p = 0; status == WEFT_OK && p < n; p++)
-        status = compare_devices(p, &all[p], &mine);
+    struct devices *all = weft_exchange_all(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), &status);
+    for (int p = 0; status == WEFT_OK && p < job->numbers.processes; p++)
+        status = compare_settings(p, all[p].alike, mine.alike);
     if (status == WEFT_OK) {
         number_devices(job, all);
         share_node(job);
@@ -284,11 +260,9 @@ static weft_status find_devices(struct weft_job *job)
 weft_status weft_meet(struct weft_job *job)
 {
     const int n = job->numbers.processes;
-    struct hello mine, *all = calloc((size_t)n, sizeof(*all));
-
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    struct hello mine, *all = NULL;
     weft_status status = find_devices(job);
+
     if (status == WEFT_OK)
         status = weft_network_open(job);
     if (status == WEFT_OK)
@@ -296,7 +270,7 @@ weft_status weft_meet(struct weft_job *job)
     if (status == WEFT_OK)
         status = fill_hello(job, &mine);
     if (status == WEFT_OK)
-        status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
+        all = weft_exchange_all(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), &status);
     for (int p = 0; status == WEFT_OK && p < n; p++)
         status = compare(p, &all[p], &mine,
                          job->processes[p].node == job->numbers.node &&
