@@ -141,7 +141,8 @@ NOT_FOR_TSAN void weft_bell_ring_for(struct weft_bell *bell, const uint32_t *wai
 void weft_lock_wait(struct weft_lock *lock)
 {
     if (weft_model != NULL)
-        weft_model->lock(lock);
+        while (!weft_model->try_lock(lock))
+            weft_model->yield(true);
     else
         while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
             futex_wait(&lock->word, 2, false, NULL);

@@ -20,7 +20,7 @@ static _Thread_local struct weft_say_task of_thread = {.process = -1};
 /* What is remembered of the calling task. */
 static struct weft_say_task *mine(void)
 {
-    struct weft_say_task *task = weft_model != NULL ? weft_model->say() : NULL;
+    struct weft_say_task *task = weft_model != NULL ? weft_model->own()->say : NULL;
 
     return task != NULL ? task : &of_thread;
 }

@@ -101,7 +101,7 @@ void weft_task_yield(bool idle)
 
 void **weft_task_local(void)
 {
-    return weft_model != NULL ? weft_model->local() : &local;
+    return weft_model != NULL ? &weft_model->own()->local : &local;
 }
 
 uint64_t weft_now_ns(void)

@@ -26,6 +26,12 @@ struct weft_fiber;
 struct weft_model_task;
 struct weft_say_task;
 
+struct weft_model_own {
+    void *local;               /* see weft_task_local: NULL at first, inherited */
+    struct weft_fiber *fiber;  /* that it runs on */
+    struct weft_say_task *say; /* of base/say.c; NULL: the thread's, as it will go on after it */
+};
+
 struct weft_model {
     /* size is 4 or 8; addresses are aligned. add and update return the old value. */
     uint64_t (*load)(const void *address, int size, bool acquire);
@@ -63,19 +69,13 @@ struct weft_model {
     uint64_t (*now)(void);
     /* True when every task has been idle for long and no store is held back. */
     bool (*quiet)(void);
-    /* The calling task's own pointer slot (see weft_task_local); NULL at first, inherited. */
-    void **(*local)(void);
+    /* What the calling task has of its own. */
+    struct weft_model_own *(*own)(void);
     /* A number below n (n > 0), from the seed. */
     uint32_t (*draw)(uint32_t n);
-    /* The fiber that the calling task runs on. */
-    struct weft_fiber **(*fiber)(void);
-    /* What base/say.c remembers of the calling task; NULL: what it does of the thread. */
-    struct weft_say_task *(*say)(void);
-
     /* Mutual exclusion of tasks, with acquire and release. No idle task waits for a lock that
      * others try_lock. */
     bool (*try_lock)(void *lock);
-    void (*lock)(void *lock);
     void (*unlock)(void *lock);
 };
 

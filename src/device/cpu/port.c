@@ -117,7 +117,7 @@ void weft_port_end(struct weft_port *port)
     if (weft_model != NULL && port->team == NULL)
         weft_model->exit();
     if (weft_model != NULL) /* the task goes on on its own stack, and ends */
-        *weft_model->fiber() = WEFT_PORT_GET(port, worker);
+        weft_model->own()->fiber = WEFT_PORT_GET(port, worker);
     give_turn(port, WEFT_WORKS);
     __builtin_unreachable();
 }

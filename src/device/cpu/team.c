@@ -53,7 +53,7 @@ WEFT_UNSEEN static void give_way(struct weft_thread_team *team, int to)
     team->current = to;
     WEFT_PORT_SET(team->port, fiber, next);
     if (weft_model != NULL)
-        *weft_model->fiber() = next;
+        weft_model->own()->fiber = next;
     weft_fiber_switch(team->thread[me].fiber, next);
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
@@ -133,10 +133,10 @@ struct weft_fiber *weft_team_fiber(const struct weft_thread_team *team, int thre
 
 void weft_team_run(struct weft_thread_team *team)
 {
-    struct weft_fiber *const own = *weft_model->fiber();
+    struct weft_fiber *const own = weft_model->own()->fiber;
 
     team->port->worker = own;
-    *weft_model->fiber() = team->port->fiber;
+    weft_model->own()->fiber = team->port->fiber;
     weft_fiber_switch(own, team->port->fiber);
     weft_strand_set(0, 1, -1);
 }

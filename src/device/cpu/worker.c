@@ -5,8 +5,7 @@
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "device/cpu/exits.h"
-#include "device/cpu/overflow.h"
+#include "device/cpu/faults.h"
 #include "device/cpu/random/random.h"
 #include "device/cpu/team.h"
 #include "device/cpu/where.h"
@@ -53,21 +52,13 @@ struct worker {
 /* Waits until it is known whether the ranks run; whether they do. */
 static bool pass(struct gate *gate)
 {
-    uint32_t word;
-
-    while ((word = weft_load_relaxed_u32(&gate->word)) == CLOSED) {
-        const uint32_t ticket = weft_bell_prepare(&gate->bell);
-        if (weft_load_relaxed_u32(&gate->word) == CLOSED)
-            weft_bell_sleep(&gate->bell, ticket, SLEEP_NS);
-        else
-            weft_bell_cancel(&gate->bell);
-    }
-    return word == OPEN;
+    weft_bell_await(&gate->bell, &gate->word, OPEN, UINT64_MAX);
+    return __atomic_load_n(&gate->word, __ATOMIC_RELAXED) == OPEN;
 }
 
 static void open_gate(struct gate *gate, bool all_started)
 {
-    weft_store_relaxed_u32(&gate->word, all_started ? OPEN : GO_HOME);
+    __atomic_store_n(&gate->word, all_started ? OPEN : GO_HOME, __ATOMIC_RELEASE);
     weft_bell_ring(&gate->bell);
 }
 
@@ -93,7 +84,7 @@ static void weft_rank_main(void *argument)
     weft_strand_set_rank(rank->number);
     if (port->team == NULL) {
         const struct weft_fiber *fiber =
-            weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
+            weft_model != NULL ? weft_model->own()->fiber : WEFT_PORT_GET(port, fiber);
         port->stack = weft_fiber_stack(fiber);
         port->stack_bytes = weft_fiber_stack_bytes(fiber);
     }
@@ -174,7 +165,7 @@ static void leave(const struct worker *w)
         w->launch->leave(w->launch->host);
 }
 
-/* For overflow.c. */
+/* For faults.c. */
 static int find_rank(const void *worker, const void *address, size_t *bytes)
 {
     const struct worker *w = worker;
@@ -198,12 +189,10 @@ static void worker_main(void *argument)
     uint32_t rounds = 0;
     int live = pass(w->gate) ? w->end - w->first : 0;
 
-    weft_exits_begin();
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
     weft_where_begin((const void *)(uintptr_t)w->launch->kernel->cpu);
-    if (live > 0)
-        weft_overflow_begin(find_rank, w);
+    weft_faults_begin(find_rank, w);
     weft_fiber_release(&weft_strand); /* its fibers' from now on */
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
@@ -234,8 +223,7 @@ static void worker_main(void *argument)
             idle_since = 0;
     }
     leave(w);
-    weft_exits_end();
-    weft_overflow_end();
+    weft_faults_end();
     weft_fiber_destroy(self);
 }
 
@@ -368,7 +356,7 @@ weft_status weft_workers_run(struct weft_workers *workers, const struct weft_lau
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
     struct worker *all = calloc((size_t)count, sizeof(*all));
 
-    pthread_once(&once, weft_exits_watch);
+    pthread_once(&once, weft_faults_watch);
     const weft_status status =
         ranks != NULL && all != NULL
             ? run(workers, launch, count, ranks, all)

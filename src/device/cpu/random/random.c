@@ -8,10 +8,10 @@
 #include "device/cpu/random/random.h"
 
 #include "base/say.h"
-#include "device/cpu/random/race.h"
 #include "device/cpu/random/tasks.h"
 #include "order/update.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { IDLE_NS = 1000000 }; /* of virtual time, where all are idle */
@@ -22,7 +22,11 @@ struct machine {
     struct weft_holding holding;
     uint64_t calls;
     uint64_t arrived; /* stores that the tasks know of (weft_tasks_changed) */
-    struct weft_races races;
+    struct {
+        bool found; /* one, after which nothing is checked */
+        void (*handler)(const char *text, void *argument);
+        void *argument;
+    } races;
 };
 
 static struct machine *m;
@@ -170,10 +174,25 @@ static void model_fence(void)
     task->fence = release(task);
 }
 
+/* The current task accesses data, by itself or a reader: the first race of a run is said. */
 static void access_bytes(const void *address, size_t bytes, enum weft_access_kind kind,
                          uint32_t who)
 {
-    weft_races_check(&m->races, &m->cells, m->tasks, address, bytes, kind, who);
+    static const char *const does[] = {"reads", "reads", "writes", "is about to reuse"};
+    struct weft_conflict conflict;
+    char text[256];
+
+    if (m->races.found ||
+        weft_cells_access(&m->cells, address, bytes, kind, who, self()->stamps, &conflict))
+        return;
+    m->races.found = true;
+    snprintf(text, sizeof(text),
+             "race: %s %s %zu bytes at %p, not ordered after %s, which %s the byte at %p",
+             self()->name, does[kind], bytes, address, m->tasks->slot[conflict.task]->name,
+             conflict.wrote ? "wrote" : "read", (void *)conflict.address);
+    weft_err(WEFT_ERR_RACE, "%s", text);
+    if (m->races.handler != NULL)
+        m->races.handler(text, m->races.argument);
 }
 
 static void model_write(void *target, const void *source, size_t bytes, bool late)
@@ -247,7 +266,7 @@ static struct weft_model_task *model_start(const char *name, void (*run)(void *)
     task->stamps[task->index]++; /* also after the last task of this place */
     weft_clock_join(task->stamps, clock);
     weft_clock_drop(clock);
-    task->local = parent->local;
+    task->own.local = parent->own.local;
     return task;
 }
 
@@ -310,27 +329,14 @@ static bool model_quiet(void)
     return m->holding.count == 0 && m->tasks->quiet == m->tasks->runnables;
 }
 
-static void **model_local(void)
-{
-    return &self()->local;
-}
-
 static uint32_t model_draw(uint32_t n)
 {
     return weft_draw(m->tasks, n);
 }
 
-static struct weft_fiber **model_fiber(void)
+static struct weft_model_own *model_own(void)
 {
-    return &self()->fiber;
-}
-
-/* The root task is the thread that began random mode, and will go on after it. */
-static struct weft_say_task *model_say(void)
-{
-    struct weft_model_task *task = self();
-
-    return task->index == 0 ? NULL : &task->say;
+    return &self()->own;
 }
 
 static bool model_try_lock(void *lock)
@@ -343,12 +349,6 @@ static bool model_try_lock(void *lock)
     *word = 1;
     acquire(task, word, sizeof(*word));
     return true;
-}
-
-static void model_lock(void *lock)
-{
-    while (!model_try_lock(lock))
-        model_yield(true);
 }
 
 static void model_unlock(void *lock)
@@ -380,18 +380,17 @@ static const struct weft_model model = {
     .exit = model_exit,
     .now = model_now,
     .quiet = model_quiet,
-    .local = model_local,
+    .own = model_own,
     .draw = model_draw,
-    .fiber = model_fiber,
-    .say = model_say,
     .try_lock = model_try_lock,
-    .lock = model_lock,
     .unlock = model_unlock,
 };
 
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument)
 {
-    m->races = (struct weft_races){.handler = handler, .argument = argument};
+    m->races.found = false;
+    m->races.handler = handler;
+    m->races.argument = argument;
 }
 
 void weft_random_stack(size_t bytes)

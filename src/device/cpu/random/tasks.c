@@ -95,7 +95,7 @@ static void switch_to(struct weft_model_tasks *tasks, struct weft_model_task *ne
         return;
     const struct weft_strand strand = weft_strand_get();
     tasks->current = next;
-    weft_fiber_switch(last->fiber, next->fiber);
+    weft_fiber_switch(last->own.fiber, next->own.fiber);
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
@@ -150,7 +150,7 @@ struct weft_model_tasks *weft_tasks_create(uint64_t seed)
     tasks->draw = seed;
     tasks->stack_bytes = WEFT_RANDOM_STACK;
     struct weft_model_task *root = find_place(tasks);
-    root->fiber = weft_fiber_adopt();
+    root->own.fiber = weft_fiber_adopt();
     snprintf(root->name, sizeof(root->name), "root");
     root->stamps[0] = 1;
     tasks->current = root;
@@ -188,14 +188,15 @@ struct weft_model_task *weft_tasks_start(struct weft_model_tasks *tasks, const c
 
     if (task == NULL)
         return NULL;
-    task->fiber = weft_fiber_create(task_main, task, tasks->stack_bytes);
-    if (task->fiber == NULL)
+    task->own.fiber = weft_fiber_create(task_main, task, tasks->stack_bytes);
+    if (task->own.fiber == NULL)
         return NULL;
     task->tasks = tasks;
     snprintf(task->name, sizeof(task->name), "%s", name);
     task->run = run;
     task->argument = argument;
     task->say = (struct weft_say_task){.process = -1};
+    task->own.say = &task->say;
     task->priority = weft_draw(tasks, UINT32_MAX);
     task->idle = task->readers = 0;
     set_runnable(tasks, task);
@@ -213,9 +214,9 @@ void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *tas
 
 void weft_tasks_reap(struct weft_model_task *task)
 {
-    if (task->fiber != NULL)
-        weft_fiber_destroy(task->fiber);
-    task->fiber = NULL;
+    if (task->own.fiber != NULL)
+        weft_fiber_destroy(task->own.fiber);
+    task->own.fiber = NULL;
     weft_clock_drop(task->fence);
     weft_clock_drop(task->message);
     task->fence = task->message = NULL;

@@ -32,10 +32,9 @@ struct weft_model_task {
     uint32_t index;
     struct weft_model_tasks *tasks;
     enum weft_task_state state;
-    struct weft_fiber *fiber;
+    struct weft_model_own own;
     void (*run)(void *);
     void *argument;
-    void *local;
     struct weft_say_task say;
     struct weft_model_task *joiner; /* sleeps until this one has ended */
 

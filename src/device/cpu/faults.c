@@ -1,6 +1,6 @@
 /*
- * device/cpu/overflow.c - a rank that touches the guard below its stack, or memory that is not
- * there, gets a line with its number, and the lines of the program where it was.
+ * device/cpu/faults.c - a rank that touches the guard below its stack, or memory that is not there,
+ * gets a line with its number, and the lines of the program where it was.
  *
  * The handler runs on a stack of its own, as the rank may have none left. It formats two numbers,
  * writes one line, and puts the default action back; then the instruction runs again, and the
@@ -11,26 +11,32 @@
  * Before that where.c writes where it was. It takes the loader's lock, which a kernel does not
  * hold; a fault of the handler itself, on a stack that is no stack any more, ends the process at
  * once.
+ *
+ * By a rank, exit would end its process in the middle of the job: the other processes wait for it,
+ * and so would an MPI that a later handler finalizes. pthread_exit would end a worker with all its
+ * ranks.
  */
-#include "device/cpu/overflow.h"
+#include "device/cpu/faults.h"
 
 #include "base/say.h"
+#include "device/cpu/team.h"
 #include "device/cpu/where.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { HANDLER_STACK = 65536 };
 
-static _Thread_local weft_overflow_find *find;
+static _Thread_local weft_fault_find *find;
 static _Thread_local const void *ranks;
 static _Thread_local void *handler_stack;
-static bool faulted; /* a thread is in the handler, or has been */
+static bool faulted;          /* a thread is in the handler, or has been */
+static pthread_key_t at_work; /* not NULL: the thread is a worker that has not ended */
+static bool watched;
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -63,11 +69,45 @@ static void take_signal(void)
         sigaction(SIGSEGV, &action, NULL);
 }
 
-void weft_overflow_begin(weft_overflow_find *find_rank, const void *of_ranks)
+static void refuse(const char *call)
+{
+    weft_say(WEFT_SAY_ERROR, "rank %d called %s: its process ends, and so does the job",
+             weft_strand_get().rank, call);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
+static void at_exit(void)
+{
+    if (weft_strand_get().rank >= 0)
+        refuse("exit");
+}
+
+static void at_thread_exit(void *ignored)
+{
+    (void)ignored;
+    refuse("pthread_exit");
+}
+
+void weft_faults_watch(void)
+{
+    atexit(at_exit);
+    watched = pthread_key_create(&at_work, at_thread_exit) == 0;
+}
+
+/* Between the two calls of it the thread must not end. */
+static void set_at_work(const bool *value)
+{
+    if (watched)
+        pthread_setspecific(at_work, value);
+}
+
+void weft_faults_begin(weft_fault_find *find_rank, const void *of_ranks)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     stack_t before;
 
+    set_at_work(&watched);
     pthread_once(&once, take_signal);
     find = find_rank;
     ranks = of_ranks;
@@ -84,10 +124,11 @@ void weft_overflow_begin(weft_overflow_find *find_rank, const void *of_ranks)
         munmap(stack, HANDLER_STACK);
 }
 
-void weft_overflow_end(void)
+void weft_faults_end(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
+    set_at_work(NULL);
     find = NULL;
     if (handler_stack == NULL)
         return;

@@ -1,0 +1,27 @@
+/*
+ * device/cpu/faults.h - a rank that ends its process: by a fault, of which it is said where it was
+ * and whether its stack ran over; by exit; or its worker by pthread_exit. It is named first.
+ */
+#ifndef WEFT_DEVICE_CPU_FAULTS_H
+#define WEFT_DEVICE_CPU_FAULTS_H
+
+#include <stddef.h>
+
+/*
+ * The rank of this thread in whose guard the address lies, and the size of its stack in *bytes;
+ * else the one that runs at present, or -1, and *bytes as it was.
+ */
+typedef int weft_fault_find(const void *ranks, const void *address, size_t *bytes);
+
+/* Once in a process. Without memory for it ranks that exit are not named. */
+void weft_faults_watch(void);
+
+/*
+ * From here to the end the calling thread runs ranks, and must not end. Takes SIGSEGV, once for the
+ * process, if nobody has (a debugger's or a sanitizer's handler stays); where that, or a stack for
+ * the handler, cannot be had, nothing is said.
+ */
+void weft_faults_begin(weft_fault_find *find, const void *ranks);
+void weft_faults_end(void);
+
+#endif
