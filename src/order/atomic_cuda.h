@@ -19,50 +19,70 @@
 
 #define WEFT_GLOBAL(p) __cvta_generic_to_global(p)
 
+/* Accesses to global memory: `code` says operation, order, scope and type; `reg` the register. */
+#define WEFT_LOAD(code, type, reg, p)                                                              \
+    ({                                                                                             \
+        type value_;                                                                               \
+        asm volatile(code " %0, [%1];" : "=" reg(value_) : "l"(WEFT_GLOBAL(p)) : "memory");        \
+        value_;                                                                                    \
+    })
+#define WEFT_LOAD_FOUR(code, p)                                                                    \
+    ({                                                                                             \
+        uint4 value_;                                                                              \
+        asm volatile(code "v4.u32 {%0, %1, %2, %3}, [%4];"                                         \
+                     : "=r"(value_.x), "=r"(value_.y), "=r"(value_.z), "=r"(value_.w)              \
+                     : "l"(WEFT_GLOBAL(p))                                                         \
+                     : "memory");                                                                  \
+        value_;                                                                                    \
+    })
+#define WEFT_STORE(code, reg, p, value)                                                            \
+    asm volatile(code " [%0], %1;" ::"l"(WEFT_GLOBAL(p)), reg(value) : "memory")
+/* The old value. */
+#define WEFT_ATOM(code, type, reg, p, value)                                                       \
+    ({                                                                                             \
+        type old_;                                                                                 \
+        asm volatile(code " %0, [%1], %2;"                                                         \
+                     : "=" reg(old_)                                                               \
+                     : "l"(WEFT_GLOBAL(p)), reg((type)(value))                                     \
+                     : "memory");                                                                  \
+        old_;                                                                                      \
+    })
+#define WEFT_ATOM_SWAP(code, type, reg, p, expected, value)                                        \
+    ({                                                                                             \
+        type old_;                                                                                 \
+        asm volatile(code " %0, [%1], %2, %3;"                                                     \
+                     : "=" reg(old_)                                                               \
+                     : "l"(WEFT_GLOBAL(p)), reg((type)(expected)), reg((type)(value))              \
+                     : "memory");                                                                  \
+        old_;                                                                                      \
+    })
+
 #define WEFT_ATOMIC_DEFINE(bits, reg)                                                              \
     WEFT_INLINE uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                  \
     {                                                                                              \
-        uint##bits##_t value;                                                                      \
-        asm volatile("ld.relaxed.sys.global.u" #bits " %0, [%1];"                                  \
-                     : "=" reg(value)                                                              \
-                     : "l"(WEFT_GLOBAL(p))                                                         \
-                     : "memory");                                                                  \
-        return value;                                                                              \
+        return WEFT_LOAD("ld.relaxed.sys.global.u" #bits, uint##bits##_t, reg, p);                 \
     }                                                                                              \
     WEFT_INLINE uint##bits##_t weft_load_acquire_u##bits(const uint##bits##_t *p, enum weft_order) \
     {                                                                                              \
-        uint##bits##_t value;                                                                      \
-        asm volatile("ld.acquire.sys.global.u" #bits " %0, [%1];"                                  \
-                     : "=" reg(value)                                                              \
-                     : "l"(WEFT_GLOBAL(p))                                                         \
-                     : "memory");                                                                  \
-        return value;                                                                              \
+        return WEFT_LOAD("ld.acquire.sys.global.u" #bits, uint##bits##_t, reg, p);                 \
     }                                                                                              \
     WEFT_INLINE void weft_store_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)           \
     {                                                                                              \
-        asm volatile("st.relaxed.sys.global.u" #bits " [%0], %1;" ::"l"(WEFT_GLOBAL(p)),           \
-                     reg(value)                                                                    \
-                     : "memory");                                                                  \
+        WEFT_STORE("st.relaxed.sys.global.u" #bits, reg, p, value);                                \
     }                                                                                              \
     WEFT_INLINE void weft_store_release_u##bits(uint##bits##_t *p, uint##bits##_t value,           \
                                                 enum weft_order)                                   \
     {                                                                                              \
-        asm volatile("st.release.sys.global.u" #bits " [%0], %1;" ::"l"(WEFT_GLOBAL(p)),           \
-                     reg(value)                                                                    \
-                     : "memory");                                                                  \
+        WEFT_STORE("st.release.sys.global.u" #bits, reg, p, value);                                \
     }                                                                                              \
     WEFT_INLINE void weft_add_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)             \
     {                                                                                              \
-        asm volatile("red.relaxed.sys.global.add.u" #bits " [%0], %1;" ::"l"(WEFT_GLOBAL(p)),      \
-                     reg(value)                                                                    \
-                     : "memory");                                                                  \
+        WEFT_STORE("red.relaxed.sys.global.add.u" #bits, reg, p, value);                           \
     }                                                                                              \
     WEFT_INLINE void weft_add_release_u##bits(uint##bits##_t *p, uint##bits##_t value,             \
                                               enum weft_order)                                     \
     {                                                                                              \
-        asm volatile("red.release.sys.global.add.u" #bits " [%0], %1;" ::"l"(WEFT_GLOBAL(p)),      \
-                     reg(value)                                                                    \
-                     : "memory");                                                                  \
+        WEFT_STORE("red.release.sys.global.add.u" #bits, reg, p, value);                           \
     }
 
 WEFT_ATOMIC_DEFINE(32, "r")
@@ -86,14 +106,12 @@ WEFT_INLINE uint64_t weft_load_relaxed_if_u64(const uint64_t *p, bool wanted)
 
 WEFT_INLINE void weft_add_relaxed_device_u32(uint32_t *p, uint32_t value)
 {
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "r"(value)
-                 : "memory");
+    WEFT_STORE("red.relaxed.gpu.global.add.u32", "r", p, value);
 }
 
 WEFT_INLINE void weft_add_release_device_u32(uint32_t *p, uint32_t value, enum weft_order)
 {
-    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "r"(value)
-                 : "memory");
+    WEFT_STORE("red.release.gpu.global.add.u32", "r", p, value);
 }
 
 WEFT_INLINE void weft_add_block_u32(uint32_t *p, uint32_t value)
@@ -107,46 +125,26 @@ WEFT_INLINE void weft_add_block_u32(uint32_t *p, uint32_t value)
 /* The old value; orders nothing. */
 WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
-    uint32_t old;
-    asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(WEFT_GLOBAL(p)), "r"(value)
-                 : "memory");
-    return old;
+    return WEFT_ATOM("atom.relaxed.sys.global.add.u32", uint32_t, "r", p, value);
 }
 
 /* The same for ranks of one device. */
 WEFT_INLINE uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
 {
-    uint64_t old;
-    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
-                 : "=l"(old)
-                 : "l"(WEFT_GLOBAL(p)), "l"(value)
-                 : "memory");
-    return old;
+    return WEFT_ATOM("atom.relaxed.gpu.global.add.u64", uint64_t, "l", p, value);
 }
 
 /* The old value; an acquire and a release. */
 WEFT_INLINE uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order,
                                        enum weft_order)
 {
-    uint32_t old;
-    asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(WEFT_GLOBAL(p)), "r"(value)
-                 : "memory");
-    return old;
+    return WEFT_ATOM("atom.acq_rel.sys.global.add.u32", uint32_t, "r", p, value);
 }
 
 /* The old value; an acquire as well. */
 WEFT_INLINE uint32_t weft_add_both_device_u32(uint32_t *p, uint32_t value)
 {
-    uint32_t old;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(WEFT_GLOBAL(p)), "r"(value)
-                 : "memory");
-    return old;
+    return WEFT_ATOM("atom.acq_rel.gpu.global.add.u32", uint32_t, "r", p, value);
 }
 
 /*
@@ -180,16 +178,12 @@ WEFT_INLINE void weft_fence_acquire(void)
 
 WEFT_INLINE uint32_t weft_poll_u32(const uint32_t *p, enum weft_order)
 {
-    uint32_t value;
-    asm volatile(WEFT_POLL "u32 %0, [%1];" : "=r"(value) : "l"(WEFT_GLOBAL(p)) : "memory");
-    return value;
+    return WEFT_LOAD(WEFT_POLL "u32", uint32_t, "r", p);
 }
 
 WEFT_INLINE uint64_t weft_poll_u64(const uint64_t *p, enum weft_order)
 {
-    uint64_t value;
-    asm volatile(WEFT_POLL "u64 %0, [%1];" : "=l"(value) : "l"(WEFT_GLOBAL(p)) : "memory");
-    return value;
+    return WEFT_LOAD(WEFT_POLL "u64", uint64_t, "l", p);
 }
 
 /*
@@ -198,23 +192,13 @@ WEFT_INLINE uint64_t weft_poll_u64(const uint64_t *p, enum weft_order)
  */
 WEFT_INLINE uint4 weft_poll_four(const uint32_t *p)
 {
-    uint4 value;
-    asm volatile(WEFT_POLL "v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-                 : "l"(WEFT_GLOBAL(p))
-                 : "memory");
-    return value;
+    return WEFT_LOAD_FOUR(WEFT_POLL, p);
 }
 
 /* An item without order, and without the L1 cache. */
 WEFT_INLINE uint4 weft_load_relaxed(const uint4 *p)
 {
-    uint4 value;
-    asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-                 : "l"(WEFT_GLOBAL(p))
-                 : "memory");
-    return value;
+    return WEFT_LOAD_FOUR("ld.relaxed.sys.global.", p);
 }
 WEFT_INLINE uint64_t weft_load_relaxed(const uint64_t *p)
 {
@@ -249,16 +233,6 @@ WEFT_INLINE void weft_read_shared(void *target, const void *source, size_t bytes
         ((uint32_t *)target)[i] = weft_load_relaxed_u32((const uint32_t *)source + i);
 }
 
-#define WEFT_ATOM(operation, reg, width)                                                           \
-    {                                                                                              \
-        uint##width##_t old;                                                                       \
-        asm volatile("atom.relaxed.sys.global." operation " %0, [%1], %2;"                         \
-                     : "=" reg(old)                                                                \
-                     : "l"(WEFT_GLOBAL(word)), reg((uint##width##_t)change->value)                 \
-                     : "memory");                                                                  \
-        return old;                                                                                \
-    }
-
 WEFT_INLINE uint64_t weft_compare_swap_word(void *word, bool small, uint64_t expected,
                                             uint64_t value)
 {
@@ -266,15 +240,11 @@ WEFT_INLINE uint64_t weft_compare_swap_word(void *word, bool small, uint64_t exp
     uint64_t old;
 
     if (small)
-        asm volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
-                     : "=r"(old32)
-                     : "l"(WEFT_GLOBAL(word)), "r"((uint32_t)expected), "r"((uint32_t)value)
-                     : "memory");
+        old32 =
+            WEFT_ATOM_SWAP("atom.relaxed.sys.global.cas.b32", uint32_t, "r", word, expected, value);
     else
-        asm volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
-                     : "=l"(old)
-                     : "l"(WEFT_GLOBAL(word)), "l"(expected), "l"(value)
-                     : "memory");
+        old =
+            WEFT_ATOM_SWAP("atom.relaxed.sys.global.cas.b64", uint64_t, "l", word, expected, value);
     return small ? old32 : old;
 }
 
@@ -284,13 +254,13 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
     const bool small = weft_type_bytes(change->type) == 4;
 
     if (change->how == WEFT_SUM && (change->type == WEFT_I32 || change->type == WEFT_U32))
-        WEFT_ATOM("add.u32", "r", 32)
+        return WEFT_ATOM("atom.relaxed.sys.global.add.u32", uint32_t, "r", word, change->value);
     if (change->how == WEFT_SUM && (change->type == WEFT_I64 || change->type == WEFT_U64))
-        WEFT_ATOM("add.u64", "l", 64)
+        return WEFT_ATOM("atom.relaxed.sys.global.add.u64", uint64_t, "l", word, change->value);
     if (change->how == WEFT_REPLACE && small)
-        WEFT_ATOM("exch.b32", "r", 32)
+        return WEFT_ATOM("atom.relaxed.sys.global.exch.b32", uint32_t, "r", word, change->value);
     if (change->how == WEFT_REPLACE)
-        WEFT_ATOM("exch.b64", "l", 64)
+        return WEFT_ATOM("atom.relaxed.sys.global.exch.b64", uint64_t, "l", word, change->value);
     if (change->how == WEFT_COMPARE)
         return weft_compare_swap_word(word, small, change->expected, change->value);
     uint64_t was = small ? weft_load_relaxed_u32((const uint32_t *)word)
@@ -302,7 +272,6 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
         was = old;
     }
 }
-#undef WEFT_ATOM
 
 /* An acquire and a release; the old value. The word is aligned. */
 WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
@@ -324,20 +293,14 @@ WEFT_INLINE uint64_t weft_update_device(void *word, const struct weft_change *ch
 
 WEFT_INLINE void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum weft_order)
 {
-    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "l"(value)
-                 : "memory");
+    WEFT_STORE("st.release.gpu.global.u64", "l", p, value);
 }
 
 /* Compare and swap; the old value. An acquire and a release. */
 WEFT_INLINE uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected, uint64_t value,
                                                enum weft_order, enum weft_order)
 {
-    uint64_t old;
-    asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
-                 : "=l"(old)
-                 : "l"(WEFT_GLOBAL(p)), "l"(expected), "l"(value)
-                 : "memory");
-    return old;
+    return WEFT_ATOM_SWAP("atom.acq_rel.gpu.global.cas.b64", uint64_t, "l", p, expected, value);
 }
 
 /* Orders all that this thread did or acquired before its later relaxed stores and adds. */

@@ -21,26 +21,26 @@ WEFT_INLINE void weft_lap_write(uint64_t line[2], uint64_t word0, uint64_t word1
                  : "memory");
 }
 
+#define WEFT_LAP_LOAD(code, line)                                                                  \
+    ({                                                                                             \
+        struct weft_ring_line found_;                                                              \
+        asm volatile(code "v2.u64 {%0, %1}, [%2];"                                                 \
+                     : "=l"(found_.word[0]), "=l"(found_.word[1])                                  \
+                     : "l"(WEFT_GLOBAL(line))                                                      \
+                     : "memory");                                                                  \
+        found_;                                                                                    \
+    })
+
 /* Polls both words of a line: weft_polled acquires what came before them. */
 WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *line)
 {
-    struct weft_ring_line found;
-    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%2];"
-                 : "=l"(found.word[0]), "=l"(found.word[1])
-                 : "l"(WEFT_GLOBAL(line))
-                 : "memory");
-    return found;
+    return WEFT_LAP_LOAD(WEFT_POLL, line);
 }
 
 /* The same without order: what the words do not bring themselves is not acquired. */
 WEFT_INLINE struct weft_ring_line weft_lap_look(const struct weft_ring_line *line)
 {
-    struct weft_ring_line found;
-    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(found.word[0]), "=l"(found.word[1])
-                 : "l"(WEFT_GLOBAL(line))
-                 : "memory");
-    return found;
+    return WEFT_LAP_LOAD("ld.relaxed.sys.global.", line);
 }
 
 /*
