@@ -176,7 +176,7 @@ weft_status weft_msg_malformed(int process, struct weft_mail_head head,
 /* Some of what a process has sent by memory. */
 static bool drain(struct weft_messages *m, int process)
 {
-    struct weft_mail_consumer *in = &m->peers[process].in;
+    struct weft_mail_end *in = &m->peers[process].in;
     struct weft_mail_head head;
     struct weft_mail_text text;
     const unsigned char *payload;

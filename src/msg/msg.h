@@ -62,8 +62,8 @@ struct weft_far {
 
 struct weft_msg_peer {
     /* Frames to it, by memory that this process maps (out.ring not NULL), or far. */
-    struct weft_mail_producer out;
-    struct weft_mail_consumer in;
+    struct weft_mail_end out;
+    struct weft_mail_end in;
     struct weft_msg_box *box; /* its own, mapped; NULL: it is not */
     struct weft_share share;
     struct weft_bell *bell; /* on which its program sleeps */

@@ -66,7 +66,7 @@ static weft_status make_box(struct weft_messages *m)
         struct weft_msg_peer *peer = &m->peers[p];
         struct weft_mail_ring *ring = weft_msg_ring(m->box, size, p);
         weft_mail_ring_init(ring, size, start);
-        weft_mail_consume(&peer->in, ring, size, start);
+        weft_mail_open(&peer->in, ring, size, start);
         peer->far.in = peer->in.far.bytes;
         peer->far.in_units = size / WEFT_MAIL_UNIT;
         peer->far.tail = peer->far.told = start;
@@ -135,8 +135,8 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
     peer->share = theirs->box;
     peer->bell = &exposed->bell;
     peer->woken = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED) - 1;
-    weft_mail_produce(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
-                      (uint32_t)m->job->config.counter_start);
+    weft_mail_open(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
+                   (uint32_t)m->job->config.counter_start);
     peer->eager = eager_of(m->job->config.msg_eager, weft_mail_most(size));
     peer->piece = least(size / 4, weft_mail_most(size));
     peer->reads = weft_msg_can_read(m, process, theirs->nonce_at, theirs->nonce);

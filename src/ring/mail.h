@@ -89,22 +89,15 @@ struct weft_mail_payload {
     uint32_t given; /* credit, as last read or given */
 };
 
-struct weft_mail_producer {
+/* The producer's end of all three, or the consumer's. */
+struct weft_mail_end {
     struct weft_mail_ring *ring;
     struct weft_mail_payload far, near;
     uint32_t lines;
-    uint32_t line;      /* next */
-    uint32_t seen_line; /* credit last read */
-    uint32_t passed;    /* units that went far since the near ring was looked at in vain */
-};
-
-struct weft_mail_consumer {
-    struct weft_mail_ring *ring;
-    struct weft_mail_payload far, near;
-    uint32_t lines;
-    uint32_t line;
-    uint32_t told_line;           /* credit last given */
-    uint32_t next_far, next_near; /* behind the frame last peeked at */
+    uint32_t line;   /* next */
+    uint32_t given;  /* credit of lines, as last read or given */
+    uint32_t passed; /* producer: units that went far since the near ring was looked at in vain */
+    uint32_t next_far, next_near; /* consumer: behind the frame last peeked at */
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */
@@ -130,30 +123,17 @@ static inline struct weft_mail_payload weft_mail_payload(struct weft_mail_ring *
                                       .given = start};
 }
 
-static inline void weft_mail_produce(struct weft_mail_producer *out, struct weft_mail_ring *ring,
-                                     uint32_t size, uint32_t start)
+static inline void weft_mail_open(struct weft_mail_end *end, struct weft_mail_ring *ring,
+                                  uint32_t size, uint32_t start)
 {
-    *out = (struct weft_mail_producer){
+    *end = (struct weft_mail_end){
         .ring = ring,
         .far = weft_mail_payload(ring, size, false, start),
         .near = weft_mail_payload(ring, size, true, start),
         .lines = weft_mail_lines(size),
         .line = start,
-        .seen_line = start,
+        .given = start,
         .passed = WEFT_MAIL_NEAR,
-    };
-}
-
-static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_mail_ring *ring,
-                                     uint32_t size, uint32_t start)
-{
-    *in = (struct weft_mail_consumer){
-        .ring = ring,
-        .far = weft_mail_payload(ring, size, false, start),
-        .near = weft_mail_payload(ring, size, true, start),
-        .lines = weft_mail_lines(size),
-        .line = start,
-        .told_line = start,
     };
 }
 
@@ -164,11 +144,11 @@ static inline unsigned char *weft_mail_unit(const struct weft_mail_payload *payl
 
 /* ---- the producer ---------------------------------------------------------------------------- */
 
-static inline void weft_mail_look(struct weft_mail_producer *out)
+static inline void weft_mail_look(struct weft_mail_end *out)
 {
     const uint64_t credit = weft_load_acquire_u64(&out->ring->credit, ORDER_mail_space);
 
-    out->seen_line = (uint32_t)credit;
+    out->given = (uint32_t)credit;
     out->far.given = (uint32_t)(credit >> 32);
     out->near.given = weft_load_acquire_u32(&out->ring->near, ORDER_mail_space);
 }
@@ -186,7 +166,7 @@ static inline bool weft_mail_fits(const struct weft_mail_payload *payload, uint3
 }
 
 /* Whether they go near. Who is behind is not asked each time. */
-static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t need)
+static inline bool weft_mail_goes_near(struct weft_mail_end *out, uint32_t need)
 {
     if (need > out->near.units)
         return false;
@@ -201,17 +181,17 @@ static inline bool weft_mail_goes_near(struct weft_mail_producer *out, uint32_t 
     return false;
 }
 
-static inline bool weft_mail_has_room(const struct weft_mail_producer *out,
+static inline bool weft_mail_has_room(const struct weft_mail_end *out,
                                       const struct weft_mail_payload *payload, uint32_t need)
 {
-    return out->line - out->seen_line < out->lines && (need == 0 || weft_mail_fits(payload, need));
+    return out->line - out->given < out->lines && (need == 0 || weft_mail_fits(payload, need));
 }
 
 /*
  * Appends a frame, or returns false and changes nothing where there is no room. payload: head.count
  * bytes, which random mode may read until the next weft_reuse of the ring; NULL: they are in text.
  */
-static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_mail_head head,
+static inline bool weft_mail_push(struct weft_mail_end *out, struct weft_mail_head head,
                                   const struct weft_mail_text *text, const void *payload)
 {
     const uint32_t need = weft_mail_need(head.count);
@@ -244,7 +224,7 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
 /* ---- the consumer ---------------------------------------------------------------------------- */
 
 /* Whether there is a next frame. */
-static inline bool weft_mail_is_there(const struct weft_mail_consumer *in)
+static inline bool weft_mail_is_there(const struct weft_mail_end *in)
 {
     const struct weft_mail *line = &in->ring->line[in->line & (in->lines - 1)];
 
@@ -257,7 +237,7 @@ enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
  * The next frame: what it says, copied, and its payload, valid until it is passed. BROKEN: the
  * producer wrote what cannot be.
  */
-static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in,
+static inline enum weft_mail_result weft_mail_peek(struct weft_mail_end *in,
                                                    struct weft_mail_head *head,
                                                    struct weft_mail_text *text,
                                                    const unsigned char **payload)
@@ -282,26 +262,26 @@ static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in
 }
 
 /* Gives back the room of all frames that were passed. */
-static inline void weft_mail_release(struct weft_mail_consumer *in)
+static inline void weft_mail_release(struct weft_mail_end *in)
 {
-    if (in->line == in->told_line)
+    if (in->line == in->given)
         return;
     if (in->near.given != in->near.unit)
         weft_store_release_u32(&in->ring->near, in->near.unit, ORDER_mail_credit);
     weft_store_release_u64(&in->ring->credit, (uint64_t)in->far.unit << 32 | in->line,
                            ORDER_mail_credit);
-    in->told_line = in->line;
+    in->given = in->line;
     in->far.given = in->far.unit;
     in->near.given = in->near.unit;
 }
 
 /* Goes on to the next frame; gives room back when a quarter of a ring is due. */
-static inline void weft_mail_pass(struct weft_mail_consumer *in)
+static inline void weft_mail_pass(struct weft_mail_end *in)
 {
     in->line++;
     in->far.unit = in->next_far;
     in->near.unit = in->next_near;
-    if (in->line - in->told_line >= in->lines / 4 ||
+    if (in->line - in->given >= in->lines / 4 ||
         in->far.unit - in->far.given >= in->far.units / 4 ||
         in->near.unit - in->near.given >= in->near.units / 4)
         weft_mail_release(in);

@@ -97,7 +97,7 @@ static void begin(struct weft_messages *m)
     peers[1].eager = WEFT_MAIL_WITHIN;
     peers[1].piece = BYTES / 3;
     STAILQ_INIT(&peers[1].outgoing);
-    weft_mail_consume(&peers[1].in, ring, SIZE, 0);
+    weft_mail_open(&peers[1].in, ring, SIZE, 0);
     peers[1].far = (struct weft_far){.units = SIZE / WEFT_MAIL_UNIT,
                                      .in = peers[1].in.far.bytes,
                                      .in_units = SIZE / WEFT_MAIL_UNIT};
@@ -108,7 +108,7 @@ static void begin(struct weft_messages *m)
 /* A line of process 1 in its ring: what is said of it lies in the ring. */
 static void deliver_near(struct weft_messages *m, struct fuzz_bytes *in)
 {
-    struct weft_mail_consumer *ring = &m->peers[1].in;
+    struct weft_mail_end *ring = &m->peers[1].in;
     struct weft_mail line = {.commit = weft_mail_commit(any_head(in), ring->line + 1)};
     const unsigned char *payload;
     struct weft_mail_head head;

@@ -15,8 +15,8 @@ enum { STEPS = 3000 };
 
 struct ring {
     struct weft_mail_ring *memory;
-    struct weft_mail_producer out;
-    struct weft_mail_consumer in;
+    struct weft_mail_end out;
+    struct weft_mail_end in;
     uint32_t sent, taken;
     uint32_t near; /* of those taken */
 };
@@ -27,8 +27,8 @@ static void ring_open(struct ring *r, uint32_t size, uint32_t start)
     assert_non_null(r->memory);
     memset(r->memory, 0, weft_mail_ring_bytes(size));
     weft_mail_ring_init(r->memory, size, start);
-    weft_mail_produce(&r->out, r->memory, size, start);
-    weft_mail_consume(&r->in, r->memory, size, start);
+    weft_mail_open(&r->out, r->memory, size, start);
+    weft_mail_open(&r->in, r->memory, size, start);
 }
 
 /* Of the n-th frame. */
