@@ -2,8 +2,7 @@
  * base/fiber_machine.h - saving and loading a machine's context; for fiber.c alone.
  *
  * A context is what a called function must preserve: the callee-saved registers and the floating
- * point control words. On x86-64 and aarch64 they lie on the fiber's own stack and the context is
- * the stack pointer; elsewhere ucontext does the same, with a system call a switch.
+ * point control words. They lie on the fiber's own stack, and the context is the stack pointer.
  *
  *   weft_context_make(context, stack, bytes, run, argument): the first switch to it calls
  *       run(argument) on that stack; run never returns.
@@ -15,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(WEFT_FIBER_UCONTEXT)
 
 struct weft_context {
     void *stack;
@@ -99,7 +96,7 @@ static inline void weft_context_make(struct weft_context *context, void *stack, 
     context->stack = frame;
 }
 
-#else /* aarch64 */
+#elif defined(__aarch64__)
 
 /* What weft_fiber_jump stores, from the stack pointer up. */
 struct weft_frame_saved {
@@ -176,47 +173,7 @@ static inline void weft_context_make(struct weft_context *context, void *stack, 
     context->stack = frame;
 }
 
-#endif
 #else
-
-#include <stdlib.h>
-#include <ucontext.h>
-
-struct weft_context {
-    ucontext_t machine;
-    void (*run)(void *);
-    void *argument;
-};
-
-/* makecontext passes ints only: the context's address comes in two halves. */
-static void weft_context_entry(unsigned high, unsigned low)
-{
-    struct weft_context *context = (struct weft_context *)((uintptr_t)((uint64_t)high << 32 | low));
-    context->run(context->argument);
-    abort();
-}
-
-static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
-                                     void (*run)(void *), void *argument)
-{
-    const uint64_t address = (uint64_t)(uintptr_t)context;
-
-    context->run = run;
-    context->argument = argument;
-    if (getcontext(&context->machine) != 0)
-        abort(); /* it has no way to fail on a valid address */
-    context->machine.uc_stack.ss_sp = stack;
-    context->machine.uc_stack.ss_size = bytes;
-    context->machine.uc_link = NULL;
-    makecontext(&context->machine, (void (*)(void))weft_context_entry, 2, (unsigned)(address >> 32),
-                (unsigned)address);
-}
-
-static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
-{
-    if (swapcontext(&from->machine, &to->machine) != 0)
-        abort(); /* as above */
-}
-
+#error "switching fibers is written for x86-64 and aarch64"
 #endif
 #endif

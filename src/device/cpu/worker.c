@@ -16,8 +16,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
@@ -250,30 +248,29 @@ static weft_status create_fibers(const struct weft_workers *workers,
 }
 
 /* Without memory to remember it the stack stays mapped for good. */
-static void keep_stack(struct weft_workers *workers, struct weft_fiber *fiber)
+static void keep(struct weft_workers *workers, struct weft_fiber *fiber)
 {
-    const struct weft_stack stack = weft_fiber_leave_stack(fiber);
-    struct weft_stack *stacks =
-        realloc(workers->stacks, (size_t)(workers->stacks_count + 1) * sizeof(*stacks));
+    struct weft_fiber **kept =
+        realloc(workers->kept, (size_t)(workers->kept_count + 1) * sizeof(struct weft_fiber *));
 
-    if (stacks == NULL)
+    if (kept == NULL)
         return;
-    stacks[workers->stacks_count++] = stack;
-    workers->stacks = stacks;
+    kept[workers->kept_count++] = fiber;
+    workers->kept = kept;
 }
 
 void weft_workers_close(struct weft_workers *workers)
 {
-    for (int i = 0; i < workers->stacks_count; i++)
-        munmap(workers->stacks[i].map, workers->stacks[i].bytes);
-    free(workers->stacks);
+    for (int i = 0; i < workers->kept_count; i++)
+        weft_fiber_destroy(workers->kept[i]);
+    free(workers->kept);
 }
 
 static void destroy_fiber(struct weft_workers *workers, const struct rank *rank,
                           struct weft_fiber *fiber, bool began)
 {
     if (fiber != NULL && began && !__atomic_load_n(&rank->done, __ATOMIC_RELAXED))
-        keep_stack(workers, fiber);
+        keep(workers, fiber);
     else if (fiber != NULL)
         weft_fiber_destroy(fiber);
 }
