@@ -26,24 +26,11 @@ static const uint16_t mark = 0x7766;
 enum { AT_MARK = WEFT_HEADER_BYTES - (int)sizeof(mark) };
 _Static_assert(offsetof(struct weft_header, op) + sizeof(uint16_t) == AT_MARK, "no padding");
 
-static const struct {
-    weft_status status;
-    const char *text;
-} refusals[] = {
+const struct weft_refusal_row weft_refusals[WEFT_REFUSAL_COUNT] = {
 #define WEFT_REFUSAL_ROW(name, status, text) {WEFT_##status, text},
     WEFT_REFUSAL_MAP(WEFT_REFUSAL_ROW)
 #undef WEFT_REFUSAL_ROW
 };
-
-const char *weft_refusal_text(enum weft_refusal refusal)
-{
-    return refusals[refusal].text;
-}
-
-weft_status weft_refusal_status(enum weft_refusal refusal)
-{
-    return refusals[refusal].status;
-}
 
 void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello)
 {

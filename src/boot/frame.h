@@ -53,8 +53,10 @@ enum weft_refusal {
         WEFT_REFUSAL_COUNT
 };
 
-const char *weft_refusal_text(enum weft_refusal refusal);
-weft_status weft_refusal_status(enum weft_refusal refusal);
+extern const struct weft_refusal_row {
+    weft_status status;
+    const char *text;
+} weft_refusals[WEFT_REFUSAL_COUNT];
 
 struct weft_hello {
     int process, processes;

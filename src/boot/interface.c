@@ -69,22 +69,11 @@ static int advertise(char root[WEFT_ROOT_BYTES], union weft_address *first,
 
 static int listen_at(union weft_address *address, int *port)
 {
-    const int off = 0;
     socklen_t size = weft_address_size(address);
-    const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd = weft_socket_listen_at(&address->any, size);
 
-    if (fd < 0)
-        return -1;
-    /* Where "any" is meant, both families are. */
-    if (address->any.sa_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (bind(fd, &address->any, size) != 0 || listen(fd, SOMAXCONN) != 0 ||
-        getsockname(fd, &address->any, &size) != 0) {
-        const int error = errno;
-        close(fd);
-        errno = error;
-        return -1;
-    }
+    if (fd < 0 || getsockname(fd, &address->any, &size) != 0)
+        return -1; /* a socket that listens has a name */
     *port = ntohs(address->any.sa_family == AF_INET ? address->v4.sin_port : address->v6.sin6_port);
     return fd;
 }

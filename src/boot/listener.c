@@ -86,7 +86,7 @@ static void answer(struct weft_listener *listener, struct weft_stranger *strange
             return;
         stranger->fd = fd;
     }
-    refuse(listener, stranger, refusal, weft_refusal_text(refusal));
+    refuse(listener, stranger, refusal, weft_refusals[refusal].text);
 }
 
 static void hear(struct weft_listener *listener, struct weft_stranger *stranger)

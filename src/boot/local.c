@@ -94,16 +94,40 @@ bool weft_local_here(void)
     return *weft_task_local() != NULL;
 }
 
-/* Sleeps until the bell rings or the deadline comes, unless ready() is true of the group. */
-static bool await(struct weft_local *group, bool (*ready)(struct local *), struct local *local,
-                  uint64_t deadline)
+/* What a process waits for. */
+enum event {
+    BEFORE_IS_OVER,
+    COMPLETE, /* or one that it wants will not come */
+    OVER,
+    FRAME /* or it waits for none any more */
+};
+
+/* With the lock. */
+static bool has_come(const struct local *local, enum event event)
 {
+    switch (event) {
+    case BEFORE_IS_OVER:
+        return !local->group->complete;
+    case COMPLETE:
+        return local->group->complete || local->group->gone > 0;
+    case OVER:
+        return local->group->over != local->job;
+    default:
+        return local->woken || local->cursor->next != NULL;
+    }
+}
+
+/* Waits for it until the deadline. True: it has come, and the caller has the lock. */
+static bool await(struct local *local, enum event event, uint64_t deadline)
+{
+    struct weft_local *const group = local->group;
+
     for (;;) {
         const uint32_t ticket = weft_bell_prepare(&group->bell);
         weft_lock(&group->lock);
-        if (ready(local)) {
+        if (has_come(local, event)) {
             weft_bell_cancel(&group->bell);
-            return true; /* with the lock */
+            return true;
         }
         weft_unlock(&group->lock);
         const uint64_t now = weft_now_ns();
@@ -113,32 +137,6 @@ static bool await(struct weft_local *group, bool (*ready)(struct local *), struc
         }
         weft_bell_sleep(&group->bell, ticket, deadline - now);
     }
-}
-
-static bool previous_job_over(struct local *local)
-{
-    return !local->group->complete;
-}
-
-/* Or one that it wants will not come. */
-static bool job_complete_or_never(struct local *local)
-{
-    return local->group->complete || local->group->gone > 0;
-}
-
-static bool job_over(struct local *local)
-{
-    return local->group->over != local->job;
-}
-
-static bool frame_there(struct local *local)
-{
-    return local->cursor->next != NULL;
-}
-
-static bool frame_there_or_woken(struct local *local)
-{
-    return local->woken || frame_there(local);
 }
 
 /* With the lock. */
@@ -159,7 +157,7 @@ static weft_status join(struct local *local, double connect_s)
     struct weft_local *group = local->group;
     const uint64_t deadline = weft_deadline((uint64_t)(connect_s * 1e9));
 
-    if (!await(group, previous_job_over, local, deadline))
+    if (!await(local, BEFORE_IS_OVER, deadline))
         return weft_err(WEFT_ERR_TIMEOUT, "the group's earlier job was not over after %g s",
                         connect_s);
     local->cursor = weft_history_join(&group->history);
@@ -168,7 +166,7 @@ static weft_status join(struct local *local, double connect_s)
         group->complete = true;
     unlock_and_ring(group);
 
-    const bool waited = await(group, job_complete_or_never, local, deadline);
+    const bool waited = await(local, COMPLETE, deadline);
     if (!waited)
         weft_lock(&group->lock);
     if (!group->complete) { /* it may be, although time was over */
@@ -248,8 +246,8 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     struct weft_local *group = local->group;
     const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
 
-    const bool awake = await(group, frame_there_or_woken, local, deadline);
-    const bool there = awake && frame_there(local);
+    const bool awake = await(local, FRAME, deadline);
+    const bool there = awake && local->cursor->next != NULL;
     if (awake && !there)
         weft_unlock(&group->lock);
     if (!there) {
@@ -293,7 +291,7 @@ static void local_close(struct weft_control *control, bool orderly)
     unlock_and_ring(group);
     if (!told)
         weft_err(WEFT_ERR_MEMORY, "no memory to tell that process %d is lost", control->process);
-    if (await(group, job_over, local, weft_deadline(close_wait)))
+    if (await(local, OVER, weft_deadline(close_wait)))
         weft_unlock(&group->lock);
     if (local->solo)
         weft_local_end(group);

@@ -34,29 +34,35 @@ static struct {
     struct invitation invitation;
 } place = {.root_fd = -1};
 
-static weft_status gather(const struct weft_mpi_library *library, const struct weft_config *config,
-                          const void *mine, size_t bytes, void *all)
+/* What all bring, by process, malloc'ed; NULL: *status says why. */
+static void *gather(const struct weft_mpi_library *library, const struct weft_config *config,
+                    const void *mine, size_t bytes, weft_status *status)
 {
     struct weft_mpi_handle request;
-    const int error = library->ops->allgather(&library->comm, mine, bytes, all, &request);
+    void *all = malloc((size_t)library->size * bytes);
 
-    if (error != 0)
-        return weft_mpi_failed(library->ops, error, "MPI_Iallgather");
-    return weft_mpi_await(library->ops, &request, config->connect_s, "weft_open");
+    if (all == NULL) {
+        *status = weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", library->size);
+        return NULL;
+    }
+    const int error = library->ops->allgather(&library->comm, mine, bytes, all, &request);
+    *status = error != 0 ? weft_mpi_failed(library->ops, error, "MPI_Iallgather")
+                         : weft_mpi_await(library->ops, &request, config->connect_s, "weft_open");
+    if (*status == WEFT_OK)
+        return all;
+    free(all);
+    return NULL;
 }
 
 static weft_status on_one_host(const struct weft_mpi_library *library,
                                const struct weft_config *config, bool *one)
 {
-    char mine[HOST_BYTES] = "", *all = calloc((size_t)library->size, HOST_BYTES);
+    char mine[HOST_BYTES] = "";
+    weft_status status;
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d hosts", library->size);
-    if (gethostname(mine, sizeof(mine) - 1) != 0) {
-        free(all);
+    if (gethostname(mine, sizeof(mine) - 1) != 0)
         return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
-    }
-    weft_status status = gather(library, config, mine, sizeof(mine), all);
+    char *all = gather(library, config, mine, sizeof(mine), &status);
     *one = true;
     for (int p = 0; status == WEFT_OK && p < library->size; p++)
         *one &= memcmp(all + (size_t)p * HOST_BYTES, mine, HOST_BYTES) == 0;
@@ -67,11 +73,8 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
 static weft_status find_place(const struct weft_mpi_library *library,
                               const struct weft_config *config)
 {
-    struct invitation mine = {0}, *all = calloc((size_t)library->size, sizeof(*all));
+    struct invitation mine = {0}, *all = NULL;
     bool one_host = false;
-
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", library->size);
     weft_status status = on_one_host(library, config, &one_host);
     /* Process 0 tells the others also when it has failed. */
     weft_status invited = WEFT_OK;
@@ -83,7 +86,7 @@ static weft_status find_place(const struct weft_mpi_library *library,
     if (invited != WEFT_OK)
         mine.root[0] = 0;
     if (status == WEFT_OK)
-        status = gather(library, config, &mine, sizeof(mine), all);
+        all = gather(library, config, &mine, sizeof(mine), &status);
     if (invited != WEFT_OK)
         status = invited;
     if (status == WEFT_OK && all[0].root[0] == 0)

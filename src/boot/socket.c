@@ -83,14 +83,17 @@ static int resolve(const struct weft_root *root, struct addrinfo **list)
     return getaddrinfo(root->host, root->port, &hints, list);
 }
 
-static int listen_at(const struct addrinfo *address)
+int weft_socket_listen_at(const struct sockaddr *address, socklen_t size)
 {
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
-    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
-        bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
+    /* Where "any" is meant, both families are. */
+    if (address->sa_family == AF_INET6)
+        (void)set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && bind(fd, address, size) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
         return fd;
     const int error = errno;
     close(fd);
@@ -107,7 +110,7 @@ weft_status weft_socket_listen(int *fd, const struct weft_root *root)
     if (fault != 0)
         return weft_err(WEFT_ERR_SYSTEM, "host %s: %s", root->host, gai_strerror(fault));
     for (const struct addrinfo *a = list; a != NULL && listener < 0; a = a->ai_next)
-        listener = listen_at(a);
+        listener = weft_socket_listen_at(a->ai_addr, a->ai_addrlen);
     const int error = errno;
     freeaddrinfo(list);
     if (listener < 0)

@@ -12,7 +12,10 @@
 
 #define WEFT_SOCKET_NAME 64 /* bytes that hold any peer's numeric address and port */
 
-/* A non-blocking listening socket at the root's own address. Errors: SYSTEM. */
+/* A non-blocking listening socket at an address, of both families where it is any; -1 with errno.
+ */
+int weft_socket_listen_at(const struct sockaddr *address, socklen_t size);
+/* The same at the root's own address. Errors: SYSTEM. */
 weft_status weft_socket_listen(int *fd, const struct weft_root *root);
 /* Whether who connects to a loopback address comes through. Errors: SYSTEM: that interface is down.
  */

@@ -120,10 +120,10 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
         return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
                         config->root, config->connect_s);
     if (got == 1 && header.op == WEFT_OP_REFUSED)
-        return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
+        return weft_err(weft_refusals[header.kind].status,
                         "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
-                        config->root, weft_refusal_text((enum weft_refusal)header.kind),
-                        (int)config->process, (int)config->processes);
+                        config->root, weft_refusals[header.kind].text, (int)config->process,
+                        (int)config->processes);
     if (got != 1 || header.op != WEFT_OP_WELCOME)
         return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s does not speak weft's protocol",
                         config->root);
@@ -208,13 +208,12 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
         return WEFT_OK;
     if (got == 1 && header.op == WEFT_OP_REFUSED && header.kind == WEFT_REFUSAL_BARRED)
         return weft_err(WEFT_ERR_SYSTEM, "process 0 %s: %s%s",
-                        weft_refusal_text(WEFT_REFUSAL_BARRED), strerror(header.source),
+                        weft_refusals[WEFT_REFUSAL_BARRED].text, strerror(header.source),
                         header.source == EMFILE ? " (ulimit -n)" : "");
     if (got == 1 && header.op == WEFT_OP_REFUSED)
-        return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
+        return weft_err(weft_refusals[header.kind].status,
                         "process %d %s: the job has %d processes, and %g s to start", header.source,
-                        weft_refusal_text((enum weft_refusal)header.kind), (int)config->processes,
-                        config->connect_s);
+                        weft_refusals[header.kind].text, (int)config->processes, config->connect_s);
     if (got == 1 && header.op == WEFT_OP_FRAME && header.kind == WEFT_FRAME_LOST)
         return weft_err(WEFT_ERR_PEER_LOST, "process %d was lost while the job started",
                         header.source);

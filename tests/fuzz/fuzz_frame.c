@@ -35,8 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             MUST(header.bytes == 0 || memcmp(payload, sent + sizeof(wire), header.bytes) == 0);
             sent += sizeof(wire) + header.bytes;
             MUST(sent <= in.data);
-            MUST(header.op != WEFT_OP_REFUSED ||
-                 weft_refusal_text((enum weft_refusal)header.kind) != NULL);
+            MUST(header.op != WEFT_OP_REFUSED || weft_refusals[header.kind].text != NULL);
         }
     }
     weft_stream_free(&stream);

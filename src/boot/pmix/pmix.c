@@ -92,9 +92,10 @@ static weft_status initialise(void)
 
 /* ---- what processes tell each other ---------------------------------------------------------- */
 
-static void name_key(char key[PMIX_MAX_KEYLEN], const char *name)
+/* Of this job's: process 0's secret and root, with a space between. */
+static void name_key(char key[PMIX_MAX_KEYLEN])
 {
-    snprintf(key, PMIX_MAX_KEYLEN, "weft.%s.%d", name, pmix.jobs);
+    snprintf(key, PMIX_MAX_KEYLEN, "weft.job.%d", pmix.jobs);
 }
 
 /* How many of a kind the launcher's job has; 0: it does not say. */
@@ -113,7 +114,7 @@ static uint32_t ask_number(const char *key)
     return number;
 }
 
-static weft_status put_text(const char *name, char *text)
+static weft_status put_text(char *text)
 {
     pmix_value_t value;
     char key[PMIX_MAX_KEYLEN];
@@ -121,31 +122,11 @@ static weft_status put_text(const char *name, char *text)
     memset(&value, 0, sizeof(value));
     value.type = PMIX_STRING;
     value.data.string = text;
-    name_key(key, name);
-    const pmix_status_t status = pmix.Put(PMIX_GLOBAL, key, &value);
+    name_key(key);
+    pmix_status_t status = pmix.Put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS)
+        status = pmix.Commit();
     return status == PMIX_SUCCESS ? WEFT_OK : failed(key, status);
-}
-
-/* What process 0 has put. */
-static weft_status get_text(const char *name, char *text, size_t room)
-{
-    pmix_proc_t root = pmix.self;
-    pmix_value_t *value;
-    char key[PMIX_MAX_KEYLEN];
-
-    root.rank = 0;
-    name_key(key, name);
-    const pmix_status_t status = pmix.Get(&root, key, NULL, 0, &value);
-    if (status != PMIX_SUCCESS)
-        return failed(key, status);
-    const bool good = value->type == PMIX_STRING && value->data.string != NULL &&
-                      strlen(value->data.string) < room;
-    if (good)
-        memcpy(text, value->data.string, strlen(value->data.string) + 1);
-    if (value->type == PMIX_STRING)
-        free(value->data.string);
-    free(value);
-    return good ? WEFT_OK : weft_err(WEFT_ERR_PROTOCOL, "PMIx: process 0 has put no good %s", key);
 }
 
 /* A thread of libpmix's own. */
@@ -190,6 +171,7 @@ static weft_status fence(double seconds)
 /* Tells the others also when process 0 has failed: by a root without an address. */
 static weft_status publish(struct weft_config *config, bool one_host)
 {
+    char text[WEFT_ROOT_BYTES + WEFT_SECRET_BYTES];
     int listener;
     weft_status status = weft_secret_make(config->secret);
 
@@ -200,25 +182,33 @@ static weft_status publish(struct weft_config *config, bool one_host)
         config->root_fd = listener;
     else
         config->root[0] = config->secret[0] = 0;
-    weft_status told = put_text("root", config->root);
-    if (told == WEFT_OK)
-        told = put_text("secret", config->secret);
-    if (told == WEFT_OK) {
-        const pmix_status_t result = pmix.Commit();
-        told = result == PMIX_SUCCESS ? WEFT_OK : failed("commit", result);
-    }
+    snprintf(text, sizeof(text), "%s %s", config->secret, config->root);
+    const weft_status told = put_text(text);
     return status != WEFT_OK ? status : told;
 }
 
+/* What process 0 has put. */
 static weft_status learn(struct weft_config *config)
 {
-    weft_status status = get_text("root", config->root, sizeof(config->root));
+    pmix_proc_t root = pmix.self;
+    pmix_value_t *value;
+    char key[PMIX_MAX_KEYLEN];
+    int found = 0;
 
-    if (status == WEFT_OK && config->root[0] == 0)
-        status = weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
-    if (status == WEFT_OK)
-        status = get_text("secret", config->secret, sizeof(config->secret));
-    return status;
+    root.rank = 0;
+    name_key(key);
+    const pmix_status_t status = pmix.Get(&root, key, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return failed(key, status);
+    if (value->type == PMIX_STRING) {
+        found = sscanf(value->data.string != NULL ? value->data.string : "", "%127s %127s",
+                       config->secret, config->root);
+        free(value->data.string);
+    }
+    free(value);
+    return found == 2
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
 }
 
 weft_status weft_pmix_join(struct weft_config *config)
