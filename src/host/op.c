@@ -1,5 +1,6 @@
 /*
- * host/op.c - operations of the host program: gets, updates, and what can be waited for.
+ * host/op.c - operations of the host program: gets, updates, what can be waited for, and regions of
+ * a timeline.
  *
  * A call that returns what it fetched waits for its own operation: the rank's short way, an answer
  * in its link, is for one at a time, and here other threads may ask meanwhile.
@@ -7,6 +8,7 @@
 #include "host/host.h"
 
 #include "rank/host.h"
+#include "rank/trace/trace.h"
 #include "runtime/space/tables.h"
 
 #include <math.h>
@@ -220,5 +222,24 @@ weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
     const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
     WEFT_HOST_TRY(check_update(job, host_name, win, process, offset, source, bytes, size));
     *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+/* ---- regions: in a traced job the program has one thread ---------------------------------------
+ */
+
+weft_status weft_host_region_begin(weft_job *job, const char *name)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_region_begin");
+    if (weft_traced(self))
+        weft_trace_region(self, WEFT_TRACE_REGION, name);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_region_end(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_region_end");
+    if (weft_traced(self))
+        weft_trace_region(self, WEFT_TRACE_REGION_END, "");
     return weft_host_leave(job, WEFT_OK);
 }
