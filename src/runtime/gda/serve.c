@@ -53,12 +53,8 @@ static void queues_wait_for(const struct weft_job *job, const struct weft_wait_s
                             char *text, size_t bytes)
 {
     (void)job;
-    if (wait->need != 0)
-        snprintf(text, bytes, "for room in its queue to process %llu: %llu slots are under way",
-                 wait->a, wait->have);
-    else
-        snprintf(text, bytes, "for its queue to process %llu: %llu slots are under way", wait->a,
-                 wait->have);
+    snprintf(text, bytes, "for %sits queue to process %llu: %llu slots are under way",
+             wait->need != 0 ? "room in " : "", wait->a, wait->have);
 }
 
 const struct weft_service weft_queues_service = {

@@ -8,7 +8,6 @@
 #include "abi/errand.h"
 #include "base/say.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/delivery.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 

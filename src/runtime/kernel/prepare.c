@@ -57,15 +57,14 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
         return status;
     status = mine;
     int32_t first = 0;
+    job->ranks.queues = job->queues != NULL;
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)
             status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
+        job->ranks.queues &= all[p].queues != 0;
     }
     if (status == WEFT_OK)
         status = check_kernels(job, all);
-    job->ranks.queues = job->queues != NULL;
-    for (int p = 0; status == WEFT_OK && p < n; p++)
-        job->ranks.queues &= all[p].queues != 0;
     if (status == WEFT_OK && job->queues != NULL && !job->ranks.queues &&
         job->config.path == WEFT_PATH_QUEUE)
         status = weft_err(WEFT_ERR_STATE,

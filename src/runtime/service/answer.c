@@ -3,7 +3,6 @@
 #include "base/say.h"
 #include "net/staging.h"
 #include "runtime/service/ask.h"
-#include "runtime/service/delivery.h"
 #include "runtime/space/tables.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/say.h"
 #include "gda/softnic/engine.h"
 #include "rank/counter.h"
-#include "runtime/service/delivery.h"
 #include "runtime/space/tables.h"
 
 #include <stdio.h>

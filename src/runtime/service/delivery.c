@@ -1,5 +1,5 @@
-/* runtime/service/delivery.c - see the header. */
-#include "runtime/service/delivery.h"
+/* runtime/service/delivery.c - how what arrives gets to ranks: see proxy.h. */
+#include "runtime/job/job.h"
 
 #include "rank/counter.h"
 #include "runtime/service/ask.h"

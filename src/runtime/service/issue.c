@@ -129,9 +129,8 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
     }
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_cannot(job, status, "put %zu bytes to process %d", bytes, put->process);
-    if (status == WEFT_OK)
-        if (status == WEFT_OK && job->trace != NULL)
-            weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
+    if (status == WEFT_OK && job->trace != NULL)
+        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
     return status;
 }
 

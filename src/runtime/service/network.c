@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "net/transport.h"
 #include "runtime/job/exchange.h"
-#include "runtime/service/delivery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

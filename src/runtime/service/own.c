@@ -4,7 +4,7 @@
  * from rings of commands, and the receive task counts them, as it does those of others. The ring
  * between the two has the labels of those.
  */
-#include "runtime/service/delivery.h"
+#include "runtime/job/job.h"
 
 #include "base/say.h"
 

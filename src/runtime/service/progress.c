@@ -53,18 +53,13 @@ static bool receive_round(struct weft_job *job)
 
 const struct weft_service weft_network_service = {.round = {send_round, receive_round}};
 
-/* An error that a round meets is not gone after it: until the job has failed there are no more. */
-static bool rounds(struct weft_job *job, enum weft_net_side side)
-{
-    return !weft_job_is_failing(job) && weft_services_round(job, side);
-}
-
-/* What goes wrong in it the job says, once (weft_job_fail). */
+/* What goes wrong in it the job says, once (weft_job_fail). It is not gone after it: until the job
+ * has failed there are no more rounds. */
 static bool round_of(struct weft_job *job, enum weft_net_side side)
 {
     const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
-    const bool did = rounds(job, side);
+    const bool did = !weft_job_is_failing(job) && weft_services_round(job, side);
 
     weft_err_level(before);
     if (did)
@@ -72,24 +67,20 @@ static bool round_of(struct weft_job *job, enum weft_net_side side)
     return did;
 }
 
-/* A round by the service itself. In random mode nobody else does any. */
-static bool own_round(struct weft_job *job, enum weft_net_side side)
+/* A round by the service itself, or by a worker, if nobody is at it; in random mode by the service
+ * alone, without a lock. */
+static bool locked_round(struct weft_job *job, enum weft_net_side side, bool service)
 {
+    struct weft_lock *const lock = &job->proxy.progress_lock[side];
+
     if (weft_model != NULL)
         return round_of(job, side);
-    weft_lock(&job->proxy.progress_lock[side]);
-    const bool did = round_of(job, side);
-    weft_unlock(&job->proxy.progress_lock[side]);
-    return did;
-}
-
-/* A round by a worker, if nobody is at it. */
-static bool round_for(struct weft_job *job, enum weft_net_side side)
-{
-    if (!weft_lock_try(&job->proxy.progress_lock[side]))
+    if (service)
+        weft_lock(lock);
+    else if (!weft_lock_try(lock))
         return false;
-    const bool did = weft_job_status(job) == WEFT_OK && round_of(job, side);
-    weft_unlock(&job->proxy.progress_lock[side]);
+    const bool did = round_of(job, side);
+    weft_unlock(lock);
     return did;
 }
 
@@ -131,8 +122,8 @@ bool weft_services_help(void *context, uint64_t now)
     struct weft_job *job = context;
     const uint64_t before = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
 
-    bool did = round_for(job, WEFT_NET_RECEIVE);
-    did |= round_for(job, WEFT_NET_SEND);
+    bool did = locked_round(job, WEFT_NET_RECEIVE, false);
+    did |= locked_round(job, WEFT_NET_SEND, false);
     if ((int64_t)(now - before) > COMPUTES_NS) /* several workers: before may be the later one */
         __atomic_fetch_add(&job->proxy.computed, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&job->proxy.helped, now, __ATOMIC_RELAXED);
@@ -253,7 +244,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
             helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
             idle_since = 0;
         }
-        if (own_round(job, side)) {
+        if (locked_round(job, side, true)) {
             idle_since = 0;
             in_vain = 0;
             continue;
@@ -265,7 +256,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
             continue;
         }
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
+        if (locked_round(job, side, true) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket,

@@ -16,21 +16,19 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
 {
     const uint32_t count = services->count;
 
-    for (int sort = 0; sort < 2; sort++)
-        if ((services->owned[sort] & service->owns[sort]) != 0)
+    for (int i = 0; i < 2 * WEFT_SERVICE_KINDS; i++) /* by sort and kind */
+        if ((service->owns[i & 1] & WEFT_KIND(i / 2)) != 0 && services->owner[i & 1][i / 2] != NULL)
             return weft_err(WEFT_ERR_STATE, "commands 0x%x or waits 0x%x have an owner",
                             service->owns[WEFT_OWNS_COMMANDS], service->owns[WEFT_OWNS_WAITS]);
     if (count == WEFT_SERVICES)
         return weft_err(WEFT_ERR_LIMIT, "a job has %d modules at most", WEFT_SERVICES);
-    for (int i = 0; i < 2 * WEFT_SERVICE_KINDS; i++) /* by sort and kind */
+    for (int i = 0; i < 2 * WEFT_SERVICE_KINDS; i++)
         if ((service->owns[i & 1] & WEFT_KIND(i / 2)) != 0)
             __atomic_store_n(&services->owner[i & 1][i / 2], service, __ATOMIC_RELEASE);
-    for (int i = 0; i < 2; i++) {
-        services->owned[i] |= service->owns[i];
+    for (int i = 0; i < 2; i++)
         if (service->round[i] != NULL)
             __atomic_store_n(&services->round[i][services->rounds[i]++], service->round[i],
                              __ATOMIC_RELEASE);
-    }
     services->list[count] = service;
     __atomic_store_n(&services->count, count + 1, __ATOMIC_RELEASE);
     return WEFT_OK;
@@ -63,7 +61,11 @@ bool weft_services_frame(struct weft_job *job, const struct weft_frame *frame)
         const struct weft_service *service = job->services.list[i];
         if ((service->frames & WEFT_KIND(frame->kind)) == 0)
             continue;
-        service->frame(job, frame);
+        if (service->frame_bytes == 0 || service->frame_bytes == frame->bytes)
+            service->frame(job, frame);
+        else
+            weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a frame of kind %u in %u bytes",
+                          frame->source, frame->kind, frame->bytes);
         heard = true;
     }
     return heard;

@@ -45,6 +45,7 @@ struct weft_service {
      * to. */
     weft_service_round *round[2];
     uint32_t frames, owns[2]; /* sets of kinds; owns: by weft_owned */
+    uint32_t frame_bytes;     /* that its frames have; 0: it looks itself */
     /* Monitor only. */
     void (*frame)(struct weft_job *job, const struct weft_frame *frame);
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
@@ -68,7 +69,7 @@ struct weft_services {
     const struct weft_service *list[WEFT_SERVICES];
     const struct weft_service *owner[2][WEFT_SERVICE_KINDS]; /* by weft_owned and kind */
     weft_service_round *round[2][WEFT_SERVICES + 1];         /* by side; behind them NULL */
-    uint32_t count, rounds[2], owned[2];
+    uint32_t count, rounds[2];
 };
 
 /*

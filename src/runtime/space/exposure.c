@@ -146,21 +146,15 @@ static void expose(struct weft_job *job, int process, const struct exposure_fram
 
 static void exposure_frame(struct weft_job *job, const struct weft_frame *frame)
 {
-    struct exposure_frame f;
+    const struct exposure_frame *f = frame->payload;
 
-    if (frame->bytes != sizeof(f)) {
-        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced an exposure in %u bytes",
-                      frame->source, frame->bytes);
-        return;
-    }
-    memcpy(&f, frame->payload, sizeof(f));
     weft_lock(&job->space.tables);
-    struct weft_announced *known = find_announced(job, frame->source, f.number);
+    struct weft_announced *known = find_announced(job, frame->source, f->number);
     if ((known == NULL) != (frame->kind == WEFT_FRAME_EXPOSE)) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced number %u in the wrong order",
-                      frame->source, f.number);
+                      frame->source, f->number);
     } else if (frame->kind == WEFT_FRAME_EXPOSE) {
-        expose(job, frame->source, &f);
+        expose(job, frame->source, f);
     } else {
         weft_window_drop(job, known->win);
         known->process = -1;
@@ -178,6 +172,7 @@ static void exposure_waits_for(const struct weft_job *job, const struct weft_wai
 
 const struct weft_service weft_exposure_service = {
     .frames = WEFT_KIND(WEFT_FRAME_EXPOSE) | WEFT_KIND(WEFT_FRAME_UNEXPOSE),
+    .frame_bytes = sizeof(struct exposure_frame),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_EXPOSED),
     .frame = exposure_frame,
     .waits_for = exposure_waits_for,

@@ -26,18 +26,15 @@ static struct weft_process *self_process(struct weft_job *job)
 /* Room for a segment at `index` in a process's list. Table lock held. */
 static struct weft_segment *segment_at(struct weft_process *process, uint32_t index)
 {
-    if (index >= process->segments_count) {
-        uint32_t count = process->segments_count;
-        while (count <= index)
-            count = count == 0 ? 8 : count * 2;
-        struct weft_segment *s = realloc(process->segments, count * sizeof(*s));
-        if (s == NULL)
-            return NULL;
-        memset(s + process->segments_count, 0, (count - process->segments_count) * sizeof(*s));
-        process->segments = s;
-        process->segments_count = count;
-    }
-    return &process->segments[index];
+    const uint32_t had = process->segments_count, count = index < had ? had : index + 1;
+    struct weft_segment *s = realloc(process->segments, count * sizeof(*s));
+
+    if (s == NULL)
+        return NULL;
+    memset(s + had, 0, (count - had) * sizeof(*s));
+    process->segments = s;
+    process->segments_count = count;
+    return &s[index];
 }
 
 /*
@@ -162,31 +159,25 @@ static void unmap(struct weft_job *job, struct weft_segment *segment)
  */
 static void memory_frame(struct weft_job *job, const struct weft_frame *frame)
 {
-    struct segment_frame f;
+    const struct segment_frame *f = frame->payload;
 
     if (frame->source == job->numbers.process)
         return;
-    if (frame->bytes != sizeof(f)) {
-        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory in %u bytes",
-                      frame->source, frame->bytes);
-        return;
-    }
-    memcpy(&f, frame->payload, sizeof(f));
     weft_lock(&job->space.tables);
     struct weft_segment *segment =
-        f.index < 1u << 20 ? segment_at(&job->processes[frame->source], f.index) : NULL;
+        f->index < 1u << 20 ? segment_at(&job->processes[frame->source], f->index) : NULL;
     if (segment != NULL) {
         unmap(job, segment);
-        segment->share = f.share;
-        segment->key = f.key;
-        segment->serial = f.serial;
+        segment->share = f->share;
+        segment->key = f->key;
+        segment->serial = f->serial;
         if (frame->kind == WEFT_FRAME_SEGMENT && job->processes[frame->source].mapped)
-            segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
+            segment->address = job->device_ops->map(job->device, &f->share, &segment->reason);
     }
     weft_unlock(&job->space.tables);
     if (segment == NULL)
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
-                      frame->source, f.index);
+                      frame->source, f->index);
 }
 
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
@@ -251,5 +242,6 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 
 const struct weft_service weft_memory_service = {
     .frames = WEFT_KIND(WEFT_FRAME_SEGMENT) | WEFT_KIND(WEFT_FRAME_SEGMENT_FREE),
+    .frame_bytes = sizeof(struct segment_frame),
     .frame = memory_frame,
 };

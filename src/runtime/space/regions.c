@@ -6,7 +6,6 @@
 #include "runtime/job/job.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Takes a free place in the list of regions. Table lock held. */
 static struct weft_region *new_region(struct weft_job *job)
@@ -14,16 +13,14 @@ static struct weft_region *new_region(struct weft_job *job)
     for (uint32_t i = 0; i < job->space.regions_count; i++)
         if (job->space.regions[i].base == NULL)
             return &job->space.regions[i];
-    const uint32_t count = job->space.regions_count == 0 ? 8 : job->space.regions_count * 2;
-    struct weft_region *regions = realloc(job->space.regions, count * sizeof(*regions));
+    const uint32_t count = job->space.regions_count;
+    struct weft_region *regions = realloc(job->space.regions, (count + 1) * sizeof(*regions));
     if (regions == NULL)
         return NULL;
-    memset(regions + job->space.regions_count, 0,
-           (count - job->space.regions_count) * sizeof(*regions));
+    regions[count] = (struct weft_region){0};
     job->space.regions = regions;
-    struct weft_region *found = &regions[job->space.regions_count];
-    job->space.regions_count = count;
-    return found;
+    job->space.regions_count = count + 1;
+    return &regions[count];
 }
 
 static weft_status add_region(struct weft_job *job, void *base, size_t bytes, weft_comm claim)

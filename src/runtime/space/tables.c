@@ -52,20 +52,20 @@ static uint32_t next_handle(uint32_t index, uint32_t *generation)
     return index | *generation << WEFT_HANDLE_BITS;
 }
 
-/* Who is here, who leads, and which other processes take part. */
-static void place_members(const struct weft_state *state, struct weft_comm_entry *entry)
+/* Who is here, who leads, and which other processes take part. leader_of: a process's place among
+ * the leaders; -1: none. */
+static void place_members(const struct weft_state *state, struct weft_comm_entry *entry,
+                          int32_t *leader_of)
 {
     for (uint32_t s = 0; s < entry->slots; s++)
         entry->rank_of_slot[s] = -1;
     entry->members_here = 0;
     entry->leaders = 0;
-    entry->leader_index = -1;
 
-    bool *seen = (bool *)(entry->first + state->processes + 1); /* scratch behind the lists */
-    memset(seen, 0, (size_t)state->processes);
+    memset(leader_of, -1, (size_t)state->processes * sizeof(*leader_of));
     for (int32_t i = 0; i < entry->members; i++) {
         const struct weft_member m = entry->member[i];
-        seen[m.process] = true;
+        leader_of[m.process] = 0;
         if (m.process != state->process)
             continue;
         if (entry->members_here++ == 0 || m.slot < entry->leader_slot)
@@ -73,34 +73,19 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
         entry->rank_of_slot[m.slot] = i;
     }
     for (int32_t p = 0; p < state->processes; p++) {
-        if (!seen[p])
+        if (leader_of[p] < 0)
             continue;
-        if (p == state->process)
-            entry->leader_index = entry->leaders;
+        leader_of[p] = entry->leaders;
         entry->leader[entry->leaders++] = p;
     }
-}
-
-/* The process's place among the leaders, of which it is one. */
-static int32_t leader_index(const struct weft_comm_entry *entry, int32_t process)
-{
-    int32_t low = 0, high = entry->leaders - 1;
-
-    while (low < high) {
-        const int32_t middle = (low + high) / 2;
-        if (entry->leader[middle] < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    entry->leader_index = leader_of[state->process];
 }
 
 /* The ranks by process: counted, then placed from the last to the first. */
-static void sort_members(struct weft_comm_entry *entry)
+static void sort_members(struct weft_comm_entry *entry, const int32_t *leader_of)
 {
     for (int32_t i = 0; i < entry->members; i++)
-        entry->first[leader_index(entry, entry->member[i].process)]++;
+        entry->first[leader_of[entry->member[i].process]]++;
     entry->least = entry->members;
     for (int32_t p = 0; p < entry->leaders; p++) {
         if (entry->first[p] < entry->least)
@@ -109,7 +94,7 @@ static void sort_members(struct weft_comm_entry *entry)
             entry->first[p] += entry->first[p - 1];
     }
     for (int32_t i = entry->members - 1; i >= 0; i--)
-        entry->by_process[--entry->first[leader_index(entry, entry->member[i].process)]] = i;
+        entry->by_process[--entry->first[leader_of[entry->member[i].process]]] = i;
     entry->first[entry->leaders] = entry->members;
 }
 
@@ -134,13 +119,15 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
                                ? WEFT_SLOTS
                                : (uint32_t)state->process_table[state->process].ranks + 1;
     struct weft_comm_entry made = {.members = members, .slots = slots};
-    void *lists = calloc(1, weft_comm_bytes((size_t)members, slots, processes) + processes);
+    const size_t bytes = weft_comm_bytes((size_t)members, slots, processes);
+    unsigned char *lists = calloc(1, bytes + processes * sizeof(int32_t));
     if (lists == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a communicator of %d ranks", members);
     weft_comm_place(&made, lists, processes);
     memcpy(made.member, member, (size_t)members * sizeof(*member));
-    place_members(state, &made);
-    sort_members(&made);
+    int32_t *const leader_of = (int32_t *)(void *)(lists + bytes); /* scratch behind the lists */
+    place_members(state, &made, leader_of);
+    sort_members(&made, leader_of);
 
     struct weft_comm_entry *entry = &state->comms[index];
     made.generation = entry->generation;
