@@ -17,9 +17,9 @@ struct weft_control_ops {
     void (*close)(struct weft_control *control, bool orderly);
 };
 
-/* Fills *frame with a copy of a payload. False: no memory. */
-bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const void *payload,
-                     uint32_t bytes);
+/* Fills *frame with a copy of a payload. Errors: MEMORY. */
+weft_status weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source,
+                            const void *payload, uint32_t bytes);
 
 /* The time that lies timeout_ns ahead; UINT64_MAX is never. */
 static inline uint64_t weft_deadline(uint64_t timeout_ns)

@@ -87,15 +87,15 @@ void weft_control_close(struct weft_control *control, bool orderly)
     control->ops->close(control, orderly);
 }
 
-bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const void *payload,
-                     uint32_t bytes)
+weft_status weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source,
+                            const void *payload, uint32_t bytes)
 {
     void *copy = bytes > 0 ? malloc(bytes) : NULL;
 
     if (bytes > 0 && copy == NULL)
-        return false;
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", bytes);
     if (bytes > 0)
         memcpy(copy, payload, bytes);
     *frame = (struct weft_frame){.kind = kind, .source = source, .bytes = bytes, .payload = copy};
-    return true;
+    return WEFT_OK;
 }

@@ -256,15 +256,13 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
         return WEFT_ERR_TIMEOUT;
     }
     const struct weft_history_entry *entry = local->cursor->next;
-    const uint32_t bytes = entry->header.bytes;
-    const bool filled = weft_frame_fill(frame, entry->header.kind, entry->header.source,
-                                        entry->wire + WEFT_HEADER_BYTES, bytes);
-    if (filled)
+    const weft_status status =
+        weft_frame_fill(frame, entry->header.kind, entry->header.source,
+                        entry->wire + WEFT_HEADER_BYTES, entry->header.bytes);
+    if (status == WEFT_OK)
         weft_history_pass(&group->history, &local->cursor);
     weft_unlock(&group->lock);
-    if (!filled)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", bytes);
-    return WEFT_OK;
+    return status;
 }
 
 static void local_wake(struct weft_control *control)

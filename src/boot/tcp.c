@@ -335,8 +335,10 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
         *frame = (struct weft_frame){.kind = WEFT_FRAME_LOST, .source = 0};
         return WEFT_OK;
     }
-    if (!weft_frame_fill(frame, header.kind, header.source, payload, header.bytes))
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", header.bytes);
+    const weft_status status =
+        weft_frame_fill(frame, header.kind, header.source, payload, header.bytes);
+    if (status != WEFT_OK)
+        return status;
     if (header.kind == WEFT_FRAME_LOST)
         weft_add_relaxed_u32(&losses, 1);
     if (header.kind == WEFT_FRAME_LOST && header.source == 0)

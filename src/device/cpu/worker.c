@@ -247,18 +247,6 @@ static weft_status create_fibers(const struct weft_workers *workers,
     return WEFT_OK;
 }
 
-/* Without memory to remember it the stack stays mapped for good. */
-static void keep(struct weft_workers *workers, struct weft_fiber *fiber)
-{
-    struct weft_fiber **kept =
-        realloc(workers->kept, (size_t)(workers->kept_count + 1) * sizeof(struct weft_fiber *));
-
-    if (kept == NULL)
-        return;
-    kept[workers->kept_count++] = fiber;
-    workers->kept = kept;
-}
-
 void weft_workers_close(struct weft_workers *workers)
 {
     for (int i = 0; i < workers->kept_count; i++)
@@ -266,13 +254,22 @@ void weft_workers_close(struct weft_workers *workers)
     free(workers->kept);
 }
 
+/* One that did not come to its end is kept; without memory to remember it, it stays for good. */
 static void destroy_fiber(struct weft_workers *workers, const struct rank *rank,
                           struct weft_fiber *fiber, bool began)
 {
-    if (fiber != NULL && began && !__atomic_load_n(&rank->done, __ATOMIC_RELAXED))
-        keep(workers, fiber);
-    else if (fiber != NULL)
+    if (fiber == NULL)
+        return;
+    if (!began || __atomic_load_n(&rank->done, __ATOMIC_RELAXED)) {
         weft_fiber_destroy(fiber);
+        return;
+    }
+    struct weft_fiber **kept =
+        realloc(workers->kept, (size_t)(workers->kept_count + 1) * sizeof(struct weft_fiber *));
+    if (kept == NULL)
+        return;
+    kept[workers->kept_count++] = fiber;
+    workers->kept = kept;
 }
 
 static void destroy_fibers(struct weft_workers *workers, const struct rank *ranks, int count,

@@ -33,70 +33,64 @@ static bool is_carried(const struct weft_command *command)
     return (command->flags & (WEFT_COMMAND_INLINE | WEFT_COMMAND_WITHIN)) != 0;
 }
 
-static bool plan_put(struct weft_job *job, const struct weft_command *command,
+/* Table lock held, as for the next. */
+static bool plan_put(const struct weft_job *job, const struct weft_command *command,
                      struct weft_request *plan)
 {
-    bool good = false;
-
-    weft_lock(&job->space.tables);
     const struct weft_window *window = weft_window_find(&job->space.state, command->object);
-    if (window != NULL && command->target < (uint32_t)window->members && command->height > 0) {
-        const struct weft_window_entry *entry = &window->entry[command->target];
-        const struct weft_member to = window->member[command->target];
-        good = weft_inside(command->offset, command->pitch, command->width, command->height,
-                           entry->bytes) &&
-               (to.process != job->numbers.process || command->width == 0) &&
-               (!is_carried(command) || command->height == 1);
-        plan->put.process = to.process;
-        plan->put.key = entry->key;
-        plan->put.offset = entry->key_offset + command->offset;
-        if (command->flags & WEFT_COMMAND_NOTIFY)
-            plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
-        plan->source = (const unsigned char *)(uintptr_t)command->source;
-        plan->rows = command->height;
-        plan->width = command->width;
-        plan->pitch = command->pitch;
-        plan->source_pitch = command->source_pitch;
-    }
-    weft_unlock(&job->space.tables);
-    return good;
+
+    if (window == NULL || command->target >= (uint32_t)window->members || command->height == 0)
+        return false;
+    const struct weft_window_entry *entry = &window->entry[command->target];
+    const struct weft_member to = window->member[command->target];
+    plan->put.process = to.process;
+    plan->put.key = entry->key;
+    plan->put.offset = entry->key_offset + command->offset;
+    if (command->flags & WEFT_COMMAND_NOTIFY)
+        plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
+    plan->source = (const unsigned char *)(uintptr_t)command->source;
+    plan->rows = command->height;
+    plan->width = command->width;
+    plan->pitch = command->pitch;
+    plan->source_pitch = command->source_pitch;
+    return weft_inside(command->offset, command->pitch, command->width, command->height,
+                       entry->bytes) &&
+           (to.process != job->numbers.process || command->width == 0) &&
+           (!is_carried(command) || command->height == 1);
 }
 
-static bool plan_count(struct weft_job *job, const struct weft_command *command,
+static bool plan_count(const struct weft_job *job, const struct weft_command *command,
                        struct weft_request *plan)
 {
-    bool good = false;
-
-    weft_lock(&job->space.tables);
     const struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
-    if (comm != NULL && command->target < (uint32_t)comm->members) {
-        const struct weft_member to = comm->member[command->target];
-        plan->put.process = to.process;
-        plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
-        good = to.process != job->numbers.process || job->space.state.hosts_apart;
-    }
-    weft_unlock(&job->space.tables);
-    return good;
+
+    if (comm == NULL || command->target >= (uint32_t)comm->members)
+        return false;
+    const struct weft_member to = comm->member[command->target];
+    plan->put.process = to.process;
+    plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
+    return to.process != job->numbers.process || job->space.state.hosts_apart;
 }
 
+/* False: it cannot be. */
 static bool make_plan(struct weft_job *job, const struct weft_command *command,
                       struct weft_request *plan)
 {
     plan->rows = 1;
-    switch (command->kind) {
-    case WEFT_COMMAND_PUT:
-        return plan_put(job, command, plan);
-    case WEFT_COMMAND_COUNT:
-        return plan_count(job, command, plan);
-    default:
-        plan->put.process = (int)command->target;
-        /* Host programs' words lie elsewhere than ranks': the tag says whose it is. */
-        plan->put.notice = weft_notice(WEFT_NOTICE_BARRIER, plan->slot == WEFT_HOST_SLOT,
-                                       (uint32_t)command->offset);
-        return command->target < (uint32_t)job->numbers.processes &&
-               plan->put.process != job->numbers.process &&
-               command->offset < (uint64_t)job->space.state.comms_count * WEFT_BARRIER_WORDS;
+    if (command->kind != WEFT_COMMAND_BARRIER) {
+        weft_lock(&job->space.tables);
+        const bool good = command->kind == WEFT_COMMAND_PUT ? plan_put(job, command, plan)
+                                                            : plan_count(job, command, plan);
+        weft_unlock(&job->space.tables);
+        return good;
     }
+    plan->put.process = (int)command->target;
+    /* Host programs' words lie elsewhere than ranks': the tag says whose it is. */
+    plan->put.notice =
+        weft_notice(WEFT_NOTICE_BARRIER, plan->slot == WEFT_HOST_SLOT, (uint32_t)command->offset);
+    return command->target < (uint32_t)job->numbers.processes &&
+           plan->put.process != job->numbers.process &&
+           command->offset < (uint64_t)job->space.state.comms_count * WEFT_BARRIER_WORDS;
 }
 
 /* ---- from the ring ------------------------------------------------------------------------- */
