@@ -164,8 +164,11 @@ static bool another_waits(const struct weft_job *job)
     return false;
 }
 
-/* Random mode knows for certain that nothing can happen any more. Every process then says who
- * waits: weft_watchdog_tell. */
+/*
+ * Random mode has found for a second, in which no frame came either, that nothing happens any more:
+ * a task may have tried a lock in vain all the time, and then do what the model does not see. Every
+ * process then says who waits: weft_watchdog_tell.
+ */
 static void report_deadlock(struct weft_job *job)
 {
     uint32_t first = UINT32_MAX;
@@ -319,10 +322,12 @@ static void look_at_waits(struct weft_job *job, bool judges)
         look_at_end(job);
         return;
     }
-    if (weft_model != NULL && weft_model->quiet()) {
+    const bool quiet = weft_model != NULL && weft_model->quiet();
+    job->stuck_looks = quiet && judges ? job->stuck_looks + 1 : 0;
+    if (job->stuck_looks >= LOOKS_S)
         report_deadlock(job);
+    if (quiet)
         return;
-    }
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
         update(job, slot);
     if (end_in_vain(job, judges))
