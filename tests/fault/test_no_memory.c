@@ -80,8 +80,9 @@ static int no_window(int process)
 
 static int no_comm(int process)
 {
-    /* As weft_comm_make takes it: the lists, and a byte a process behind them. */
-    return run_poor(process, true, weft_comm_bytes(WORLD, RANKS + 1, PROCESSES) + PROCESSES);
+    /* As weft_comm_make takes it: the lists, and a word a process behind them. */
+    return run_poor(process, true,
+                    weft_comm_bytes(WORLD, RANKS + 1, PROCESSES) + PROCESSES * sizeof(int32_t));
 }
 
 /* The empty exchange at the start of a run: a head of 8 bytes. (To receive one takes as many.) */
