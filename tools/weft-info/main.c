@@ -9,9 +9,9 @@
 #include "base/config.h"
 #include "base/say.h"
 #include "device/device.h"
-#include "gda/rdma/check.h"
 #include "manual.h"
 #include "net/transport.h"
+#include "queues.h"
 #include "tune.h"
 
 #include <argp.h>
@@ -167,7 +167,7 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    printf("queues of ranks: softnic: runs; %s\n", weft_rdma_about());
+    printf("queues of ranks: softnic: runs; %s\n", queues_about());
     if (result != WEFT_OK)
         fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
     return result;
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         if (!tune(&config, options.tune_file))
             return 1;
     } else if (options.check) {
-        if (weft_rdma_check(&config, stdout) != WEFT_OK)
+        if (queues_check(&config, stdout) != WEFT_OK)
             return 1;
     } else if (options.config) {
         print_manual(stdout, &config);

@@ -87,7 +87,7 @@ static void test_requests(void **state)
     assert_int_equal(equal, 20);
 }
 
-/* Ranks post none of these; gda/rdma/check.c does. */
+/* Ranks post none of these; weft-info --check-queues does. */
 static void test_received(void **state)
 {
     const struct weft_gda_local local = {LOCAL, 1u << 20, LKEY};
