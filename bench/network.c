@@ -134,7 +134,7 @@ static void exchange(struct side *side, const struct card *mine, struct card all
 static void open_table(struct side *side, size_t most)
 {
     static const char *const names[] = {"shm",   "shm", "ofi",
-                                        "verbs", "mpi", "null"}; /* net/settings.def */
+                                        "verbs", "mpi", "shm"}; /* net/settings.def */
     struct card mine = {0}, all[2];
 
     const struct weft_transport_ops *const transport = weft_transport_find(names[side->config.net]);

@@ -123,7 +123,6 @@ enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
     bool same_host_only;   /* reaches processes of this host only */
-    bool own_process;      /* reaches no process but its own */
     bool launched;         /* reaches only processes that its own launcher has started */
     bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
     bool tells_when_asked; /* without a flush `delivered` comes late */

@@ -127,8 +127,8 @@ enum { WEFT_PEER_ADDRESS = 8 };
 #define WEFT_PEER_PLACED (1ull << 63)
 
 /* The tables; registry.c lists those that were built. */
-extern const struct weft_transport_ops weft_transport_null, weft_transport_shm, weft_transport_ofi,
-    weft_transport_verbs, weft_transport_mpi;
+extern const struct weft_transport_ops weft_transport_shm, weft_transport_ofi, weft_transport_verbs,
+    weft_transport_mpi;
 
 /* That with this name, NULL if there is none; the i-th, NULL beyond the last. */
 const struct weft_transport_ops *weft_transport_find(const char *name);

@@ -123,7 +123,8 @@ static void print_lines(char *text)
  */
 static weft_status print_networks(const struct weft_config *config)
 {
-    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, config->net).text;
+    const int net = config->net != WEFT_NET_NULL ? config->net : WEFT_NET_SHM;
+    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, net).text;
     const struct weft_net_open alone = {.config = config, .processes = 1};
     const struct weft_transport_ops *ops;
     bool between_hosts = false;
@@ -157,10 +158,9 @@ static weft_status print_networks(const struct weft_config *config)
         weft_net_close(net);
         between_hosts |= !caps.same_host_only;
         printf("  %-6s %s%s%s\n", ops->name,
-               caps.own_process      ? "its own process only: the template"
-               : caps.same_host_only ? "between processes of one host"
-               : caps.launched       ? "between hosts, for jobs that its own launcher has started"
-                                     : "between hosts",
+               caps.same_host_only ? "between processes of one host"
+               : caps.launched     ? "between hosts, for jobs that its own launcher has started"
+                                   : "between hosts",
                caps.about[0] != 0 ? ": " : "", caps.about);
         print_lines(text);
     }

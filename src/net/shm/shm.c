@@ -59,12 +59,13 @@ static struct weft_shm_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t ring
 
 /*
  * A small ring stays in the cache between two processors. Where a device fetches what arrives, that
- * takes its time, and more must be under way: 4 MiB is what weft-info --tune took on two H200.
+ * takes its time, and more must be under way: 4 MiB is what weft-info --tune took on two H200. A
+ * process alone sends itself little, for which it neither waits nor pins anything at its start.
  */
 static uint32_t ring_size_for(const struct weft_net_open *open)
 {
     enum { SMALL = 256 << 10, LARGE = 4 << 20, ALL = 32 << 20 };
-    uint32_t size = weft_net_is_later(open) ? LARGE : SMALL;
+    uint32_t size = weft_net_is_later(open) && open->processes > 1 ? LARGE : SMALL;
 
     if (open->config->shm_ring != 0)
         return (uint32_t)open->config->shm_ring;
@@ -118,7 +119,8 @@ static weft_status open_shm(struct weft_transport **t, const struct weft_net_ope
         n->peers[p].in.ring = ring;
         n->peers[p].in.tail = n->peers[p].in.seen = n->peers[p].in.released = start;
     }
-    weft_net_pin(open, "shm", memory, n->address.inbox.bytes);
+    if (open->processes > 1)
+        weft_net_pin(open, "shm", memory, n->address.inbox.bytes);
     if (n->stage != NULL && !weft_net_pin(open, "shm", n->stage, n->address.stage.bytes))
         drop_stage(n); /* whoever puts has other memory, or ends */
     *t = n;
@@ -144,7 +146,8 @@ static void close_shm(struct weft_transport *t)
             weft_share_unmap(peer->inbox, &peer->address.inbox, is_here(t, p));
     }
     weft_net_unpin(&t->open, t->stage);
-    weft_net_unpin(&t->open, t->inbox);
+    if (t->open.processes > 1)
+        weft_net_unpin(&t->open, t->inbox);
     if (t->stage != NULL)
         drop_stage(t);
     weft_share_destroy(t->inbox, &t->address.inbox);
