@@ -23,7 +23,7 @@ enum {
     WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
 };
 
-/* A request that a device was given, until it is complete and told. */
+/* A request that a device was given, until it is complete. */
 struct weft_verbs_item {
     enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN, WEFT_VERBS_PART } kind; /* part: tells nothing */
     int process;
@@ -36,12 +36,12 @@ struct weft_verbs_item {
 /* A send queue. RC: of the connection to a process; DC: one of the pool's initiators. */
 struct weft_verbs_queue {
     struct ibv_qp *qp;
-    uint32_t index;            /* RC: the process */
-    uint32_t depth;            /* requests that it holds */
-    uint32_t mask;             /* of items */
-    uint32_t made, done, told; /* requests: posted, known to be complete, told */
-    uint32_t reserved;         /* places for packets that are being built */
-    uint32_t unsignalled;      /* since the last that asked for a completion */
+    uint32_t index;       /* RC: the process */
+    uint32_t depth;       /* requests that it holds */
+    uint32_t mask;        /* of items */
+    uint32_t made, done;  /* requests: posted; known to be complete, and told */
+    uint32_t reserved;    /* places for packets that are being built */
+    uint32_t unsignalled; /* since the last that asked for a completion */
     bool broken;
     struct weft_verbs_item items[];
 };
@@ -99,7 +99,6 @@ struct weft_transport {
     } slots;
     struct weft_verbs_queue **queues; /* RC: by process, made on demand; DC: the pool */
     uint32_t queues_count;
-    struct weft_verbs_queue *telling; /* not all that is complete there is told; NULL: none */
     char send_text[WEFT_VERBS_TEXT];
 
     /* receive */
