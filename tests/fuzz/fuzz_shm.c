@@ -43,7 +43,7 @@ static bool add_entry(unsigned char *cell, struct weft_packet *packet, struct fu
     e.bytes = change & 1 ? fuzz_word(in) % WEFT_ENTRY_MOST : e.bytes;
     memset(cell + packet->bytes, FILL, room);
     const struct weft_entry_head head = weft_entry_pack(&e);
-    memcpy(cell + packet->bytes, &head, weft_entry_head_bytes(&head));
+    memcpy(cell + packet->bytes, &head, head.bytes == 0 ? 8 : WEFT_ENTRY_HEAD);
     if (e.kind == WEFT_ENTRY_STAGED && e.bytes != 0) {
         /* Up to the end of that memory, and a little further. */
         e.staged = change & 32 ? fuzz_word(in) : STAGE - fuzz_byte(in) % 200 * 4;
