@@ -65,8 +65,7 @@ struct weft_mpi_ops {
     /* Bytes. The buffer is the library's until the request is done. At most INT_MAX bytes. */
     int (*isend)(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
                  int tag, struct weft_mpi_handle *request);
-    /* from -1: of anybody. Those of one tag take messages in the order in which they were posted.
-     */
+    /* from -1: of anybody. Those of one tag take messages in the order of their posting. */
     int (*irecv)(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
                  struct weft_mpi_handle *request);
     /* *done: the request is gone. Of an irecv: how many bytes came, and *from whom. */

@@ -94,8 +94,7 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
  */
 struct weft_net_device {
     void *context;
-    /* Begins to copy data into a window; waits until all that was delivered and counted is there.
-     */
+    /* Begins to copy data into a window; waits until all that was delivered or counted is there. */
     bool (*deliver)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
     /* A mark behind all that; whether everything before it is there. Marks are reached in order. */

@@ -223,8 +223,7 @@ bool weft_peer_brings_notice(const struct weft_net *net);
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
-/* ---- deliver.c: the receive task, but for weft_peer_find ---------------------------------------
- */
+/* ---- deliver.c: the receive task, but for weft_peer_find ------------------------------------- */
 
 /* The key's region, if so many bytes from offset on lie in it; else NULL. Regions' lock held. */
 struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint64_t offset,
