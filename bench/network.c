@@ -161,7 +161,7 @@ static void open_table(struct side *side, size_t most)
         status = weft_net_reg(side->net, side->window, most, false, &mine.key);
     if (status == WEFT_OK) {
         weft_net_place(side->net, mine.key, mine.place);
-        status = weft_net_address(side->net, mine.address);
+        weft_net_address(side->net, mine.address);
     }
     mine.status = (uint32_t)status;
     exchange(side, &mine, all, false);

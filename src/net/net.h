@@ -153,7 +153,7 @@ const char *weft_net_name(const struct weft_net *net);
 void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps);
 
 /* This process's address (caps.address_bytes of it), then one connect a process, in order. */
-weft_status weft_net_address(struct weft_net *net, void *address);
+void weft_net_address(const struct weft_net *net, void *address);
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address);
 
 /*

@@ -109,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *reason;
 
     MUST(weft_net_open(&net, &weft_transport_shm, &open) == WEFT_OK);
-    MUST(weft_net_address(net, address) == WEFT_OK && weft_net_connect(net, 0, address) == WEFT_OK);
+    weft_net_address(net, address);
+    MUST(weft_net_connect(net, 0, address) == WEFT_OK);
     MUST(weft_net_reg(net, memory + GUARD, REGION, false, &key) == WEFT_OK);
     weft_net_caps(net, &caps);
     MUST(caps.stage != NULL);

@@ -155,24 +155,20 @@ static void close_shm(struct weft_transport *t)
     free(t);
 }
 
-static void caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     *caps = (struct weft_transport_caps){
         .net = {.same_host_only = true,
                 .address_bytes = sizeof(struct weft_shm_address),
                 .stage = t->stage},
+        .address = &t->address,
+        .bell = {&t->inbox->bells[WEFT_NET_SEND], &t->inbox->bells[WEFT_NET_RECEIVE]},
         .packet = t->cell,
         .depth = 2,
         .ordered = true,
         .acknowledges = true, /* a cell is given back when what it brought is delivered */
         .shared = true,
     };
-}
-
-static weft_status weft_shm_address(struct weft_transport *t, void *address)
-{
-    memcpy(address, &t->address, sizeof(t->address));
-    return WEFT_OK;
 }
 
 /* Maps memory of another process. */
@@ -365,19 +361,12 @@ static const unsigned char *staged(struct weft_transport *t, int process, uint64
     return peer->stage + place;
 }
 
-static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
-{
-    return &t->inbox->bells[side];
-}
-
 const struct weft_transport_ops weft_transport_shm = {
     .name = "shm",
     .open = open_shm,
     .close = close_shm,
     .caps = caps,
-    .address = weft_shm_address,
     .connect = weft_shm_connect,
-    .bell = bell,
     .begin = begin,
     .commit = commit,
     .poll = poll_shm,

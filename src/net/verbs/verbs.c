@@ -191,11 +191,12 @@ static weft_status verbs_open(struct weft_transport **t, const struct weft_net_o
     return status;
 }
 
-static void verbs_caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     *caps = (struct weft_transport_caps){
         .net = {.reads_device = t->memory.dmabuf,
                 .address_bytes = sizeof(struct weft_verbs_address)},
+        .address = &t->address,
         .packet = t->packet,
         .depth = DEPTH,
         .ordered = true,
@@ -204,12 +205,6 @@ static void verbs_caps(const struct weft_transport *t, struct weft_transport_cap
         .write_from = WRITE_FROM,
         .immediate = 32,
     };
-}
-
-static weft_status verbs_address(struct weft_transport *t, void *address)
-{
-    memcpy(address, &t->address, sizeof(t->address));
-    return WEFT_OK;
 }
 
 /* Only remembers the address: connections are made when they are needed. */
@@ -264,7 +259,6 @@ const struct weft_transport_ops weft_transport_verbs = {
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,
-    .address = verbs_address,
     .connect = verbs_connect,
     .reg = verbs_reg,
     .dereg = verbs_dereg,
