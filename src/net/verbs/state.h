@@ -71,7 +71,15 @@ struct weft_verbs_counts {
     unsigned long long receives, refills, queue_pairs; /* by the receive side */
 };
 
-struct weft_verbs_control_end;
+/* The datagram queue pair (connect.c). */
+struct weft_verbs_control_end {
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    unsigned char *memory; /* for receives, then for what is sent */
+    uint32_t next, under_way;
+    uint64_t last_ns; /* when the peers were last looked at */
+};
+
 struct weft_verbs_dc;
 struct weft_verbs_dc_ops;
 
@@ -79,7 +87,9 @@ struct weft_transport {
     struct weft_net_open open;
     struct weft_verbs_device device;
     struct ibv_pd *pd;
-    struct weft_verbs_memory memory;
+    bool dmabuf;         /* GPU memory is given to the device by dma-buf, if there is one */
+    int access;          /* of others to memory, besides writes: IBV_ACCESS_... */
+    uint32_t generation; /* of places */
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */
     uint32_t start;                    /* of all counts */
@@ -112,7 +122,7 @@ struct weft_transport {
     uint32_t refill_count;
     weft_status broken;                /* they could not be */
     int *by_qpn[WEFT_VERBS_QPN_PAGES]; /* process + 1 by queue pair number, in pages; or NULL */
-    struct weft_verbs_control_end *control;
+    struct weft_verbs_control_end control;
     uint32_t wanted; /* how often the send side has wanted a peer; a hint that steers */
     uint32_t heard;  /* how often the receive side has seen that */
     uint32_t connecting;
