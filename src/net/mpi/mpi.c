@@ -20,7 +20,6 @@ static weft_status open_library(struct weft_transport *t)
 {
     const struct weft_config *config = t->open.config;
     const struct weft_mpi_library *library;
-    struct weft_mpi_handle request;
     int size;
 
     if (!weft_mpi_launched(&size))
@@ -28,7 +27,7 @@ static weft_status open_library(struct weft_transport *t)
                         "network mpi: no launcher of an MPI has started this process: use "
                         "mpirun -n %d instead of weftrun",
                         t->open.processes);
-    weft_status status = weft_mpi_start(&library, config);
+    const weft_status status = weft_mpi_start(&library, config);
     if (status != WEFT_OK)
         return status;
     if (library->size != t->open.processes)
@@ -44,17 +43,9 @@ static weft_status open_library(struct weft_transport *t)
                  "calls, as with WEFT_MPI_THREADS=single",
                  t->ops->name);
     t->single |= library->level < WEFT_MPI_LEVEL_MULTIPLE;
-    if (weft_net_is_later(&t->open) && library->ops->takes_gpu_memory() != 0)
-        weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
-                 t->ops->name);
-    const int error = t->ops->duplicate(&library->comm, &t->comm, &request);
-    if (error != 0)
-        return weft_mpi_failed(t->ops, error, "MPI_Comm_idup");
-    status = weft_mpi_await(t->ops, &request, config->connect_s, "MPI_Comm_idup of a job");
-    if (status != WEFT_OK)
-        return status;
-    const int returned = t->ops->return_errors(&t->comm);
-    return returned == 0 ? WEFT_OK : weft_mpi_failed(t->ops, returned, "MPI_Comm_set_errhandler");
+    if (weft_net_is_later(&t->open))
+        weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory", t->ops->name);
+    return weft_mpi_duplicate(t->ops, &library->comm, &t->comm, config->connect_s);
 }
 
 static void free_transport(struct weft_transport *t)
