@@ -156,8 +156,7 @@ static weft_status connect_all(struct weft_record_links *links)
 
     if (status == WEFT_OK)
         status = weft_net_reg(links->net, links->inbox, links->inbox_bytes, true, &mine.key);
-    if (status == WEFT_OK)
-        status = weft_net_address(links->net, mine.address);
+    weft_net_address(links->net, mine.address);
     if (status == WEFT_OK)
         status = exchange(links, FRAME_CARD, &mine, all, sizeof(mine));
     for (int p = 0; p < links->processes && status == WEFT_OK; p++) {

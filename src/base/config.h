@@ -38,7 +38,14 @@ enum weft_gda_choice {
 };
 enum weft_gda_cq_choice { WEFT_GDA_CQ_COLLAPSED, WEFT_GDA_CQ_RING };
 enum weft_gda_nic_choice { WEFT_GDA_NIC_HOST, WEFT_GDA_NIC_BLOCK };
-enum weft_net_choice { WEFT_NET_AUTO, WEFT_NET_SHM, WEFT_NET_OFI, WEFT_NET_VERBS, WEFT_NET_MPI };
+enum weft_net_choice {
+    WEFT_NET_AUTO,
+    WEFT_NET_SHM,
+    WEFT_NET_OFI,
+    WEFT_NET_VERBS,
+    WEFT_NET_MPI,
+    WEFT_NET_NULL /* shm, of a job of one process */
+};
 enum weft_msg_copier_choice { WEFT_MSG_COPIER_AUTO, WEFT_MSG_COPIER_ENGINE, WEFT_MSG_COPIER_BLOCK };
 enum weft_mpi_threads_choice { WEFT_MPI_THREADS_MULTI, WEFT_MPI_THREADS_SINGLE };
 enum weft_verbs_transport_choice {

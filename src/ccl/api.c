@@ -1,3 +1,2 @@
-/* ccl/api.c - the calls of kernels in weft/ccl.h as functions of the library, for the CPU device.
- */
+/* ccl/api.c - the calls of kernels in weft/ccl.h, as functions for the CPU device. */
 #include "ccl/api.h"

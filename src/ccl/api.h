@@ -68,10 +68,8 @@ WEFT_FN int weft_column_allreduce(weft_self *self, const weft_ccl_view *view, in
                                   const void *source, void *target, size_t count, weft_type type,
                                   weft_operation operation)
 {
-    WEFT_TOGETHER_FOR(
-        int, self,
-        weft_column_allreduce(self, view, column, source, target, count, type, operation), view,
-        column, source, target, count, type, operation)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_allreduce, self, view, column, source, target, count,
+                          type, operation)
     return weft_column_call(self, view, column, "weft_column_allreduce", WEFT_CCL_ALLREDUCE, source,
                             target, count, type, operation, 0);
 }
@@ -80,10 +78,8 @@ WEFT_FN int weft_column_reduce(weft_self *self, const weft_ccl_view *view, int c
                                const void *source, void *target, size_t count, weft_type type,
                                weft_operation operation)
 {
-    WEFT_TOGETHER_FOR(
-        int, self,
-        weft_column_reduce(self, view, column, root, source, target, count, type, operation), view,
-        column, root, source, target, count, type, operation)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_reduce, self, view, column, root, source, target, count,
+                          type, operation)
     if (root != view->me)
         target = (void *)(uintptr_t)source; /* which nobody writes */
     return weft_column_call(self, view, column, "weft_column_reduce", WEFT_CCL_REDUCE, source,
@@ -94,10 +90,8 @@ WEFT_FN int weft_column_reduce_scatter(weft_self *self, const weft_ccl_view *vie
                                        const void *source, void *target, size_t count,
                                        weft_type type, weft_operation operation)
 {
-    WEFT_TOGETHER_FOR(
-        int, self,
-        weft_column_reduce_scatter(self, view, column, source, target, count, type, operation),
-        view, column, source, target, count, type, operation)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_reduce_scatter, self, view, column, source, target,
+                          count, type, operation)
     return weft_column_call(self, view, column, "weft_column_reduce_scatter",
                             WEFT_CCL_REDUCE_SCATTER, source, target, count, type, operation, 0);
 }
@@ -105,9 +99,8 @@ WEFT_FN int weft_column_reduce_scatter(weft_self *self, const weft_ccl_view *vie
 WEFT_FN int weft_column_allgather(weft_self *self, const weft_ccl_view *view, int column,
                                   const void *source, void *target, size_t count, weft_type type)
 {
-    WEFT_TOGETHER_FOR(int, self,
-                      weft_column_allgather(self, view, column, source, target, count, type), view,
-                      column, source, target, count, type)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_allgather, self, view, column, source, target, count,
+                          type)
     return weft_column_call(self, view, column, "weft_column_allgather", WEFT_CCL_ALLGATHER, source,
                             target, count, type, WEFT_SUM, 0);
 }
@@ -115,9 +108,8 @@ WEFT_FN int weft_column_allgather(weft_self *self, const weft_ccl_view *view, in
 WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int column,
                                  const void *source, void *target, size_t count, weft_type type)
 {
-    WEFT_TOGETHER_FOR(int, self,
-                      weft_column_alltoall(self, view, column, source, target, count, type), view,
-                      column, source, target, count, type)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_alltoall, self, view, column, source, target, count,
+                          type)
     return weft_column_call(self, view, column, "weft_column_alltoall", WEFT_CCL_ALLTOALL, source,
                             target, count, type, WEFT_SUM, 0);
 }
@@ -125,15 +117,14 @@ WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int
 WEFT_FN int weft_column_broadcast(weft_self *self, const weft_ccl_view *view, int column, int root,
                                   void *data, size_t count, weft_type type)
 {
-    WEFT_TOGETHER_FOR(int, self, weft_column_broadcast(self, view, column, root, data, count, type),
-                      view, column, root, data, count, type)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_broadcast, self, view, column, root, data, count, type)
     return weft_column_call(self, view, column, "weft_column_broadcast", WEFT_CCL_BROADCAST, data,
                             data, count, type, WEFT_SUM, root);
 }
 
 WEFT_FN int weft_column_barrier(weft_self *self, const weft_ccl_view *view, int column)
 {
-    WEFT_TOGETHER_FOR(int, self, weft_column_barrier(self, view, column), view, column)
+    WEFT_TOGETHER_ALL_FOR(int, weft_column_barrier, self, view, column)
     return weft_column_call(self, view, column, "weft_column_barrier", WEFT_CCL_BARRIER, NULL, NULL,
                             0, WEFT_U8, WEFT_SUM, 0);
 }

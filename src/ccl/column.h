@@ -62,8 +62,7 @@ WEFT_INLINE unsigned char *weft_column_room(const struct weft_column *c, int32_t
     return c->view->room[member] + c->offset;
 }
 
-/* ---- waiting and ending ------------------------------------------------------------------------
- */
+/* ---- waiting and ending ---------------------------------------------------------------------- */
 
 /* Notes why the call fails. Later calls of the column do not begin, and its waits end. */
 WEFT_COLD void weft_column_break(struct weft_ccl_trouble *trouble, uint32_t *broken, uint64_t call,

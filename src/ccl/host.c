@@ -172,8 +172,7 @@ weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream)
                 stream);
 }
 
-/* ---- sizes and pairs ---------------------------------------------------------------------------
- */
+/* ---- sizes and pairs ------------------------------------------------------------------------- */
 
 /* Blocks behind each other; returns the largest one's elements. */
 static size_t add_up(uint64_t at[], const size_t counts[], int members, size_t size)

@@ -8,8 +8,7 @@
 #include "ccl/column.h"
 #include "order/element.h"
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* 16 bytes, which a GPU loads and stores at once. */
 struct weft_wide {
@@ -103,8 +102,7 @@ WEFT_INLINE struct weft_wide weft_ccl_take_wide(const unsigned char *from)
     return weft_ccl_load_wide(from);
 }
 
-/* ---- elements ----------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* How elements are put together. sum: by WEFT_SUM, known where this is compiled, as the type is. */
 struct weft_ccl_how {

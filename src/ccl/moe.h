@@ -92,8 +92,7 @@ WEFT_INLINE unsigned char *weft_moe_back(const struct weft_moe_block *b, uint32_
     return b->moe->room[member] + b->set + (uint64_t)choice * b->moe->back;
 }
 
-/* ---- dispatch ----------------------------------------------------------------------------------
- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 /* Choice k of a token: -1 for what is none, out of range, or there before. */
 WEFT_INLINE int32_t weft_moe_choice(const struct weft_moe_block *b, uint32_t t, uint32_t k)
@@ -218,8 +217,7 @@ WEFT_INLINE void weft_moe_move(const struct weft_moe_block *b, uint32_t m, const
     }
 }
 
-/* ---- combine -----------------------------------------------------------------------------------
- */
+/* ---- combine --------------------------------------------------------------------------------- */
 
 /* The own tokens of the slice. */
 WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t type)
@@ -265,8 +263,7 @@ WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t typ
     }
 }
 
-/* ---- a call ------------------------------------------------------------------------------------
- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 /* All that is sent is there, of all members. False: waiting is in vain, or a call differs. */
 WEFT_INLINE bool weft_moe_meet(struct weft_column *c, uint32_t what)

@@ -8,8 +8,7 @@
 
 #include "ccl/pieces.h"
 
-/* peer: -1: there is none. head: what both must agree on. Columns from `columns` on have no part.
- */
+/* peer -1: there is none. head: both must agree on it. Columns from `columns` on have no part. */
 struct weft_ccl_side {
     int32_t peer;
     uint32_t columns;

@@ -32,8 +32,7 @@ struct weft_pieces {
     enum weft_ccl_takes takes; /* what this member does with what comes first */
 };
 
-/* What a step moves: of each block the `bytes` at `at`, or so many for each member from there on.
- */
+/* What a step moves: of each block the `bytes` at `at`, or so many for each member from there. */
 struct weft_span {
     uint64_t at;
     uint32_t bytes;
@@ -134,8 +133,7 @@ WEFT_INLINE void weft_pieces_empty(const struct weft_column *c, unsigned char *b
         weft_ccl_store_odd(to, 16 * i, span.bytes, weft_ccl_take_wide(buffer + 16 * i));
 }
 
-/* ---- what a step does --------------------------------------------------------------------------
- */
+/* ---- what a step does ------------------------------------------------------------------------ */
 
 WEFT_INLINE void weft_pieces_send(const struct weft_column *c, const struct weft_pieces *p,
                                   uint64_t step)

@@ -116,8 +116,7 @@ WEFT_INLINE bool weft_words_hear(const struct weft_column *c, uint32_t what)
     return true;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 WEFT_INLINE struct weft_ccl_flag *weft_piece_flag(const struct weft_column *c, unsigned char *part,
                                                   int32_t sender)
@@ -149,8 +148,7 @@ WEFT_INLINE bool weft_piece_hear(const struct weft_column *c, uint64_t step)
     return true;
 }
 
-/* ---- the next step of words
- * ---------------------------------------------------------------------- */
+/* ---- the next step of words ------------------------------------------------------------------ */
 
 /*
  * The flags begin again: words of long ago must not be taken for new ones. Each member forgets

@@ -7,8 +7,7 @@
 
 #include "coll/blocks.h"
 
-/* Whether what a rank gives fits into a cell, and what comes of each process where it is fetched.
- */
+/* Whether what a rank gives fits into a cell, and what comes of processes where it is fetched. */
 WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll *c)
 {
     const size_t bytes = c->count * c->size;
@@ -55,8 +54,7 @@ WEFT_COLD void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
 WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type, weft_operation operation)
 {
-    WEFT_TOGETHER(self, weft_reduce(self, comm, root, source, target, count, type, operation), comm,
-                  root, source, target, count, type, operation)
+    WEFT_TOGETHER_ALL(weft_reduce, self, comm, root, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_REDUCE, comm, root, source, target, count, type, operation);
@@ -67,8 +65,7 @@ WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *
 WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type, weft_operation operation)
 {
-    WEFT_TOGETHER(self, weft_allreduce(self, comm, source, target, count, type, operation), comm,
-                  source, target, count, type, operation)
+    WEFT_TOGETHER_ALL(weft_allreduce, self, comm, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLREDUCE, comm, -1, source, target, count, type,
@@ -104,8 +101,7 @@ WEFT_INLINE void weft_coll_broadcast_any(weft_self *self, struct weft_coll *c, i
 WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *data, size_t count,
                             weft_type type)
 {
-    WEFT_TOGETHER(self, weft_broadcast(self, comm, root, data, count, type), comm, root, data,
-                  count, type)
+    WEFT_TOGETHER_ALL(weft_broadcast, self, comm, root, data, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_BROADCAST, comm, root, data, data, count, type, WEFT_SUM);
@@ -117,8 +113,7 @@ WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *dat
 WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *source, void *target,
                                  size_t count, weft_type type, weft_operation operation)
 {
-    WEFT_TOGETHER(self, weft_reduce_scatter(self, comm, source, target, count, type, operation),
-                  comm, source, target, count, type, operation)
+    WEFT_TOGETHER_ALL(weft_reduce_scatter, self, comm, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_REDUCE_SCATTER, comm, -1, source, target, count, type,
@@ -140,8 +135,7 @@ WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *so
 WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void *target,
                        size_t count, weft_type type, weft_operation operation)
 {
-    WEFT_TOGETHER(self, weft_scan(self, comm, source, target, count, type, operation), comm, source,
-                  target, count, type, operation)
+    WEFT_TOGETHER_ALL(weft_scan, self, comm, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_SCAN, comm, -1, source, target, count, type, operation);
@@ -172,8 +166,7 @@ WEFT_INLINE void weft_coll_gather_any(weft_self *self, struct weft_coll *c)
 WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type)
 {
-    WEFT_TOGETHER(self, weft_gather(self, comm, root, source, target, count, type), comm, root,
-                  source, target, count, type)
+    WEFT_TOGETHER_ALL(weft_gather, self, comm, root, source, target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_GATHER, comm, root, source, target, count, type, WEFT_SUM);
@@ -184,8 +177,7 @@ WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *
 WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type)
 {
-    WEFT_TOGETHER(self, weft_allgather(self, comm, source, target, count, type), comm, source,
-                  target, count, type)
+    WEFT_TOGETHER_ALL(weft_allgather, self, comm, source, target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLGATHER, comm, -1, source, target, count, type, WEFT_SUM);
@@ -196,8 +188,7 @@ WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source,
 WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
                            size_t count, weft_type type)
 {
-    WEFT_TOGETHER(self, weft_alltoall(self, comm, source, target, count, type), comm, source,
-                  target, count, type)
+    WEFT_TOGETHER_ALL(weft_alltoall, self, comm, source, target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLTOALL, comm, -1, source, target, count, type, WEFT_SUM);

@@ -138,8 +138,7 @@ WEFT_COLD void weft_coll_alltoall_blocks(weft_self *self, const struct weft_coll
 
 /* ---- scan ---------------------------------------------------------------------------------- */
 
-/* Elements [at, at + count) of everybody, put together rank by rank, a slice of them by this one.
- */
+/* Elements [at, at + count) of everybody, put together rank by rank; this one has a slice. */
 WEFT_INLINE void weft_coll_scan_slices(weft_self *self, const struct weft_coll *c, size_t at,
                                        size_t count, uint64_t turn)
 {

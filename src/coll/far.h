@@ -8,8 +8,7 @@
 
 #include "coll/fold.h"
 
-/* A rank's room for pieces, in four parts: two in turns, what is combined of them, what is fetched.
- */
+/* A rank's room for pieces, in four parts: two in turns, what is combined, what is fetched. */
 struct weft_coll_room {
     uint64_t turn[2], part, fetched; /* where they are in each rank's memory */
     size_t bytes;                    /* of each */

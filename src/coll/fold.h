@@ -45,8 +45,7 @@ WEFT_INLINE void weft_coll_loaded(void)
 #endif
 }
 
-/* A thread's elements of n ranks from `first` on: one[j * WEFT_COLL_DEEP] is the first of rank j's.
- */
+/* A thread's elements of n ranks from `first` on: rank j's first is one[j * WEFT_COLL_DEEP]. */
 WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_coll *c,
                                       const struct weft_coll_from *from,
                                       const struct weft_coll_shared *shared, int32_t first,

@@ -58,11 +58,6 @@ WEFT_INLINE void weft_wqe_data(struct weft_wqe *wqe, int at, struct weft_gda_loc
     wqe->word[at + 1] = weft_be64(data.address);
 }
 
-WEFT_INLINE void weft_wqe_nop(struct weft_wqe *wqe, uint64_t index, uint32_t qpn, bool complete)
-{
-    weft_wqe_control(wqe, WEFT_MLX5_NOP, index, qpn, 1, complete);
-}
-
 /* A WRITE, with an immediate or without, or a READ, by key. */
 WEFT_INLINE void weft_wqe_move(struct weft_wqe *wqe, uint32_t opcode, uint64_t index, uint32_t qpn,
                                struct weft_gda_remote to, struct weft_gda_local data, bool complete)

@@ -66,6 +66,21 @@ weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handl
     }
 }
 
+weft_status weft_mpi_duplicate(const struct weft_mpi_ops *ops, const struct weft_mpi_handle *from,
+                               struct weft_mpi_handle *comm, double seconds)
+{
+    struct weft_mpi_handle request;
+    int error = ops->duplicate(from, comm, &request);
+
+    if (error != 0)
+        return weft_mpi_failed(ops, error, "MPI_Comm_idup");
+    const weft_status status = weft_mpi_await(ops, &request, seconds, "MPI_Comm_idup");
+    if (status != WEFT_OK)
+        return status;
+    error = ops->return_errors(comm);
+    return error == 0 ? WEFT_OK : weft_mpi_failed(ops, error, "MPI_Comm_set_errhandler");
+}
+
 /* ---- the thread that starts and ends MPI ---------------------------------------------------- */
 
 /*
@@ -189,7 +204,6 @@ static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_
 static weft_status join_world(struct weft_mpi_library *library, const struct weft_config *config)
 {
     const struct weft_mpi_ops *ops = library->ops;
-    struct weft_mpi_handle request;
     int error = ops->level(&library->level);
 
     if (error == 0)
@@ -208,14 +222,7 @@ static weft_status join_world(struct weft_mpi_library *library, const struct wef
                         "%s started %d processes, but %s sees %d: it is not the MPI of this "
                         "launcher (WEFT_MPI_LIBRARY)",
                         launcher.name, launcher.processes, ops->name, library->size);
-    error = ops->duplicate(NULL, &library->comm, &request);
-    if (error != 0)
-        return weft_mpi_failed(ops, error, "MPI_Comm_idup of the world");
-    weft_status status = weft_mpi_await(ops, &request, config->connect_s, "MPI_Comm_idup");
-    if (status != WEFT_OK)
-        return status;
-    error = ops->return_errors(&library->comm);
-    return error == 0 ? WEFT_OK : weft_mpi_failed(ops, error, "MPI_Comm_set_errhandler");
+    return weft_mpi_duplicate(ops, NULL, &library->comm, config->connect_s);
 }
 
 weft_status weft_mpi_start(const struct weft_mpi_library **library,

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Changes with the table: a module of another version of weft is refused. */
-#define WEFT_MPI_TABLE 2u
+#define WEFT_MPI_TABLE 3u
 
 /* A communicator or request of the MPI: an int or a pointer, nobody else's to read. It stays in
  * place while a request that fills it is under way. */
@@ -51,8 +51,6 @@ struct weft_mpi_ops {
     int (*finalize)(void);
     int (*level)(enum weft_mpi_level *level);
     int (*world)(int *rank, int *size);
-    /* Whether the library says that it takes GPU pointers: 1 yes, 0 no, -1 it does not say. */
-    int (*takes_gpu_memory)(void);
 
     /* Collective. from NULL: the world. */
     int (*duplicate)(const struct weft_mpi_handle *from, struct weft_mpi_handle *comm,
@@ -65,8 +63,7 @@ struct weft_mpi_ops {
     /* Bytes. The buffer is the library's until the request is done. At most INT_MAX bytes. */
     int (*isend)(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
                  int tag, struct weft_mpi_handle *request);
-    /* from -1: of anybody. Those of one tag take messages in the order in which they were posted.
-     */
+    /* from -1: of anybody. Those of one tag take messages in the order of their posting. */
     int (*irecv)(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
                  struct weft_mpi_handle *request);
     /* *done: the request is gone. Of an irecv: how many bytes came, and *from whom. */
@@ -99,6 +96,11 @@ bool weft_mpi_launched(int *size);
  */
 weft_status weft_mpi_start(const struct weft_mpi_library **library,
                            const struct weft_config *config);
+
+/* Another communicator of the same processes, which returns errors; collective. from NULL: the
+ * world. Errors: NETWORK, TIMEOUT. */
+weft_status weft_mpi_duplicate(const struct weft_mpi_ops *ops, const struct weft_mpi_handle *from,
+                               struct weft_mpi_handle *comm, double seconds);
 
 /* Waits for a request. what: for the error. Errors: NETWORK, TIMEOUT. */
 weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handle *request,

@@ -94,8 +94,7 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
  */
 struct weft_net_device {
     void *context;
-    /* Begins to copy data into a window; waits until all that was delivered and counted is there.
-     */
+    /* Begins to copy data into a window; waits until all that was delivered or counted is there. */
     bool (*deliver)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
     /* A mark behind all that; whether everything before it is there. Marks are reached in order. */
@@ -123,7 +122,6 @@ enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
     bool same_host_only;   /* reaches processes of this host only */
-    bool own_process;      /* reaches no process but its own */
     bool launched;         /* reaches only processes that its own launcher has started */
     bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
     bool tells_when_asked; /* without a flush `delivered` comes late */
@@ -155,7 +153,7 @@ const char *weft_net_name(const struct weft_net *net);
 void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps);
 
 /* This process's address (caps.address_bytes of it), then one connect a process, in order. */
-weft_status weft_net_address(struct weft_net *net, void *address);
+void weft_net_address(const struct weft_net *net, void *address);
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address);
 
 /*

@@ -11,7 +11,7 @@ static const struct weft_transport_ops *const tables[] = {
 #ifdef WEFT_HAVE_VERBS
     &weft_transport_verbs,
 #endif
-    &weft_transport_mpi,   &weft_transport_null, NULL,
+    &weft_transport_mpi,   NULL,
 };
 
 const struct weft_transport_ops *weft_transport_at(int i)

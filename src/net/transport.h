@@ -1,5 +1,5 @@
 /*
- * net/transport.h - what moves packets between processes: fourteen functions at most.
+ * net/transport.h - what moves packets between processes: thirteen functions at most.
  *
  * A transport keeps no protocol. The peer layer above it (net/peer) numbers packets, orders them,
  * limits what is under way, acknowledges, cuts and merges puts, and finds peers that are lost. A
@@ -19,13 +19,15 @@
 struct weft_transport;
 
 struct weft_transport_caps {
-    struct weft_net_caps net; /* without rows_bytes and tells_when_asked, which are the peer's */
-    size_t packet;            /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
-    uint32_t depth;           /* packets on their way to a process up to which the next goes at
-                                 once; beyond, puts gather in one. At least 1 */
-    bool ordered;             /* packets and writes to a process arrive in the order of the calls */
-    bool acknowledges;        /* SENT of a packet says that its receiver has released it */
-    bool shared;              /* a packet is built where its receiver reads it */
+    struct weft_net_caps net;  /* without rows_bytes and tells_when_asked, which are the peer's */
+    const void *address;       /* net.address_bytes of it: by this others find the process */
+    struct weft_bell *bell[2]; /* on which a side's task sleeps; NULL: nothing rings, it polls */
+    size_t packet;             /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
+    uint32_t depth;            /* packets on their way to a process up to which the next goes at
+                                  once; beyond, puts gather in one. At least 1 */
+    bool ordered;      /* packets and writes to a process arrive in the order of the calls */
+    bool acknowledges; /* SENT of a packet says that its receiver has released it */
+    bool shared;       /* a packet is built where its receiver reads it */
     bool one_thread;
     bool writes;       /* to memory that `reg` was given there */
     bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
@@ -76,10 +78,8 @@ struct weft_transport_ops {
     /* As in net.h. `open` stays until `close`. */
     weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open);
     void (*close)(struct weft_transport *t);
-    void (*caps)(const struct weft_transport *t, struct weft_transport_caps *caps);
-    weft_status (*address)(struct weft_transport *t, void *address);
+    void (*caps)(struct weft_transport *t, struct weft_transport_caps *caps);
     weft_status (*connect)(struct weft_transport *t, int process, const void *address);
-    struct weft_bell *(*bell)(struct weft_transport *t, enum weft_net_side side); /* or NULL */
 
     /*
      * Memory that others may write, and sources of writes. place: what they need for it; zero: it
@@ -127,8 +127,8 @@ enum { WEFT_PEER_ADDRESS = 8 };
 #define WEFT_PEER_PLACED (1ull << 63)
 
 /* The tables; registry.c lists those that were built. */
-extern const struct weft_transport_ops weft_transport_null, weft_transport_shm, weft_transport_ofi,
-    weft_transport_verbs, weft_transport_mpi;
+extern const struct weft_transport_ops weft_transport_shm, weft_transport_ofi, weft_transport_verbs,
+    weft_transport_mpi;
 
 /* That with this name, NULL if there is none; the i-th, NULL beyond the last. */
 const struct weft_transport_ops *weft_transport_find(const char *name);

@@ -34,8 +34,7 @@ WEFT_INLINE bool weft_element_exists(uint32_t type, uint32_t operation)
                                (operation <= WEFT_XOR && !weft_element_is_real(type)));
 }
 
-/* ---- the caller's floating-point mode, on a host ------------------------------------------------
- */
+/* ---- the caller's floating-point mode, on a host --------------------------------------------- */
 
 #ifdef __CUDACC__
 WEFT_INLINE float weft_exact_f32(float a, float b, uint32_t how)

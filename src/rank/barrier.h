@@ -109,10 +109,8 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting
  * alias. All threads. */
 WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
 {
-    const struct weft_comm_entry *entry = weft_check_comm(self, comm, "weft_barrier");
+    const struct weft_comm_entry *entry = weft_check_member(self, comm, "weft_barrier");
 
-    if (entry->rank_of_slot[self->slot] < 0)
-        weft_fail_comm(self, "weft_barrier", "%s: %s lacks the caller", comm);
     weft_join(self);
     if (weft_leads(self)) {
         meeting->index = weft_handle_index(comm);
@@ -159,7 +157,7 @@ WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
-    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
+    WEFT_TOGETHER_ALL(weft_barrier, self, comm)
     weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
 }
 

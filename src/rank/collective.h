@@ -41,18 +41,9 @@ WEFT_COLD uint32_t weft_collective_ask(weft_self *self, struct weft_command *com
     return result;
 }
 
-WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
-                                                            const char *call)
-{
-    const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
-    if (entry->rank_of_slot[self->slot] < 0)
-        weft_fail_comm(self, call, "%s: %s lacks the caller", comm);
-    return entry;
-}
-
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
 {
-    WEFT_TOGETHER_FOR(weft_win, self, weft_win_create(self, comm, base, bytes), comm, base, bytes)
+    WEFT_TOGETHER_ALL_FOR(weft_win, weft_win_create, self, comm, base, bytes)
     struct weft_command command = {0};
 
     weft_check_member(self, comm, "weft_win_create");
@@ -83,8 +74,7 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 
 WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
 {
-    WEFT_TOGETHER_FOR(weft_comm, self, weft_comm_split(self, parent, color, key), parent, color,
-                      key)
+    WEFT_TOGETHER_ALL_FOR(weft_comm, weft_comm_split, self, parent, color, key)
     struct weft_command command = {0};
 
     weft_check_member(self, parent, "weft_comm_split");

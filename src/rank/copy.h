@@ -11,6 +11,13 @@ struct weft_shape {
     size_t width, height, pitch, source_pitch;
 };
 
+WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
+{
+    const struct weft_shape shape = {
+        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
+    return shape;
+}
+
 /* From its first byte at the target to its last. */
 WEFT_INLINE uint64_t weft_shape_bytes(const struct weft_shape *shape)
 {

@@ -192,17 +192,10 @@ WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t
 
 #endif
 
-WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
-{
-    const struct weft_shape shape = {
-        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
-    return shape;
-}
-
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes)
 {
-    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
+    WEFT_TOGETHER_ALL(weft_get, self, win, from, offset, to, bytes)
 #ifdef __CUDACC__
     if (weft_get_cached(self, win, from, offset, to, bytes))
         return;
@@ -213,8 +206,7 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes)
 {
-    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
-                      offset, to, bytes)
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_get_begin, self, win, from, offset, to, bytes)
     return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
                         "weft_get_begin");
 }
@@ -222,8 +214,7 @@ WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t o
 WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
                              size_t bytes, int tag)
 {
-    WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
-                  to, bytes, tag)
+    WEFT_TOGETHER_ALL(weft_get_notify, self, win, from, offset, to, bytes, tag)
     weft_check_tag(self, tag, "weft_get_notify");
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
@@ -232,10 +223,8 @@ WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_
                                   size_t pitch, void *to, size_t to_pitch, size_t width,
                                   size_t height)
 {
-    WEFT_TOGETHER_FOR(
-        weft_op, self,
-        weft_get_2d_begin(self, win, from, offset, pitch, to, to_pitch, width, height), win, from,
-        offset, pitch, to, to_pitch, width, height)
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_get_2d_begin, self, win, from, offset, pitch, to, to_pitch,
+                          width, height)
     const bool empty = width == 0 || height == 0;
     const struct weft_shape shape = {.width = empty ? 0 : width,
                                      .height = empty ? 1 : height,

@@ -143,7 +143,7 @@ WEFT_COLD enum weft_lane_rest weft_many_notify(weft_self *self, weft_comm comm, 
     const bool left = mine && !(known && weft_is_direct(self, &to));
     const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
     if (mine && !left)
-        weft_path_notify_mapped(self, to.way, &to, (uint32_t)tag, false, false);
+        weft_mapped_notify(self, to.way, &to, (uint32_t)tag, false, false);
     if (weft_traced(self))
         weft_trace_lanes(self, WEFT_TRACE_NOTIFY, tag, &to, 0, count, begin, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
@@ -166,7 +166,7 @@ WEFT_COLD enum weft_lane_rest weft_many_put_word(weft_self *self, weft_win win,
     if (mine && !left) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
-        weft_path_notify_mapped(self, to.way, &to, (uint32_t)item.tag, false, false);
+        weft_mapped_notify(self, to.way, &to, (uint32_t)item.tag, false, false);
     }
     if (weft_traced(self))
         weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, left);
@@ -203,7 +203,7 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
     }
     weft_join(self); /* the releases cover what every thread copied */
     if (goes)
-        weft_path_notify_mapped(self, to.way, &to, (uint32_t)item.tag, false, false);
+        weft_mapped_notify(self, to.way, &to, (uint32_t)item.tag, false, false);
     if (weft_traced(self) && threadIdx.x < WEFT_WARP)
         weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, !goes);
     return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;

@@ -40,7 +40,7 @@ WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target,
         event.what = weft_trace_what(WEFT_TRACE_NOTIFY, tag, 0);
         event.begin = weft_trace_now(self);
     }
-    weft_path_notify_mapped(self, to->way, rest, (uint32_t)tag, relaxed, false);
+    weft_mapped_notify(self, to->way, rest, (uint32_t)tag, relaxed, false);
     weft_turn(self);
     if (recorded)
         weft_trace_single(self, &event);
@@ -58,7 +58,7 @@ WEFT_HOT bool weft_notify_mapped(weft_self *self, weft_comm comm, int target, in
     const struct weft_route to = weft_route_comm(self, comm, target, call);
     if (!weft_way_is_mapped(&to) || WEFT_UNLIKELY(self->unsettled != 0))
         return false;
-    weft_path_notify_mapped(self, to.way, &to, (uint32_t)tag, relaxed, false);
+    weft_mapped_notify(self, to.way, &to, (uint32_t)tag, relaxed, false);
     weft_turn(self);
     return true;
 }
@@ -105,13 +105,13 @@ WEFT_HOT void weft_notify_any(weft_self *self, weft_comm comm, int target, int t
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
-    WEFT_TOGETHER(self, weft_notify(self, comm, target, tag), comm, target, tag)
+    WEFT_TOGETHER_ALL(weft_notify, self, comm, target, tag)
     weft_notify_any(self, comm, target, tag, false, "weft_notify");
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
-    WEFT_TOGETHER(self, weft_notify_relaxed(self, comm, target, tag), comm, target, tag)
+    WEFT_TOGETHER_ALL(weft_notify_relaxed, self, comm, target, tag)
     weft_notify_any(self, comm, target, tag, true, "weft_notify_relaxed");
 }
 

@@ -129,16 +129,14 @@ WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t off
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
-    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
-                  source, bytes)
+    WEFT_TOGETHER_ALL(weft_put, self, win, target, offset, source, bytes)
     weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put");
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
-    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
-                  offset, source, bytes, tag)
+    WEFT_TOGETHER_ALL(weft_put_notify, self, win, target, offset, source, bytes, tag)
     weft_check_tag(self, tag, "weft_put_notify");
     weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
@@ -164,9 +162,8 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
-    WEFT_TOGETHER(
-        self, weft_put_2d(self, win, target, offset, pitch, source, source_pitch, width, height),
-        win, target, offset, pitch, source, source_pitch, width, height)
+    WEFT_TOGETHER_ALL(weft_put_2d, self, win, target, offset, pitch, source, source_pitch, width,
+                      height)
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1,
                   "weft_put_2d");
 }
@@ -175,10 +172,8 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag)
 {
-    WEFT_TOGETHER(self,
-                  weft_put_2d_notify(self, win, target, offset, pitch, source, source_pitch, width,
-                                     height, tag),
-                  win, target, offset, pitch, source, source_pitch, width, height, tag)
+    WEFT_TOGETHER_ALL(weft_put_2d_notify, self, win, target, offset, pitch, source, source_pitch,
+                      width, height, tag)
     weft_check_tag(self, tag, "weft_put_2d_notify");
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag,
                   "weft_put_2d_notify");
@@ -187,8 +182,7 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
 WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
                                const void *source, size_t bytes)
 {
-    WEFT_TOGETHER_FOR(weft_op, self, weft_put_begin(self, win, target, offset, source, bytes), win,
-                      target, offset, source, bytes)
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_put_begin, self, win, target, offset, source, bytes)
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target, "weft_put_begin");
 
@@ -222,7 +216,7 @@ WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
-    WEFT_TOGETHER(self, weft_flush_local(self, win), win)
+    WEFT_TOGETHER_ALL(weft_flush_local, self, win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
     if (weft_leads(self) && self->local_done != self->sent)
         self->local_done = weft_await(self, &self->link->done_local, ORDER_done_local_seen,
@@ -235,7 +229,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
-    WEFT_TOGETHER(self, weft_flush(self, win), win)
+    WEFT_TOGETHER_ALL(weft_flush, self, win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush");
     weft_join(self);
     if (weft_leads(self))

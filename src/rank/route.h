@@ -73,6 +73,15 @@ WEFT_HOT struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm
     return &self->state->comms[index];
 }
 
+WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
+                                                            const char *call)
+{
+    const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
+    if (entry->rank_of_slot[self->slot] < 0)
+        weft_fail_comm(self, call, "%s: %s lacks the caller", comm);
+    return entry;
+}
+
 WEFT_HOT struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *call)
 {
     const uint32_t index = weft_handle_index(win);

@@ -10,6 +10,7 @@
  *     WEFT_TOGETHER_THEN  each thread does something at its end
  *     WEFT_TOGETHER_LIST  the elements of a list are arguments, too
  *     WEFT_TOGETHER_FOR   it has a result of that type
+ * _ALL, _ALL_FOR: the same by name and arguments; all threads must agree on each of these.
  */
 #ifndef WEFT_RANK_TOGETHER_H
 #define WEFT_RANK_TOGETHER_H
@@ -94,4 +95,9 @@ static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *sel
     }
 
 #endif
+
+#define WEFT_TOGETHER_ALL(name, self, ...) WEFT_TOGETHER(self, name(self, __VA_ARGS__), __VA_ARGS__)
+#define WEFT_TOGETHER_ALL_FOR(type, name, self, ...)                                               \
+    WEFT_TOGETHER_FOR(type, self, name(self, __VA_ARGS__), __VA_ARGS__)
+
 #endif

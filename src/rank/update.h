@@ -183,7 +183,7 @@ WEFT_INLINE uint64_t weft_update_now(weft_self *self, weft_win win, int target, 
 #define WEFT_UPDATE_CALL(name, word, type, relaxed, how, value, expected, parameters, ...)         \
     WEFT_FN word name parameters                                                                   \
     {                                                                                              \
-        WEFT_TOGETHER_FOR(word, self, name(self, __VA_ARGS__), __VA_ARGS__)                        \
+        WEFT_TOGETHER_ALL_FOR(word, name, self, __VA_ARGS__)                                       \
         return (word)weft_update_now(self, win, target, offset,                                    \
                                      weft_change(how, type, value, expected), relaxed, #name);     \
     }
@@ -208,8 +208,7 @@ WEFT_UPDATE_CALLS(uint32_t, _u32_relaxed, WEFT_U32, true)
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old)
 {
-    WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
-                      win, target, offset, value, old)
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_fetch_add_begin, self, win, target, offset, value, old)
     weft_op op;
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
                     WEFT_LATER, old, &op, "weft_fetch_add_begin");
@@ -218,7 +217,7 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
-    WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
+    WEFT_TOGETHER_ALL(weft_add, self, win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
                     WEFT_LATER, NULL, NULL, "weft_add");
 }
@@ -266,10 +265,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation)
 {
-    WEFT_TOGETHER_FOR(
-        weft_op, self,
-        weft_accumulate_begin(self, win, target, offset, source, count, type, operation), win,
-        target, offset, source, count, type, operation)
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
+                          type, operation)
     WEFT_IN_SHARED(self);
     if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,

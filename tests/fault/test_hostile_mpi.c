@@ -61,8 +61,10 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
                                        .kinds = &kinds};
     if (weft_net_open(&net, &weft_transport_mpi, &open) != WEFT_OK ||
         weft_mpi_inside_open(&attacker, 1, 2) != WEFT_OK ||
-        weft_net_reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK ||
-        weft_net_address(net, address) != WEFT_OK || weft_net_connect(net, 0, address) != WEFT_OK)
+        weft_net_reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK)
+        abort();
+    weft_net_address(net, address);
+    if (weft_net_connect(net, 0, address) != WEFT_OK)
         abort();
     memcpy(&token, address, sizeof(token));
     packet.token += token;

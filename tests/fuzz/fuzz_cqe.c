@@ -36,7 +36,7 @@ static void post(struct weft_gda_queue *queue)
 
     if (queue->shared != NULL)
         weft_gda_reserve(queue, 1);
-    weft_wqe_nop(&request, queue->posted, QPN, true);
+    weft_wqe_control(&request, WEFT_MLX5_NOP, queue->posted, QPN, 1, true);
     weft_gda_post(queue, &request, true);
     if (queue->shared != NULL)
         weft_gda_publish(queue);

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned char *memory = malloc(REGION);
     uint64_t gone, key;
 
-    MUST(weft_net_open(&net, &weft_transport_null, &open) == WEFT_OK);
+    MUST(weft_net_open(&net, &weft_transport_shm, &open) == WEFT_OK);
     MUST(memory != NULL);
     MUST(weft_net_reg(net, memory, REGION, false, &gone) == WEFT_OK);
     weft_net_dereg(net, gone);

@@ -24,7 +24,7 @@ static void any_slot(struct fuzz_bytes *in, unsigned char *slot, uint32_t index)
     const struct weft_gda_remote to = {at + fuzz_byte(in), KEY};
     const struct weft_gda_local from = {at + fuzz_byte(in), fuzz_byte(in), KEY};
 
-    weft_wqe_nop(&right, index, QPN, true);
+    weft_wqe_control(&right, WEFT_MLX5_NOP, index, QPN, 1, true);
     if (kind % 4 == 1)
         weft_wqe_move(&right, kind & 4 ? WEFT_MLX5_READ : WEFT_MLX5_WRITE, index, QPN, to, from,
                       kind & 8);

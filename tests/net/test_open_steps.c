@@ -277,8 +277,7 @@ static weft_status try_way(const struct way *way)
     if (status != WEFT_OK)
         return status;
     status = weft_net_reg(net, memory, sizeof(memory), false, &key);
-    if (status == WEFT_OK)
-        status = weft_net_address(net, address);
+    weft_net_address(net, address);
     if (status == WEFT_OK)
         status = weft_net_connect(net, 0, address);
     weft_net_close(net);

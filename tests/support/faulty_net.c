@@ -34,6 +34,7 @@ struct way {
 struct weft_transport {
     struct weft_net_open open;
     struct weft_bell bells[2];
+    struct weft_transport *self; /* its address */
     struct weft_transport *others[MOST];
     struct way ways[MOST]; /* to this end, by who sends */
     bool broke;
@@ -53,6 +54,7 @@ static weft_status open_faulty(struct weft_transport **t, const struct weft_net_
     if (*t == NULL)
         return WEFT_ERR_MEMORY;
     (*t)->open = *open;
+    (*t)->self = *t;
     return WEFT_OK;
 }
 
@@ -69,12 +71,13 @@ static void close_faulty(struct weft_transport *t)
     free(t);
 }
 
-static void caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
-    (void)t;
     weft_lock(&lock);
     *caps =
         (struct weft_transport_caps){.net = {.same_host_only = true, .address_bytes = sizeof(t)},
+                                     .address = &t->self,
+                                     .bell = {&t->bells[0], &t->bells[1]},
                                      .packet = ROOM_MOST,
                                      .depth = 1 + draw(3),
                                      .ordered = faulty_net.ordered,
@@ -84,12 +87,6 @@ static void caps(const struct weft_transport *t, struct weft_transport_caps *cap
                                      .immediate = faulty_net.immediate};
     caps->writes = faulty_net.immediate != 0;
     weft_unlock(&lock);
-}
-
-static weft_status address(struct weft_transport *t, void *address)
-{
-    memcpy(address, &t, sizeof(t));
-    return WEFT_OK;
 }
 
 static weft_status connect_faulty(struct weft_transport *t, int process, const void *address)
@@ -322,19 +319,12 @@ static void release(struct weft_transport *t, int process, uint64_t packet)
     weft_unlock(&lock);
 }
 
-static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
-{
-    return &t->bells[side];
-}
-
 const struct weft_transport_ops faulty_net_ops = {
     .name = "faulty",
     .open = open_faulty,
     .close = close_faulty,
     .caps = caps,
-    .address = address,
     .connect = connect_faulty,
-    .bell = bell,
     .reg = reg,
     .dereg = dereg,
     .write = write_faulty,

@@ -92,11 +92,11 @@ void end_open(struct end *end)
     end->kinds = all_notices(arrived, end);
     end_delivers_later(end);
     if (weft_net_open(&end->net, all->ops, &open) != WEFT_OK ||
-        weft_net_reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK ||
-        weft_net_address(end->net, end->address) != WEFT_OK) {
+        weft_net_reg(end->net, end->memory, END_MEMORY, false, &end->key) != WEFT_OK) {
         fprintf(stderr, "%s could not be opened\n", all->ops->name);
         exit(1);
     }
+    weft_net_address(end->net, end->address);
     if (all->places)
         weft_net_place(end->net, end->key, end->place);
 }

@@ -9,9 +9,9 @@
 #include "base/config.h"
 #include "base/say.h"
 #include "device/device.h"
-#include "gda/rdma/check.h"
 #include "manual.h"
 #include "net/transport.h"
+#include "queues.h"
 #include "tune.h"
 
 #include <argp.h>
@@ -123,7 +123,8 @@ static void print_lines(char *text)
  */
 static weft_status print_networks(const struct weft_config *config)
 {
-    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, config->net).text;
+    const int net = config->net != WEFT_NET_NULL ? config->net : WEFT_NET_SHM;
+    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, net).text;
     const struct weft_net_open alone = {.config = config, .processes = 1};
     const struct weft_transport_ops *ops;
     bool between_hosts = false;
@@ -157,17 +158,16 @@ static weft_status print_networks(const struct weft_config *config)
         weft_net_close(net);
         between_hosts |= !caps.same_host_only;
         printf("  %-6s %s%s%s\n", ops->name,
-               caps.own_process      ? "its own process only: the template"
-               : caps.same_host_only ? "between processes of one host"
-               : caps.launched       ? "between hosts, for jobs that its own launcher has started"
-                                     : "between hosts",
+               caps.same_host_only ? "between processes of one host"
+               : caps.launched     ? "between hosts, for jobs that its own launcher has started"
+                                   : "between hosts",
                caps.about[0] != 0 ? ": " : "", caps.about);
         print_lines(text);
     }
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    printf("queues of ranks: softnic: runs; %s\n", weft_rdma_about());
+    printf("queues of ranks: softnic: runs; %s\n", queues_about());
     if (result != WEFT_OK)
         fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
     return result;
@@ -195,7 +195,7 @@ int main(int argc, char **argv)
         if (!tune(&config, options.tune_file))
             return 1;
     } else if (options.check) {
-        if (weft_rdma_check(&config, stdout) != WEFT_OK)
+        if (queues_check(&config, stdout) != WEFT_OK)
             return 1;
     } else if (options.config) {
         print_manual(stdout, &config);

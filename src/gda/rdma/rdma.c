@@ -7,8 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- memory of mlx5's queues: with its own address before it ----------------------------------
- */
+/* ---- memory of mlx5's queues: with its own address before it --------------------------------- */
 
 static void *queue_alloc(struct ibv_pd *pd, void *context, size_t bytes, size_t alignment,
                          uint64_t type)

@@ -6,7 +6,6 @@
 #define WEFT_GDA_RDMA_RDMA_H
 
 #include "device/device.h"
-#include "gda/rdma/check.h"
 #include "gda/softnic/engine.h"
 #include "net/verbs/device.h"
 
@@ -53,8 +52,10 @@ bool weft_rdma_proceed(struct weft_rdma_queue *queue);
 /* Both as a wire of the software NIC: a queue's context is its weft_rdma_queue. */
 extern const struct weft_softnic_wire weft_rdma_wire;
 
-/* ---- mlx5.c ---- */
+/* ---- mlx5.c, or mlx5_none.c ---- */
 
+/* What this build has of mlx5. */
+const char *weft_rdma_about(void);
 /* Whether queues of this device can be driven without a processor. NULL: yes; else why not. */
 const char *weft_rdma_mlx5_missing(const struct weft_verbs_device *device);
 /* A queue of it before its first request: the end of who posts, with the parts that libmlx5 made.

@@ -59,16 +59,18 @@ static bool write_cqe(struct weft_softnic_queue *queue, uint32_t kind, uint32_t 
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
-/* The queue's next request cannot be: it fails before it begins. */
-static void refuse(struct weft_softnic_queue *queue, uint32_t syndrome)
+/* The queue's next request is there. syndrome: what is wrong with it, 0 nothing: it fails before it
+ * begins. */
+static void take(struct weft_softnic_queue *queue, uint32_t syndrome)
 {
     struct weft_softnic_work *work = &queue->works[queue->end++ % queue->slots];
 
     work->queue = queue;
     work->index = (uint32_t)queue->fetched & 0xffff;
-    work->request = (struct weft_softnic_request){.complete = true};
     work->syndrome = syndrome;
-    weft_store_relaxed_u32(&work->finished, 1);
+    if (syndrome != 0)
+        work->request = (struct weft_softnic_request){.complete = true};
+    weft_store_relaxed_u32(&work->finished, syndrome != 0);
 }
 
 /* One request, of the `ready` slots that are there. Returns how many it takes; 0: it is wrong. */
@@ -90,16 +92,8 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
     }
     if (slots != 0)
         syndrome = weft_softnic_parse(work->bytes, queue->qpn, queue->fetched, &work->request);
-    if (syndrome != 0) {
-        refuse(queue, syndrome);
-        return 0;
-    }
-    work->queue = queue;
-    work->index = (uint32_t)queue->fetched & 0xffff;
-    work->syndrome = 0;
-    weft_store_relaxed_u32(&work->finished, 0);
-    queue->end++;
-    return slots;
+    take(queue, syndrome);
+    return syndrome == 0 ? slots : 0;
 }
 
 static bool fetch(struct weft_softnic_queue *queue)
@@ -117,7 +111,7 @@ static bool fetch(struct weft_softnic_queue *queue)
         return false;
     if (ready > queue->slots ||
         (rung != queue->rung && !weft_softnic_rung_right(queue->qpn, rung, next))) {
-        refuse(queue, WEFT_MLX5_LOCAL_OPERATION);
+        take(queue, WEFT_MLX5_LOCAL_OPERATION);
         return true;
     }
     queue->rung = rung;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #if defined(OPEN_MPI)
-#include <mpi-ext.h>
 #define NAME "openmpi"
 #elif defined(MPICH_VERSION) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
 #define NAME "mpich"
@@ -109,18 +108,6 @@ static int world(int *rank, int *size)
     return error != MPI_SUCCESS ? error : MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
-static int takes_gpu_memory(void)
-{
-#if defined(MPIX_CUDA_AWARE_SUPPORT) && defined(OPEN_MPI)
-    return MPIX_Query_cuda_support();
-#elif defined(MPIX_GPU_SUPPORT_CUDA)
-    int flag = 0;
-    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &flag) == MPI_SUCCESS ? flag : -1;
-#else
-    return -1;
-#endif
-}
-
 static int duplicate(const struct weft_mpi_handle *from, struct weft_mpi_handle *comm,
                      struct weft_mpi_handle *request)
 {
@@ -195,7 +182,6 @@ const struct weft_mpi_ops weft_mpi_module = {
     .finalize = MPI_Finalize,
     .level = level,
     .world = world,
-    .takes_gpu_memory = takes_gpu_memory,
     .duplicate = duplicate,
     .return_errors = return_errors,
     .release = release,

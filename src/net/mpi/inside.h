@@ -18,6 +18,12 @@ struct weft_mpi_fifo {
     uint32_t first, count;
 };
 
+/* What the others need to find a process. */
+struct weft_mpi_address {
+    uint64_t inside; /* in this address space; 0: none */
+    int64_t rank;    /* in the communicator */
+};
+
 struct weft_mpi_peer {
     int rank;            /* in the communicator */
     unsigned char *open; /* a packet that is being built; NULL: none */
@@ -30,8 +36,8 @@ struct weft_transport {
     struct weft_net_open open;
     const struct weft_mpi_ops *ops;
     struct weft_mpi_handle comm;
-    bool single; /* one thread makes all calls */
-    int rank;    /* in the communicator */
+    bool single;                     /* one thread makes all calls */
+    struct weft_mpi_address address; /* this process's */
     int connected;
     struct weft_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */

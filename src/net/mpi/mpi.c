@@ -14,19 +14,12 @@
 
 static const uint64_t part_wait = 2000000000; /* for the others to move, when a job is closed */
 
-/* What the others need to find this process. */
-struct address {
-    uint64_t inside; /* in this address space; 0: none */
-    int64_t rank;    /* in the communicator */
-};
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static weft_status open_library(struct weft_transport *t)
 {
     const struct weft_config *config = t->open.config;
     const struct weft_mpi_library *library;
-    struct weft_mpi_handle request;
     int size;
 
     if (!weft_mpi_launched(&size))
@@ -34,7 +27,7 @@ static weft_status open_library(struct weft_transport *t)
                         "network mpi: no launcher of an MPI has started this process: use "
                         "mpirun -n %d instead of weftrun",
                         t->open.processes);
-    weft_status status = weft_mpi_start(&library, config);
+    const weft_status status = weft_mpi_start(&library, config);
     if (status != WEFT_OK)
         return status;
     if (library->size != t->open.processes)
@@ -43,24 +36,16 @@ static weft_status open_library(struct weft_transport *t)
                         "the same ones (is this the launcher of another MPI?)",
                         t->open.processes, library->ops->name, library->size);
     t->ops = library->ops;
-    t->rank = library->rank;
+    t->address.rank = library->rank;
     if (library->level < WEFT_MPI_LEVEL_MULTIPLE && !t->single)
         weft_say(WEFT_SAY_WARN,
                  "mpi (%s): the library does not give MPI_THREAD_MULTIPLE, so one thread makes all "
                  "calls, as with WEFT_MPI_THREADS=single",
                  t->ops->name);
     t->single |= library->level < WEFT_MPI_LEVEL_MULTIPLE;
-    if (weft_net_is_later(&t->open) && library->ops->takes_gpu_memory() != 0)
-        weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
-                 t->ops->name);
-    const int error = t->ops->duplicate(&library->comm, &t->comm, &request);
-    if (error != 0)
-        return weft_mpi_failed(t->ops, error, "MPI_Comm_idup");
-    status = weft_mpi_await(t->ops, &request, config->connect_s, "MPI_Comm_idup of a job");
-    if (status != WEFT_OK)
-        return status;
-    const int returned = t->ops->return_errors(&t->comm);
-    return returned == 0 ? WEFT_OK : weft_mpi_failed(t->ops, returned, "MPI_Comm_set_errhandler");
+    if (weft_net_is_later(&t->open))
+        weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory", t->ops->name);
+    return weft_mpi_duplicate(t->ops, &library->comm, &t->comm, config->connect_s);
 }
 
 static void free_transport(struct weft_transport *t)
@@ -82,7 +67,7 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
         return weft_err(WEFT_ERR_MEMORY, "mpi: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
     n->ops = &weft_mpi_inside;
-    n->rank = open->process;
+    n->address.rank = open->process;
     n->single = open->config->mpi_threads == WEFT_MPI_THREADS_SINGLE;
     n->peers = calloc(processes, sizeof(*n->peers));
     n->process_of = malloc(processes * sizeof(*n->process_of));
@@ -100,6 +85,8 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
         free_transport(n);
         return status;
     }
+    if (n->ops == &weft_mpi_inside)
+        n->address.inside = weft_mpi_inside_address(&n->comm);
     for (size_t p = 0; p < processes; p++)
         n->process_of[p] = -1;
     for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
@@ -109,29 +96,20 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
     return WEFT_OK;
 }
 
-static void caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     *caps = (struct weft_transport_caps){
-        .net = {.launched = true, .address_bytes = sizeof(struct address)},
+        .net = {.launched = true, .address_bytes = sizeof(t->address)},
+        .address = &t->address,
         .packet = WEFT_MPI_PACKET,
         .depth = 2,
         .ordered = true, /* MPI keeps the order of messages of one tag in one communicator */
         .one_thread = t->single};
 }
 
-static weft_status mpi_address(struct weft_transport *t, void *address)
-{
-    const struct address mine = {
-        .inside = t->ops == &weft_mpi_inside ? weft_mpi_inside_address(&t->comm) : 0,
-        .rank = t->rank};
-
-    memcpy(address, &mine, sizeof(mine));
-    return WEFT_OK;
-}
-
 static weft_status mpi_connect(struct weft_transport *t, int process, const void *address)
 {
-    struct address theirs;
+    struct weft_mpi_address theirs;
 
     memcpy(&theirs, address, sizeof(theirs));
     if (theirs.rank < 0 || theirs.rank >= t->open.processes || t->process_of[theirs.rank] >= 0)
@@ -216,7 +194,6 @@ const struct weft_transport_ops weft_transport_mpi = {
     .open = open_mpi,
     .close = close_mpi,
     .caps = caps,
-    .address = mpi_address,
     .connect = mpi_connect,
     .begin = weft_mpi_begin,
     .commit = weft_mpi_commit,

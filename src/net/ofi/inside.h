@@ -93,6 +93,7 @@ struct weft_transport {
     struct fid_ep *ep;
     bool enabled;    /* the endpoint */
     uint32_t packet; /* the longest, here */
+    struct weft_ofi_hello hello;
     struct weft_ofi_pool *pools;
     struct weft_bell bells[2];    /* by side */
     struct weft_ofi_watch *watch; /* NULL: nothing to sleep on, the receive task polls */
@@ -158,7 +159,6 @@ weft_status weft_ofi_post(struct weft_transport *t);
 /* t->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */
 weft_status weft_ofi_watch_open(struct weft_transport *t);
 void weft_ofi_watch_close(struct weft_transport *t);
-struct weft_bell *weft_ofi_bell(struct weft_transport *t, enum weft_net_side side);
 /* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
 void weft_ofi_watch(struct weft_transport *t, enum weft_net_side side);
 

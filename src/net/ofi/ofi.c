@@ -68,6 +68,24 @@ static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
     return error == 0 ? WEFT_OK : weft_ofi_failed(t, what, error);
 }
 
+/* What this process says of itself. */
+static weft_status make_hello(struct weft_transport *t, struct weft_ofi_hello *hello)
+{
+    size_t bytes = sizeof(hello->name);
+
+    *hello = (struct weft_ofi_hello){.packet = t->packet,
+                                     .data_bits = t->can.data_bits,
+                                     .writes = t->open.config->ofi_writes != 0,
+                                     .name_format = t->info->addr_format};
+    snprintf(hello->provider, sizeof(hello->provider), "%s", t->info->fabric_attr->prov_name);
+    const int error = fi_getname(&t->ep->fid, hello->name, &bytes);
+    if (error != 0 || bytes > sizeof(hello->name))
+        return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
+                        sizeof(hello->name), weft_ofi_error(error));
+    hello->name_bytes = (uint32_t)bytes;
+    return WEFT_OK;
+}
+
 /* The memory of packets, and the receives posted. */
 static weft_status open_ops(struct weft_transport *t)
 {
@@ -170,6 +188,8 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     if (status == WEFT_OK)
         status = open_endpoint(n, &descriptors);
     if (status == WEFT_OK)
+        status = make_hello(n, &n->hello);
+    if (status == WEFT_OK)
         status = open_ops(n);
     if (status == WEFT_OK && descriptors)
         status = weft_ofi_watch_open(n);
@@ -186,7 +206,7 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
  * Not ordered: ofi_rxm lets the remote data of a write pass packets that wait for buffers. What can
  * be injected is quicker as a packet than as a write.
  */
-static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     const size_t heads = WEFT_PACKET_HEAD + WEFT_ENTRY_HEAD, from = t->open.config->ofi_write_from;
     const size_t at_once = t->can.inject > heads ? t->can.inject - heads : 0;
@@ -195,6 +215,8 @@ static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_
         .net = {.closes_together = true,
                 .same_host_only = strcmp(t->info->fabric_attr->prov_name, "shm") == 0,
                 .address_bytes = sizeof(struct weft_ofi_hello)},
+        .address = &t->hello,
+        .bell = {&t->bells[WEFT_NET_SEND], t->watch != NULL ? &t->bells[WEFT_NET_RECEIVE] : NULL},
         .packet = t->packet,
         .depth = 2,
         .writes = t->can.data_bits != 0,
@@ -207,48 +229,29 @@ static void weft_ofi_caps(const struct weft_transport *t, struct weft_transport_
              t->info->fabric_attr->prov_name, t->info->domain_attr->name);
 }
 
-static weft_status weft_ofi_address(struct weft_transport *t, void *address)
-{
-    struct weft_ofi_hello hello = {.packet = t->packet,
-                                   .data_bits = t->can.data_bits,
-                                   .writes = t->open.config->ofi_writes != 0,
-                                   .name_format = t->info->addr_format};
-    size_t bytes = sizeof(hello.name);
-
-    snprintf(hello.provider, sizeof(hello.provider), "%s", t->info->fabric_attr->prov_name);
-    const int error = fi_getname(&t->ep->fid, hello.name, &bytes);
-    if (error != 0 || bytes > sizeof(hello.name))
-        return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
-                        sizeof(hello.name), weft_ofi_error(error));
-    hello.name_bytes = (uint32_t)bytes;
-    memcpy(address, &hello, sizeof(hello));
-    return WEFT_OK;
-}
-
 static weft_status weft_ofi_connect(struct weft_transport *t, int process, const void *address)
 {
-    struct weft_ofi_hello hello, mine;
+    const struct weft_ofi_hello *mine = &t->hello;
+    struct weft_ofi_hello hello;
     const char *reason;
-    weft_status status = weft_ofi_address(t, &mine);
 
-    if (status != WEFT_OK)
-        return status;
     memcpy(&hello, address, sizeof(hello));
     t->peers[process].packet = hello.packet;
-    if (hello.writes != mine.writes)
+    if (hello.writes != mine->writes)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
-                        hello.writes != 0 ? "on" : "off", process, mine.writes != 0 ? "on" : "off");
-    if (!weft_ofi_hello_fits(&mine, &hello, t->info->addr_format == FI_ADDR_STR, &reason))
+                        hello.writes != 0 ? "on" : "off", process,
+                        mine->writes != 0 ? "on" : "off");
+    if (!weft_ofi_hello_fits(mine, &hello, t->info->addr_format == FI_ADDR_STR, &reason))
         return weft_err(WEFT_ERR_CONFIG,
                         "ofi: process %d and this one differ in %s: provider %.*s with addresses "
                         "of %u bytes there, %s with %u here (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
                         "WEFT_INTERFACE)",
                         process, reason, (int)sizeof(hello.provider) - 1, hello.provider,
-                        hello.name_bytes, mine.provider, mine.name_bytes);
+                        hello.name_bytes, mine->provider, mine->name_bytes);
     if (fi_av_insert(t->av, hello.name, 1, &t->peers[process].address, 0, NULL) != 1)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
-                        mine.provider, process);
+                        mine->provider, process);
     return WEFT_OK;
 }
 
@@ -257,9 +260,7 @@ const struct weft_transport_ops weft_transport_ofi = {
     .open = open_ofi,
     .close = weft_ofi_close,
     .caps = weft_ofi_caps,
-    .address = weft_ofi_address,
     .connect = weft_ofi_connect,
-    .bell = weft_ofi_bell,
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
     .begin = weft_ofi_begin,

@@ -31,11 +31,6 @@ struct weft_ofi_watch {
     uint32_t stop;
 };
 
-struct weft_bell *weft_ofi_bell(struct weft_transport *t, enum weft_net_side side)
-{
-    return t->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &t->bells[side];
-}
-
 void weft_ofi_watch(struct weft_transport *t, enum weft_net_side side)
 {
     struct weft_ofi_watch *watch = t->watch;

@@ -223,8 +223,7 @@ bool weft_peer_brings_notice(const struct weft_net *net);
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
-/* ---- deliver.c: the receive task, but for weft_peer_find ---------------------------------------
- */
+/* ---- deliver.c: the receive task, but for weft_peer_find ------------------------------------- */
 
 /* The key's region, if so many bytes from offset on lie in it; else NULL. Regions' lock held. */
 struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint64_t offset,
@@ -265,10 +264,10 @@ weft_status weft_peer_malformed(const struct weft_net *net, int process, const c
 void weft_peer_ring(const struct weft_net *net, enum weft_net_side side);
 bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
 
-/* Send lock held. The connection to a process broke; PEER_LOST: one broke too long ago. */
+/* Send lock held. The connection to a process broke. */
 void weft_peer_lose(struct weft_net *net, int process, const char *why);
-weft_status weft_peer_lost_long(const struct weft_net *net);
-/* Send lock held: says now and then how many packets were sent, if none is acknowledged. */
+/* Send lock held: says now and then how many packets were sent, if none is acknowledged. PEER_LOST:
+ * a connection broke too long ago. */
 weft_status weft_peer_ask_again(struct weft_net *net);
 /* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
 weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets);

@@ -49,7 +49,8 @@ void weft_peer_lose(struct weft_net *net, int process, const char *why)
              why);
 }
 
-weft_status weft_peer_lost_long(const struct weft_net *net)
+/* PEER_LOST: a connection broke too long ago. */
+static weft_status lost_long(const struct weft_net *net)
 {
     for (int p = 0; p < net->open.processes && net->lost > 0; p++)
         if (net->peers[p].lost_at != 0 && weft_now_ns() - net->peers[p].lost_at >= patience(net))
@@ -60,7 +61,7 @@ weft_status weft_peer_lost_long(const struct weft_net *net)
 
 weft_status weft_peer_ask_again(struct weft_net *net)
 {
-    weft_status status = weft_peer_lost_long(net);
+    weft_status status = lost_long(net);
 
     if (net->busy_count == 0 ||
         (!weft_peer_sleeps(net, WEFT_NET_SEND) && ++net->idle_rounds % LOOK_EVERY != 0))

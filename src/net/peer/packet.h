@@ -92,10 +92,6 @@ static inline struct weft_entry_head weft_entry_pack(const struct weft_entry *en
                                     .key = entry->key,
                                     .offset = entry->offset};
 }
-static inline size_t weft_entry_head_bytes(const struct weft_entry_head *head)
-{
-    return head->bytes == 0 ? 8 : WEFT_ENTRY_HEAD;
-}
 
 enum weft_packet_parse { WEFT_PACKET_GOOD, WEFT_PACKET_STRANGER, WEFT_PACKET_MALFORMED };
 

@@ -100,10 +100,11 @@ void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps)
     caps->rows_bytes = packet - WEFT_PACKET_LEAST - sizeof(struct weft_entry_rows);
 }
 
-weft_status weft_net_address(struct weft_net *net, void *address)
+void weft_net_address(const struct weft_net *net, void *address)
 {
     memcpy(address, &net->token, WEFT_PEER_ADDRESS);
-    return net->ops->address(net->transport, (unsigned char *)address + WEFT_PEER_ADDRESS);
+    memcpy((unsigned char *)address + WEFT_PEER_ADDRESS, net->caps.address,
+           net->caps.net.address_bytes);
 }
 
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address)
@@ -235,5 +236,5 @@ weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, boo
 
 struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side)
 {
-    return net->ops->bell != NULL ? net->ops->bell(net->transport, side) : NULL;
+    return net->caps.bell[side];
 }

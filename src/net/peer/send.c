@@ -96,8 +96,7 @@ static weft_status commit(struct weft_net *net, int process)
     return net->ops->commit(net->transport, process, peer->open.used);
 }
 
-/* ---- from puts to packets ---------------------------------------------------------------------
- */
+/* ---- from puts to packets -------------------------------------------------------------------- */
 
 static void packed(struct weft_net *net, struct weft_peer *peer)
 {

@@ -59,12 +59,13 @@ static struct weft_shm_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t ring
 
 /*
  * A small ring stays in the cache between two processors. Where a device fetches what arrives, that
- * takes its time, and more must be under way: 4 MiB is what weft-info --tune took on two H200.
+ * takes its time, and more must be under way: 4 MiB is what weft-info --tune took on two H200. A
+ * process alone sends itself little, for which it neither waits nor pins anything at its start.
  */
 static uint32_t ring_size_for(const struct weft_net_open *open)
 {
     enum { SMALL = 256 << 10, LARGE = 4 << 20, ALL = 32 << 20 };
-    uint32_t size = weft_net_is_later(open) ? LARGE : SMALL;
+    uint32_t size = weft_net_is_later(open) && open->processes > 1 ? LARGE : SMALL;
 
     if (open->config->shm_ring != 0)
         return (uint32_t)open->config->shm_ring;
@@ -118,7 +119,8 @@ static weft_status open_shm(struct weft_transport **t, const struct weft_net_ope
         n->peers[p].in.ring = ring;
         n->peers[p].in.tail = n->peers[p].in.seen = n->peers[p].in.released = start;
     }
-    weft_net_pin(open, "shm", memory, n->address.inbox.bytes);
+    if (open->processes > 1)
+        weft_net_pin(open, "shm", memory, n->address.inbox.bytes);
     if (n->stage != NULL && !weft_net_pin(open, "shm", n->stage, n->address.stage.bytes))
         drop_stage(n); /* whoever puts has other memory, or ends */
     *t = n;
@@ -144,7 +146,8 @@ static void close_shm(struct weft_transport *t)
             weft_share_unmap(peer->inbox, &peer->address.inbox, is_here(t, p));
     }
     weft_net_unpin(&t->open, t->stage);
-    weft_net_unpin(&t->open, t->inbox);
+    if (t->open.processes > 1)
+        weft_net_unpin(&t->open, t->inbox);
     if (t->stage != NULL)
         drop_stage(t);
     weft_share_destroy(t->inbox, &t->address.inbox);
@@ -152,24 +155,20 @@ static void close_shm(struct weft_transport *t)
     free(t);
 }
 
-static void caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     *caps = (struct weft_transport_caps){
         .net = {.same_host_only = true,
                 .address_bytes = sizeof(struct weft_shm_address),
                 .stage = t->stage},
+        .address = &t->address,
+        .bell = {&t->inbox->bells[WEFT_NET_SEND], &t->inbox->bells[WEFT_NET_RECEIVE]},
         .packet = t->cell,
         .depth = 2,
         .ordered = true,
         .acknowledges = true, /* a cell is given back when what it brought is delivered */
         .shared = true,
     };
-}
-
-static weft_status weft_shm_address(struct weft_transport *t, void *address)
-{
-    memcpy(address, &t->address, sizeof(t->address));
-    return WEFT_OK;
 }
 
 /* Maps memory of another process. */
@@ -362,19 +361,12 @@ static const unsigned char *staged(struct weft_transport *t, int process, uint64
     return peer->stage + place;
 }
 
-static struct weft_bell *bell(struct weft_transport *t, enum weft_net_side side)
-{
-    return &t->inbox->bells[side];
-}
-
 const struct weft_transport_ops weft_transport_shm = {
     .name = "shm",
     .open = open_shm,
     .close = close_shm,
     .caps = caps,
-    .address = weft_shm_address,
     .connect = weft_shm_connect,
-    .bell = bell,
     .begin = begin,
     .commit = commit,
     .poll = poll_shm,

@@ -33,21 +33,13 @@ enum {
     AGAIN_NS = 30000000
 };
 
-struct weft_verbs_control_end {
-    struct ibv_qp *qp;
-    struct ibv_mr *mr;
-    unsigned char *memory; /* DATAGRAMS receives, then SENDS */
-    uint32_t next, under_way;
-    uint64_t last_ns; /* when the peers were last looked at */
-};
-
 static const size_t ROOM = GRH + sizeof(struct weft_verbs_control);
 
 /* ---- datagrams ----------------------------------------------------------------------------- */
 
 static weft_status post_receive(const struct weft_transport *t, uint64_t i)
 {
-    const struct weft_verbs_control_end *end = t->control;
+    const struct weft_verbs_control_end *end = &t->control;
     struct ibv_sge sge = {.addr = (uint64_t)(uintptr_t)(end->memory + i * ROOM),
                           .length = (uint32_t)ROOM,
                           .lkey = end->mr->lkey};
@@ -77,7 +69,7 @@ static weft_status ready(struct weft_transport *t, struct ibv_qp *qp)
 
 weft_status weft_verbs_connect_open(struct weft_transport *t)
 {
-    struct weft_verbs_control_end *end = calloc(1, sizeof(*end));
+    struct weft_verbs_control_end *end = &t->control;
     struct ibv_qp_init_attr attr = {.send_cq = t->receive_cq,
                                     .recv_cq = t->receive_cq,
                                     .cap = {.max_send_wr = SENDS,
@@ -87,9 +79,6 @@ weft_status weft_verbs_connect_open(struct weft_transport *t)
                                     .qp_type = IBV_QPT_UD};
     void *memory = NULL;
 
-    if (end == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for datagrams");
-    t->control = end;
     end->mr = weft_verbs_alloc(t->pd, (DATAGRAMS + SENDS) * ROOM, IBV_ACCESS_LOCAL_WRITE, &memory);
     end->memory = memory;
     if (end->mr == NULL)
@@ -107,13 +96,8 @@ weft_status weft_verbs_connect_open(struct weft_transport *t)
 
 void weft_verbs_connect_close(struct weft_transport *t)
 {
-    struct weft_verbs_control_end *end = t->control;
-
-    if (end == NULL)
-        return;
-    WEFT_VERBS_CLOSE(ibv_destroy_qp, end->qp);
-    weft_verbs_release(end->mr, end->memory);
-    free(end);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, t->control.qp);
+    weft_verbs_release(t->control.mr, t->control.memory);
 }
 
 weft_status weft_verbs_way(struct weft_transport *t, int process, struct ibv_ah **ah)
@@ -130,7 +114,7 @@ weft_status weft_verbs_way(struct weft_transport *t, int process, struct ibv_ah 
 /* Sends it, or loses it if too many are under way: what matters is said again. */
 static weft_status say(struct weft_transport *t, int process, struct weft_verbs_control *what)
 {
-    struct weft_verbs_control_end *end = t->control;
+    struct weft_verbs_control_end *end = &t->control;
     struct weft_verbs_peer *peer = &t->peers[process];
     weft_status status = WEFT_OK;
 
@@ -309,7 +293,7 @@ static weft_status look_after(struct weft_transport *t, int process, uint64_t no
 
 weft_status weft_verbs_connect_progress(struct weft_transport *t)
 {
-    struct weft_verbs_control_end *end = t->control;
+    struct weft_verbs_control_end *end = &t->control;
     const uint32_t wanted = weft_verbs_look(&t->wanted);
     weft_status status = WEFT_OK;
 
@@ -331,11 +315,11 @@ weft_status weft_verbs_datagram(struct weft_transport *t, const struct ibv_wc *w
     const size_t bytes = wc->byte_len >= GRH ? wc->byte_len - GRH : 0;
 
     if (wc->wr_id == WEFT_VERBS_DATAGRAM) {
-        t->control->under_way--;
+        t->control.under_way--;
         return WEFT_OK;
     }
     const char *wrong =
-        weft_verbs_parse_control(t->control->memory + wc->wr_id * ROOM + GRH, bytes,
+        weft_verbs_parse_control(t->control.memory + wc->wr_id * ROOM + GRH, bytes,
                                  (uint32_t)t->open.processes, t->address.token, &what);
     const weft_status status = post_receive(t, wc->wr_id);
     if (status != WEFT_OK)

@@ -22,18 +22,6 @@
 /* ibv_destroy_qp and its like, for what may not be there. */
 #define WEFT_VERBS_CLOSE(close, thing) ((void)((thing) != NULL ? close(thing) : 0))
 
-struct weft_verbs_device;
-
-struct weft_verbs_memory {
-    const struct weft_verbs_device *device;
-    const struct weft_net_open *open;
-    struct ibv_pd *pd;
-    bool dmabuf;    /* GPU memory is given to the device by dma-buf, if there is one */
-    bool elsewhere; /* windows are memory that is not the host's */
-    int access;     /* of others, besides writes: IBV_ACCESS_... */
-    uint32_t generation;
-};
-
 /* Memory that the device knows, at an address of its own. */
 struct weft_verbs_region {
     struct ibv_mr *mr;
@@ -42,12 +30,12 @@ struct weft_verbs_region {
 };
 
 /*
- * Any thread. place[0] 0, and *region NULL: the device cannot map the memory, and a warning says
- * so. Errors: MEMORY.
+ * As in transport.h; *mr: a region. place[0] 0, and *mr NULL: the device cannot map the memory, and
+ * a warning says so. Errors: MEMORY.
  */
-weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, size_t bytes,
-                                  uint64_t place[2], struct weft_verbs_region **region);
-void weft_verbs_memory_drop(struct weft_verbs_region *region);
+weft_status weft_verbs_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
+                           void **mr);
+void weft_verbs_dereg(struct weft_transport *t, void *mr);
 
 /* What a write to a place has to ask for. */
 static inline uint32_t weft_verbs_place_rkey(uint64_t place)

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVERY = 4 };
+enum { EVERY = 4, EVENTS = 3 /* of a completion, at most: SENT, READ, LOST */ };
 
 weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index, struct ibv_qp *qp,
                                   struct weft_verbs_queue **queue)
@@ -35,7 +35,7 @@ weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index
     q->index = index;
     q->depth = t->sends;
     q->mask = items - 1;
-    q->made = q->done = q->told = t->start;
+    q->made = q->done = t->start;
     *queue = q;
     return WEFT_OK;
 }
@@ -45,8 +45,8 @@ void weft_verbs_queue_close(struct weft_verbs_queue *queue)
     if (queue == NULL)
         return;
     ibv_destroy_qp(queue->qp);
-    for (; queue->told != queue->made; queue->told++)
-        WEFT_VERBS_CLOSE(ibv_dereg_mr, queue->items[queue->told & queue->mask].mr);
+    for (; queue->done != queue->made; queue->done++)
+        WEFT_VERBS_CLOSE(ibv_dereg_mr, queue->items[queue->done & queue->mask].mr);
     free(queue);
 }
 
@@ -68,7 +68,7 @@ static struct weft_verbs_queue *find_queue(struct weft_transport *t, int process
         t->dc_ops->choose(t, process);
     struct weft_verbs_queue *queue = peer->queue;
     /* Of the completion queue, room is left for one queue that breaks. */
-    const bool room = queue->made - queue->told + queue->reserved + places <= queue->depth &&
+    const bool room = queue->made - queue->done + queue->reserved + places <= queue->depth &&
                       t->under_way + places + queue->depth <= t->send_cq_most;
     return room && !queue->broken ? queue : NULL;
 }
@@ -227,33 +227,30 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* What is complete on a queue becomes events, as many as there is room for. */
-static int tell(struct weft_transport *t, struct weft_verbs_queue *queue,
-                struct weft_transport_event *events, int most)
+/* The requests of a queue before this one are complete. They become events: of RC's, packets to one
+ * process, and at most one write behind them; of DC's, one of either. */
+static void tell(struct weft_transport *t, struct weft_verbs_queue *queue, uint32_t number,
+                 struct weft_transport_event *events, int *told)
 {
-    int count = 0;
+    int count = *told;
 
-    for (; queue->told != queue->done; queue->told++) {
-        struct weft_verbs_item *item = &queue->items[queue->told & queue->mask];
+    for (; queue->done != number; queue->done++) {
+        struct weft_verbs_item *item = &queue->items[queue->done & queue->mask];
         const bool packet = item->kind == WEFT_VERBS_PACKET;
         const bool more = packet && count > 0 && events[count - 1].kind == WEFT_EVENT_SENT &&
                           events[count - 1].process == item->process;
-        if (item->kind != WEFT_VERBS_PART && !more) {
-            if (count == most)
-                break;
+        if (item->kind != WEFT_VERBS_PART && !more)
             events[count++] =
                 (struct weft_transport_event){.kind = packet ? WEFT_EVENT_SENT : WEFT_EVENT_READ,
                                               .process = item->process,
                                               .value = item->cookie};
-        }
         if (packet)
             events[count - 1].count++;
         if (item->slot != NULL)
             t->slots.free[t->slots.left++] = item->slot;
         WEFT_VERBS_CLOSE(ibv_dereg_mr, item->mr);
-        item->mr = NULL;
     }
-    return count;
+    *told = count;
 }
 
 /* The first request of a connection that failed: the event LOST, or an error of the job. */
@@ -281,9 +278,9 @@ static weft_status failed(struct weft_transport *t, const struct weft_verbs_item
     return WEFT_OK;
 }
 
-/* All requests up to its own are complete. *lost: there is an event, and its text. */
+/* All requests up to its own are complete. *lost: the last event has a text. */
 static weft_status complete(struct weft_transport *t, const struct ibv_wc *wc,
-                            struct weft_transport_event *event, bool *lost)
+                            struct weft_transport_event *events, int *count, bool *lost)
 {
     const uint32_t index = (uint32_t)(wc->wr_id >> 32), number = (uint32_t)wc->wr_id;
     struct weft_verbs_queue *queue = index < t->queues_count ? t->queues[index] : NULL;
@@ -294,12 +291,11 @@ static weft_status complete(struct weft_transport *t, const struct ibv_wc *wc,
                         "verbs: %s completed request %u of queue %u, which is not under way",
                         t->device.name, number, index);
     t->under_way -= t->under_way > 0;
-    queue->done = number + 1;
-    t->telling = queue;
+    tell(t, queue, number + 1, events, count);
     if (wc->status == IBV_WC_SUCCESS || queue->broken)
         return WEFT_OK;
     queue->broken = *lost = true;
-    return failed(t, &queue->items[number & queue->mask], wc, event);
+    return failed(t, &queue->items[number & queue->mask], wc, &events[(*count)++]);
 }
 
 int weft_verbs_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
@@ -308,19 +304,11 @@ int weft_verbs_poll_send(struct weft_transport *t, struct weft_transport_event *
     bool lost = false;
     int count = 0, taken = 1;
 
-    while (count < most && taken > 0 && status == WEFT_OK && !lost) {
+    while (most - count >= EVENTS && taken > 0 && status == WEFT_OK && !lost) {
         struct ibv_wc wc;
-        if (t->telling != NULL)
-            count += tell(t, t->telling, events + count, most - count);
-        if (t->telling != NULL && t->telling->told != t->telling->done)
-            break;
-        t->telling = NULL;
-        if (count == most)
-            break;
         taken = ibv_poll_cq(t->send_cq, 1, &wc);
         if (taken > 0)
-            status = complete(t, &wc, &events[count], &lost);
-        count += lost;
+            status = complete(t, &wc, events, &count, &lost);
     }
     if (taken < 0)
         status =

@@ -23,7 +23,7 @@ enum {
     WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
 };
 
-/* A request that a device was given, until it is complete and told. */
+/* A request that a device was given, until it is complete. */
 struct weft_verbs_item {
     enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN, WEFT_VERBS_PART } kind; /* part: tells nothing */
     int process;
@@ -36,12 +36,12 @@ struct weft_verbs_item {
 /* A send queue. RC: of the connection to a process; DC: one of the pool's initiators. */
 struct weft_verbs_queue {
     struct ibv_qp *qp;
-    uint32_t index;            /* RC: the process */
-    uint32_t depth;            /* requests that it holds */
-    uint32_t mask;             /* of items */
-    uint32_t made, done, told; /* requests: posted, known to be complete, told */
-    uint32_t reserved;         /* places for packets that are being built */
-    uint32_t unsignalled;      /* since the last that asked for a completion */
+    uint32_t index;       /* RC: the process */
+    uint32_t depth;       /* requests that it holds */
+    uint32_t mask;        /* of items */
+    uint32_t made, done;  /* requests: posted; known to be complete, and told */
+    uint32_t reserved;    /* places for packets that are being built */
+    uint32_t unsignalled; /* since the last that asked for a completion */
     bool broken;
     struct weft_verbs_item items[];
 };
@@ -71,7 +71,15 @@ struct weft_verbs_counts {
     unsigned long long receives, refills, queue_pairs; /* by the receive side */
 };
 
-struct weft_verbs_control_end;
+/* The datagram queue pair (connect.c). */
+struct weft_verbs_control_end {
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    unsigned char *memory; /* for receives, then for what is sent */
+    uint32_t next, under_way;
+    uint64_t last_ns; /* when the peers were last looked at */
+};
+
 struct weft_verbs_dc;
 struct weft_verbs_dc_ops;
 
@@ -79,7 +87,9 @@ struct weft_transport {
     struct weft_net_open open;
     struct weft_verbs_device device;
     struct ibv_pd *pd;
-    struct weft_verbs_memory memory;
+    bool dmabuf;         /* GPU memory is given to the device by dma-buf, if there is one */
+    int access;          /* of others to memory, besides writes: IBV_ACCESS_... */
+    uint32_t generation; /* of places */
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */
     uint32_t start;                    /* of all counts */
@@ -99,7 +109,6 @@ struct weft_transport {
     } slots;
     struct weft_verbs_queue **queues; /* RC: by process, made on demand; DC: the pool */
     uint32_t queues_count;
-    struct weft_verbs_queue *telling; /* not all that is complete there is told; NULL: none */
     char send_text[WEFT_VERBS_TEXT];
 
     /* receive */
@@ -113,7 +122,7 @@ struct weft_transport {
     uint32_t refill_count;
     weft_status broken;                /* they could not be */
     int *by_qpn[WEFT_VERBS_QPN_PAGES]; /* process + 1 by queue pair number, in pages; or NULL */
-    struct weft_verbs_control_end *control;
+    struct weft_verbs_control_end control;
     uint32_t wanted; /* how often the send side has wanted a peer; a hint that steers */
     uint32_t heard;  /* how often the receive side has seen that */
     uint32_t connecting;

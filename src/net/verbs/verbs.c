@@ -72,7 +72,6 @@ static weft_status open_queues(struct weft_transport *t)
     if (t->pd == NULL)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no protection domain: %s",
                         t->device.name, strerror(errno));
-    t->memory.pd = t->pd;
     t->send_cq = make_cq(t, t->send_cq_most, "requests");
     t->receive_cq = make_cq(t, t->receives + DATAGRAM_COMPLETIONS, "receives");
     if (t->send_cq == NULL || t->receive_cq == NULL)
@@ -120,12 +119,9 @@ static weft_status open_steps(struct weft_transport *t)
         return status;
     fcntl(t->device.context->async_fd, F_SETFL,
           fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
-    t->memory.device = &t->device;
-    t->memory.open = &t->open;
     if (config->gda == WEFT_GDA_ON || config->gda == WEFT_GDA_ASSIST) /* runtime/gda/assist.c */
-        t->memory.access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    t->memory.elsewhere = weft_net_is_later(&t->open);
-    t->memory.dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
+        t->access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    t->dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));
     if (t->peers == NULL)
@@ -191,11 +187,11 @@ static weft_status verbs_open(struct weft_transport **t, const struct weft_net_o
     return status;
 }
 
-static void verbs_caps(const struct weft_transport *t, struct weft_transport_caps *caps)
+static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *caps)
 {
     *caps = (struct weft_transport_caps){
-        .net = {.reads_device = t->memory.dmabuf,
-                .address_bytes = sizeof(struct weft_verbs_address)},
+        .net = {.reads_device = t->dmabuf, .address_bytes = sizeof(struct weft_verbs_address)},
+        .address = &t->address,
         .packet = t->packet,
         .depth = DEPTH,
         .ordered = true,
@@ -204,12 +200,6 @@ static void verbs_caps(const struct weft_transport *t, struct weft_transport_cap
         .write_from = WRITE_FROM,
         .immediate = 32,
     };
-}
-
-static weft_status verbs_address(struct weft_transport *t, void *address)
-{
-    memcpy(address, &t->address, sizeof(t->address));
-    return WEFT_OK;
 }
 
 /* Only remembers the address: connections are made when they are needed. */
@@ -235,22 +225,6 @@ static weft_status verbs_connect(struct weft_transport *t, int process, const vo
     return WEFT_OK;
 }
 
-static weft_status verbs_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
-                             void **mr)
-{
-    struct weft_verbs_region *region = NULL;
-    const weft_status status = weft_verbs_memory_add(&t->memory, base, bytes, place, &region);
-
-    *mr = region;
-    return status;
-}
-
-static void verbs_dereg(struct weft_transport *t, void *mr)
-{
-    (void)t;
-    weft_verbs_memory_drop(mr);
-}
-
 static int verbs_poll(struct weft_transport *t, enum weft_net_side side,
                       struct weft_transport_event *events, int most)
 {
@@ -264,10 +238,9 @@ const struct weft_transport_ops weft_transport_verbs = {
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,
-    .address = verbs_address,
     .connect = verbs_connect,
-    .reg = verbs_reg,
-    .dereg = verbs_dereg,
+    .reg = weft_verbs_reg,
+    .dereg = weft_verbs_dereg,
     .begin = weft_verbs_begin,
     .commit = weft_verbs_commit,
     .write = weft_verbs_write,

@@ -6,8 +6,7 @@
 #define WEFT_RANK_PATH_DISPATCH_H
 
 #include "rank/path/ask.h"
-#include "rank/path/here.h"
-#include "rank/path/peer.h"
+#include "rank/path/mapped.h"
 #include "rank/path/queue.h"
 
 /* ---- order between the ways ----------------------------------------------------------------- */
@@ -40,25 +39,10 @@ WEFT_INLINE void weft_path_flush(weft_self *self)
 
 /* ---- notices -------------------------------------------------------------------------------- */
 
-WEFT_INLINE bool weft_way_is_mapped(const struct weft_route *to)
-{
-    return to->way == WEFT_WAY_HERE || to->way == WEFT_WAY_PEER;
-}
-
 /* Whether a put with a notification fits into a channel. */
 WEFT_INLINE bool weft_is_eager(const weft_self *self, const struct weft_shape *shape)
 {
     return shape->height == 1 && shape->width <= self->eager_bytes && self->eager_bytes != 0;
-}
-
-/* One more by a counter that this process maps. rest: all but the way of the route. The leader. */
-WEFT_HOT void weft_path_notify_mapped(weft_self *self, uint32_t way, const struct weft_route *rest,
-                                      uint32_t tag, bool relaxed, bool small)
-{
-    if (way == WEFT_WAY_HERE)
-        weft_here_notify(rest, tag, relaxed);
-    else
-        weft_peer_notify(self, rest, tag, relaxed, small);
 }
 
 /* One more, by any way, after all that went another. The leader. */
@@ -73,7 +57,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
         if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to->process);
         if (weft_way_is_mapped(to))
-            weft_path_notify_mapped(self, to->way, to, (uint32_t)tag, relaxed, false);
+            weft_mapped_notify(self, to->way, to, (uint32_t)tag, relaxed, false);
         else
             weft_channel_notify(self, to, (uint32_t)tag, relaxed);
     }
@@ -133,8 +117,7 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
     else if (channel)
         weft_channel_notify(self, rest, (uint32_t)tag, false);
     else
-        weft_path_notify_mapped(self, to->way, rest, (uint32_t)tag, false,
-                                weft_is_eager(self, shape));
+        weft_mapped_notify(self, to->way, rest, (uint32_t)tag, false, weft_is_eager(self, shape));
     weft_turn(self);
 }
 

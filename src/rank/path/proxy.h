@@ -37,8 +37,7 @@ WEFT_COLD void weft_proxy_tell(weft_self *self, int process, uint32_t word)
     weft_post_put(self, process, &command, NULL, 0, true);
 }
 
-/* ---- what is delivered ------------------------------------------------------------------------
- */
+/* ---- what is delivered ----------------------------------------------------------------------- */
 
 /* Has the network tell soon what of this rank's is delivered at the process. Non-blocking. */
 WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
@@ -180,8 +179,7 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
                                      size_t offset, const void *source, size_t bytes, int tag,
                                      bool after)
 {
-    const struct weft_shape shape = {
-        .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
+    const struct weft_shape shape = weft_one_row(bytes);
     struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
 
     command.flags |= WEFT_COMMAND_INLINE;

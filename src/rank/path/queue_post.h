@@ -90,8 +90,7 @@ WEFT_INLINE void weft_queue_last(const struct weft_gda_queue *queue, struct weft
     weft_wqe_move(wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
 }
 
-/* Has all that was posted to a queue of this rank alone complete. One slot is always left for it.
- */
+/* Has all that was posted to a queue of this rank alone complete. One slot is left for it. */
 WEFT_INLINE void weft_queue_ask_own(weft_self *self, struct weft_gda_queue *queue)
 {
     struct weft_wqe wqe;

@@ -53,10 +53,14 @@ WEFT_COLD void weft_wait_nic(weft_self *self, uint32_t tag, uint32_t count)
     weft_wait_led(self, tag, count, true);
 }
 
+#endif
+
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
+    WEFT_TOGETHER_ALL(weft_wait, self, tag, count)
+    weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
+#ifdef __CUDACC__
     const uint32_t waits = self->waits;
     if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count, false);
@@ -66,30 +70,21 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_nic(self, (uint32_t)tag, count);
     else
         weft_far(self, weft_wait_traced)(self, (uint32_t)tag, count, waits & ~WEFT_WAITS_TRACED);
-}
-
 #else
-
-void weft_wait(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
-    weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
     weft_wait_led(self, (uint32_t)tag, count, false);
     weft_trace_leave(self);
-}
-
 #endif
-
-#ifdef __CUDACC__
+}
 
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
+    WEFT_TOGETHER_ALL_FOR(int, weft_test, self, tag, count)
     bool there = false;
 
+    weft_check_stop(self);
     weft_check_tag(self, tag, "weft_test");
+#ifdef __CUDACC__
     if (self->eager_bytes != 0)
         weft_serve_seen(self);
     if (weft_leads(self)) {
@@ -105,20 +100,11 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
     }
     there = __syncthreads_or(there) != 0;
     weft_attend(self);
-    return there;
-}
-
 #else
-
-int weft_test(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
-    weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_test");
     if (self->eager_bytes != 0)
         weft_serve_now_and_then(self);
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-    const bool there = weft_count_read(self, index) - self->consumed[tag] >= count;
+    there = weft_count_read(self, index) - self->consumed[tag] >= count;
     if (there) {
         self->consumed[tag] += count;
         weft_port_waited(&self->port);
@@ -126,10 +112,9 @@ int weft_test(weft_self *self, int tag, uint32_t count)
         weft_batch_send(self);
         weft_port_poll(&self->port); /* loops around weft_test must let others run */
     }
+#endif
     return there;
 }
-
-#endif
 
 WEFT_INLINE bool weft_compares(uint64_t value, weft_compare how, uint64_t with)
 {
@@ -197,14 +182,14 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
 WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
                              uint64_t value)
 {
-    WEFT_TOGETHER(self, weft_wait_until(self, address, how, value), address, how, value)
+    WEFT_TOGETHER_ALL(weft_wait_until, self, address, how, value)
     weft_wait_value(self, address, true, how, value);
 }
 
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value)
 {
-    WEFT_TOGETHER(self, weft_wait_until_u32(self, address, how, value), address, how, value)
+    WEFT_TOGETHER_ALL(weft_wait_until_u32, self, address, how, value)
     weft_wait_value(self, address, false, how, value);
 }
 

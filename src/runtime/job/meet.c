@@ -185,8 +185,8 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     if (job->ranks.image != NULL)
         mine->device_exposed = job->ranks.image->exposed_share;
     job->device_ops->identify(job->device, mine->device_id);
-    const weft_status status = weft_asks_expose(job, &mine->mailbox);
-    return status == WEFT_OK ? weft_net_address(job->proxy.net, mine->address) : status;
+    weft_net_address(job->proxy.net, mine->address);
+    return weft_asks_expose(job, &mine->mailbox);
 }
 
 /*

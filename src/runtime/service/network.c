@@ -34,10 +34,6 @@ static weft_status check_reach(const struct weft_job *job, const char *name,
     if (caps->address_bytes > WEFT_NET_ADDRESS_MAX)
         return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
                         caps->address_bytes, WEFT_NET_ADDRESS_MAX);
-    if (caps->own_process && job->numbers.processes > 1)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "network %s reaches no other process, and this job has %d (WEFT_NET)", name,
-                        job->numbers.processes);
     if (caps->same_host_only && job->numbers.nodes > 1)
         return weft_err(WEFT_ERR_CONFIG,
                         "network %s%s%s joins processes of one host, and those of this job are on "
@@ -226,14 +222,18 @@ weft_status weft_network_open(struct weft_job *job)
     const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
     weft_status status;
 
-    if (wanted != WEFT_NET_AUTO) {
+    if (wanted == WEFT_NET_NULL && job->numbers.processes > 1)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network null reaches no other process, and this job has %d (WEFT_NET)",
+                        job->numbers.processes);
+    if (wanted != WEFT_NET_AUTO && wanted != WEFT_NET_NULL) {
         status = open_named(job, name.text);
         if (status == WEFT_OK)
             weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", name.text);
     } else if (job->numbers.nodes > 1 || !job->together) {
         status = choose_between(job);
     } else {
-        status = open_named(job, job->numbers.processes > 1 ? "shm" : "null");
+        status = open_named(job, "shm");
         if (status == WEFT_OK && job->numbers.processes > 1)
             weft_say(WEFT_SAY_INFO, "network shm: all processes are on one node");
     }

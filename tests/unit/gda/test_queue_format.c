@@ -48,7 +48,7 @@ static void test_requests(void **state)
     (void)state;
     for (int complete = 0; complete < 2; complete++) {
         begin(theirs, MLX5_OPCODE_NOP, 1, complete);
-        weft_wqe_nop(&ours, INDEX, QPN, complete);
+        weft_wqe_control(&ours, WEFT_MLX5_NOP, INDEX, QPN, 1, complete);
         check(&ours, theirs);
         mlx5dv_set_data_seg((void *)begin(theirs, MLX5_OPCODE_RDMA_WRITE, 3, complete), 1u << 20,
                             LKEY, LOCAL);
@@ -87,7 +87,7 @@ static void test_requests(void **state)
     assert_int_equal(equal, 20);
 }
 
-/* Ranks post none of these; gda/rdma/check.c does. */
+/* Ranks post none of these; weft-info --check-queues does. */
 static void test_received(void **state)
 {
     const struct weft_gda_local local = {LOCAL, 1u << 20, LKEY};

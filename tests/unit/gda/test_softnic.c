@@ -144,7 +144,7 @@ static void run_through(uint64_t start, uint32_t cq_slots)
         struct weft_wqe wqe;
         while (!weft_gda_has_room(&b.here, 2)) {
             if (b.here.asked != b.here.posted) {
-                weft_wqe_nop(&wqe, b.here.posted, QPN, true);
+                weft_wqe_control(&wqe, WEFT_MLX5_NOP, b.here.posted, QPN, 1, true);
                 weft_gda_post(&b.here, &wqe, true);
             }
             weft_gda_ring(&b.here);

@@ -49,7 +49,7 @@ static struct weft_entry any_entry(void)
 static void append(const struct weft_entry *e)
 {
     const struct weft_entry_head head = weft_entry_pack(e);
-    const size_t length = weft_entry_head_bytes(&head);
+    const size_t length = head.bytes == 0 ? 8 : WEFT_ENTRY_HEAD;
     unsigned char *at = bytes + packet.bytes;
 
     memcpy(at, &head, length);

@@ -3,8 +3,7 @@
  * memory, and how memory of a GPU is handed to the device by dma-buf. The
  * real code, over functions that stand for the driver's (--wrap).
  */
-#include "net/verbs/device.h"
-#include "net/verbs/memory.h"
+#include "net/verbs/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,21 +90,25 @@ static int give_none(struct weft_device *context, void *base, size_t bytes, uint
     return -1;
 }
 
-static const struct weft_verbs_device device = {.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
+static bool never(void *context, void *target, const void *source, size_t bytes)
+{
+    (void)context, (void)target, (void)source, (void)bytes;
+    return false;
+}
+
 static struct weft_device_ops gpu;
-static struct weft_verbs_memory memory;
+static struct weft_transport t;
 
 static void begin(bool elsewhere)
 {
-    memset(&memory, 0, sizeof(memory));
-    memset(&asked, 0, sizeof(asked));
-    static const struct weft_net_device on_gpu = {.ops = &gpu};
-    static const struct weft_net_open open = {.device = &on_gpu};
+    static struct weft_net_device on_gpu = {.ops = &gpu};
 
+    memset(&t, 0, sizeof(t));
+    memset(&asked, 0, sizeof(asked));
     gpu = (struct weft_device_ops){0};
-    memory.device = &device;
-    memory.elsewhere = elsewhere;
-    memory.open = &open;
+    on_gpu.deliver = elsewhere ? never : NULL;
+    t.open.device = &on_gpu;
+    t.device = (struct weft_verbs_device){.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
 }
 
 /* The place alone tells where the device knows the memory, for any base, through all generations.
@@ -119,10 +122,11 @@ static void places(void **state)
     begin(false);
     for (int i = 0; i < 3000; i++) {
         unsigned char *base = area + (i * 977) % 60000;
-        struct weft_verbs_region *region;
+        const struct weft_verbs_region *region;
         uint64_t place[2];
-        assert_int_equal(weft_verbs_memory_add(&memory, base, 4000, place, &region), WEFT_OK);
-        assert_non_null(region);
+        void *mr;
+        assert_int_equal(weft_verbs_reg(&t, base, 4000, place, &mr), WEFT_OK);
+        assert_non_null(mr);
         assert_true(place[0] >> 63 == 0 && place[0] != before);
         assert_int_equal(weft_verbs_place_rkey(place[0]), RKEY);
         assert_int_equal(weft_verbs_place_base(place[0]), asked.iova);
@@ -132,11 +136,12 @@ static void places(void **state)
         if (before != 0)
             assert_true(weft_verbs_place_base(before) >> 48 !=
                         weft_verbs_place_base(place[0]) >> 48);
+        region = mr;
         assert_int_equal(region->base, (uintptr_t)base);
         assert_int_equal(region->address, asked.iova);
         assert_int_equal(region->mr->lkey, LKEY);
         before = place[0];
-        weft_verbs_memory_drop(region);
+        weft_verbs_dereg(&t, mr);
         assert_int_equal(asked.alive, 0);
     }
 }
@@ -145,44 +150,44 @@ static void places(void **state)
 static void without_place(void **state)
 {
     static unsigned char area[64];
-    struct weft_verbs_region *region;
     uint64_t place[2];
+    void *mr;
 
     (void)state;
     begin(false);
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 0, place, &region), WEFT_OK);
-    assert_true(place[0] == 0 && region == NULL);
+    assert_int_equal(weft_verbs_reg(&t, area, 0, place, &mr), WEFT_OK);
+    assert_true(place[0] == 0 && mr == NULL);
     asked.refuse = true;
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 32, place, &region), WEFT_OK);
-    assert_true(place[0] == 0 && region == NULL);
+    assert_int_equal(weft_verbs_reg(&t, area, 32, place, &mr), WEFT_OK);
+    assert_true(place[0] == 0 && mr == NULL);
 }
 
 static void dmabufs(void **state)
 {
     static unsigned char area[1 << 16];
-    struct weft_verbs_region *region;
     uint64_t place[2];
+    void *mr;
 
     (void)state;
     begin(true);
-    memory.dmabuf = true;
+    t.dmabuf = true;
     gpu.dmabuf = give_dmabuf;
-    assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, place, &region), WEFT_OK);
-    assert_true(place[0] != 0 && region != NULL);
+    assert_int_equal(weft_verbs_reg(&t, area + 1234, 4000, place, &mr), WEFT_OK);
+    assert_true(place[0] != 0 && mr != NULL);
     assert_int_equal(asked.offset, (uintptr_t)(area + 1234) & 4095);
     assert_int_equal(asked.iova & 4095, asked.offset); /* a device asks that of pages */
     assert_int_equal(asked.bytes, 4000);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1); /* closed */
-    weft_verbs_memory_drop(region);
+    weft_verbs_dereg(&t, mr);
     assert_int_equal(asked.alive, 0);
 
     asked.refuse = true; /* by the device: through host buffers, and a warning */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, place, &region), WEFT_OK);
-    assert_true(place[0] == 0 && region == NULL);
+    assert_int_equal(weft_verbs_reg(&t, area, 4000, place, &mr), WEFT_OK);
+    assert_true(place[0] == 0 && mr == NULL);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1);
     gpu.dmabuf = give_none; /* by the driver */
-    assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, place, &region), WEFT_OK);
-    assert_true(place[0] == 0 && region == NULL);
+    assert_int_equal(weft_verbs_reg(&t, area, 4000, place, &mr), WEFT_OK);
+    assert_true(place[0] == 0 && mr == NULL);
 }
 
 int main(void)

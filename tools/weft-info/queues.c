@@ -1,8 +1,8 @@
 /*
- * gda/rdma/check.c - one of each request from a queue to another, as a rank posts it: by the NIC
+ * weft-info/queues.c - one of each request from a queue to another, as a rank posts it: by the NIC
  * itself where it is one of mlx5, else by the software NIC. The caller owns all of it.
  */
-#include "gda/rdma/check.h"
+#include "queues.h"
 
 #include "base/say.h"
 #include "base/task.h"
@@ -300,7 +300,12 @@ static weft_status try_all(struct check *check, FILE *file)
     return WEFT_OK;
 }
 
-weft_status weft_rdma_check(const struct weft_config *config, FILE *file)
+const char *queues_about(void)
+{
+    return weft_rdma_about();
+}
+
+weft_status queues_check(const struct weft_config *config, FILE *file)
 {
     static struct check check; /* one at a time */
     struct weft_device *host;
