@@ -39,8 +39,7 @@ SAY(time_get, gaspi_time_t, weftgaspi_now() * 1e3, (void)0) /* at any time */
 SAY(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9, (void)0)
 WEFTGASPI_ASK_NUMBER(segment_num, weftgaspi_segments_count())
 
-/* ---- segments ----------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {

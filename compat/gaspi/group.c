@@ -124,8 +124,7 @@ void weftgaspi_group_leave(struct weftgaspi_group *g)
     pthread_cond_broadcast(&weftgaspi.left);
 }
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static gaspi_number_t count(void)
 {
@@ -191,8 +190,7 @@ API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
     return weftgaspi_unlock(GASPI_SUCCESS);
 }
 
-/* ---- commit: members ask their lowest rank, and it answers -------------------------------------
- */
+/* ---- commit: members ask their lowest rank, and it answers ----------------------------------- */
 
 static struct message describe(const struct weftgaspi_group *g)
 {
@@ -323,8 +321,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
     return weftgaspi_unlock(code);
 }
 
-/* ---- what programs ask -------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
 WEFTGASPI_ASK_NUMBER(group_num, count())
 

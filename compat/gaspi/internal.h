@@ -60,8 +60,7 @@ enum {
 };
 #define WEFTGASPI_TRANSFER_MOST (1ul << 30)
 
-/* ---- start.c: the job --------------------------------------------------------------------------
- */
+/* ---- start.c: the job ------------------------------------------------------------------------ */
 
 extern struct weftgaspi_state {
     weft_job *job;        /* NULL: not open */
@@ -100,8 +99,7 @@ static inline gaspi_return_t weftgaspi_check_rank(gaspi_rank_t rank)
     return rank < weftgaspi.ranks ? GASPI_SUCCESS : GASPI_ERR_INV_RANK;
 }
 
-/* ---- segment.c ---------------------------------------------------------------------------------
- */
+/* ---- segment.c ------------------------------------------------------------------------------- */
 
 struct weftgaspi_segment {
     bool there, bound, creating; /* creating: its collective call has met its limit */
@@ -135,8 +133,7 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
 bool weftgaspi_dismissed(void);
 gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
-/* ---- queue.c, notify.c -------------------------------------------------------------------------
- */
+/* ---- queue.c, notify.c ----------------------------------------------------------------------- */
 
 enum { WEFTGASPI_KINDS = 4 }; /* of operations to one rank: by path, puts and gets */
 
@@ -161,8 +158,7 @@ bool weftgaspi_reads_done(void);
 gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
                                      gaspi_notification_t value);
 
-/* ---- group.c -----------------------------------------------------------------------------------
- */
+/* ---- group.c --------------------------------------------------------------------------------- */
 
 enum weftgaspi_collective {
     WEFTGASPI_NONE,
@@ -207,20 +203,16 @@ gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
                                      struct weftgaspi_group **found);
 void weftgaspi_group_leave(struct weftgaspi_group *g);
 
-/* ---- passive.c ---------------------------------------------------------------------------------
- */
+/* ---- passive.c ------------------------------------------------------------------------------- */
 void weftgaspi_passive_close(void);
 
-/* ---- gpu.c -------------------------------------------------------------------------------------
- */
+/* ---- gpu.c ----------------------------------------------------------------------------------- */
 void weftgaspi_gpu_close(void);
 
-/* ---- text.c ------------------------------------------------------------------------------------
- */
+/* ---- text.c ---------------------------------------------------------------------------------- */
 bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
 
-/* ---- statistic.c -------------------------------------------------------------------------------
- */
+/* ---- statistic.c ----------------------------------------------------------------------------- */
 
 enum weftgaspi_counter {
     WEFTGASPI_WRITES,

@@ -126,8 +126,7 @@ API(passive_receive,
     return GASPI_SUCCESS;
 }
 
-/* ---- atomic operations: they return when they are done, whatever the limit ---------------------
- */
+/* ---- atomic operations: they return when they are done, whatever the limit ------------------- */
 
 static gaspi_return_t check_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                  gaspi_offset_t offset, struct weftgaspi_place *place)

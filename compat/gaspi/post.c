@@ -145,8 +145,7 @@ static gaspi_return_t post(const struct request *r)
     return weftgaspi_unlock(code);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Of arguments of these names: one transfer is a list of one. */
 #define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})

@@ -18,8 +18,7 @@ struct read_note {
 static struct read_note *reads;
 static size_t reads_count, reads_room;
 
-/* ---- which there are: with the lock held, as all functions that are not of GASPI ---------------
- */
+/* ---- which there are: with the lock held, as all functions that are not of GASPI ------------- */
 
 struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue)
 {
@@ -126,8 +125,7 @@ void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
     newest[i] = op;
 }
 
-/* ---- waiting -----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Waits for one operation, with the lock given up. */
 static gaspi_return_t wait_op(weft_op op, int rank, double until)
@@ -192,8 +190,7 @@ API(queue_purge, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms
     return weftgaspi_unlock(GASPI_SUCCESS);
 }
 
-/* ---- notifications of reads --------------------------------------------------------------------
- */
+/* ---- notifications of reads ------------------------------------------------------------------ */
 
 bool weftgaspi_reads_done(void)
 {

@@ -129,8 +129,7 @@ gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank)
     return store_word(rank, words() - 1, 1);
 }
 
-/* ---- what other files ask ----------------------------------------------------------------------
- */
+/* ---- what other files ask -------------------------------------------------------------------- */
 
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment)
 {
@@ -184,8 +183,7 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
     return GASPI_SUCCESS;
 }
 
-/* ---- making and deleting -----------------------------------------------------------------------
- */
+/* ---- making and deleting --------------------------------------------------------------------- */
 
 gaspi_number_t weftgaspi_segments_count(void)
 {

@@ -44,8 +44,7 @@ static struct {
     bool runs, ends;
 } watch;
 
-/* ---- time, results -----------------------------------------------------------------------------
- */
+/* ---- time, results --------------------------------------------------------------------------- */
 
 double weftgaspi_now(void)
 {
@@ -105,8 +104,7 @@ gaspi_return_t weftgaspi_result(weft_status status, int rank)
     }
 }
 
-/* ---- configuration -----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 API(config_get, (gaspi_config_t *const config))
 {
@@ -161,8 +159,7 @@ API(version, (float *const version))
     return GASPI_SUCCESS;
 }
 
-/* ---- the job -----------------------------------------------------------------------------------
- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static void *watch_dismissal(void *nothing)
 {

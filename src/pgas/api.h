@@ -42,8 +42,7 @@ WEFT_INLINE struct weft_gplace weft_gptr_to(weft_self *self, const weft_gspace *
     return weft_gptr_rows(self, space, g, bytes, 0, 1, call);
 }
 
-/* ---- this place's heap --------------------------------------------------------------------------
- */
+/* ---- this place's heap ----------------------------------------------------------------------- */
 
 WEFT_FN weft_gptr weft_local_alloc(weft_self *self, weft_gspace *space, size_t bytes)
 {
@@ -88,8 +87,7 @@ WEFT_FN void *weft_gaddress(weft_self *self, const weft_gspace *space, weft_gptr
     return base != NULL ? base + to.offset : NULL;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 WEFT_FN void weft_gput(weft_self *self, const weft_gspace *space, weft_gptr g, const void *source,
                        size_t bytes)
@@ -168,8 +166,7 @@ WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
     }
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 WEFT_FN uint64_t weft_gfetch_add(weft_self *self, const weft_gspace *space, weft_gptr g,
                                  uint64_t value)
@@ -206,8 +203,7 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
                                  operation);
 }
 
-/* ---- locks: lock.h ------------------------------------------------------------------------------
- */
+/* ---- locks: lock.h --------------------------------------------------------------------------- */
 
 WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock)
 {

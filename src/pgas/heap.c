@@ -21,8 +21,7 @@ struct weft_pgas *weft_pgas_of(weft_job *job, const char *call)
     return job->pgas;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* *host_heaps: whether any place has one. */
 static weft_status agree(weft_job *job, bool *host_heaps)
@@ -283,8 +282,7 @@ weft_gspace *weft_pgas_space(weft_job *job)
     return job != NULL && job->pgas != NULL ? job->pgas->on_device : NULL;
 }
 
-/* ---- this place's heap --------------------------------------------------------------------------
- */
+/* ---- this place's heap ----------------------------------------------------------------------- */
 
 /* The allocator of a heap of this place for host programs; *segment: the heap's. */
 static struct weft_buddy *buddy_of(struct weft_pgas *pgas, weft_gkind kind, uint32_t *segment)

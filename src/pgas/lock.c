@@ -37,8 +37,7 @@ weft_status weft_glock_free(weft_job *job, weft_glock *lock)
     return weft_gfree(job, lock != NULL ? &lock->memory : NULL);
 }
 
-/* ---- host programs ------------------------------------------------------------------------------
- */
+/* ---- host programs --------------------------------------------------------------------------- */
 
 /* This program's number in the queue. */
 static weft_status enter(weft_job *job, const char *call, const weft_glock *lock, uint64_t *me)

@@ -300,8 +300,7 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
     return status;
 }
 
-/* ---- spans --------------------------------------------------------------------------------------
- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member)
 {

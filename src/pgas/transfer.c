@@ -159,8 +159,7 @@ weft_status weft_host_gflush(weft_job *job)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 weft_status weft_host_gfetch_add(weft_job *job, weft_gptr g, uint64_t value, uint64_t *old)
 {

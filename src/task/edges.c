@@ -58,8 +58,7 @@ struct walk {
     bool full; /* there is no memory */
 };
 
-/* ---- pieces of memory --------------------------------------------------------------------------
- */
+/* ---- pieces of memory ------------------------------------------------------------------------ */
 
 static bool has_bytes(const weft_task_data_desc *data)
 {
@@ -109,8 +108,7 @@ static bool covers(const struct piece *a, const struct piece *b)
            (b->rows == 1 || b->pitch == a->pitch);
 }
 
-/* ---- the grid ----------------------------------------------------------------------------------
- */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 static struct space *space_for(struct walk *w, const weft_task_data_desc *data)
 {
@@ -172,8 +170,7 @@ static bool find_spaces(struct walk *w)
     return w->cell != NULL;
 }
 
-/* ---- live accesses -----------------------------------------------------------------------------
- */
+/* ---- live accesses --------------------------------------------------------------------------- */
 
 /* The task that is walked waits for `task`, unless it is known to. */
 static void wait_for(struct walk *w, uint32_t task, bool before)

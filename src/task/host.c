@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the memory of a place ----------------------------------------------------------------------
- */
+/* ---- the memory of a place ------------------------------------------------------------------- */
 
 /* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
 static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
@@ -143,8 +142,7 @@ static void tasks_close(struct weft_job *job)
 
 const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks_close};
 
-/* ---- beginning ----------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 /* What processes compare. */
 struct brought {
@@ -255,8 +253,7 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     return status;
 }
 
-/* ---- finishing ----------------------------------------------------------------------------------
- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 weft_status weft_tasks_finish(weft_job *job)
 {

@@ -14,8 +14,7 @@
 
 enum { MOST_TASKS = 1 << 24 };
 
-/* ---- recording --------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
 {
@@ -131,8 +130,7 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- ready ------------------------------------------------------------------------------------
- */
+/* ---- ready ----------------------------------------------------------------------------------- */
 
 /* The windows of its data, each once. */
 static weft_status list_windows(struct weft_recording *r)
@@ -177,8 +175,7 @@ weft_status weft_tasks_ready(weft_recording *recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Some epochs, and waits until they are over. */
 static void run_some(struct weft_recording *r, weft_self *self, uint64_t epochs)
@@ -243,8 +240,7 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
                                                  : "?";
 }
 
-/* ---- freeing ----------------------------------------------------------------------------------
- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
 /* All but its memory. */
 static void forget(struct weft_recording *r)

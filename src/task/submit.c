@@ -57,8 +57,7 @@ void weft_tasks_forget(struct weft_tasks *tasks)
         weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
 }
 
-/* ---- tasks --------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 enum { GENERATIONS = 1 << 24 };
 
