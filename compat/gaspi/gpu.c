@@ -96,8 +96,8 @@ gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
 {
     TRY_OPEN();
     TRY_PLACE(table);
-    weftgaspi_lock();
-    return weftgaspi_unlock(make_table(table));
+    LOCKED;
+    return make_table(table);
 }
 
 void weftgaspi_gpu_close(void)

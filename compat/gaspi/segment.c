@@ -139,10 +139,7 @@ struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment)
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address)
 {
-    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
-
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
+    TRY_SEGMENT(s, segment);
     if (offset > s->bytes || bytes > s->bytes - offset)
         return GASPI_ERR_INV_LOC_OFF;
     *address = s->data + offset;
@@ -251,25 +248,21 @@ static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
 
 static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
 {
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make_segment(segment, size, memory);
-    return weftgaspi_unlock(code);
+    LOCKED;
+    TRY(check_new(segment, size));
+    return make_segment(segment, size, memory);
 }
 
 API(segment_alloc,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
 {
-    (void)policy; /* it is always zeros, and always of the device */
     TRY_OPEN();
-    return make_alone(segment, size, NULL);
+    return make_alone(segment, size, NULL); /* whatever the policy: zeros, of the device */
 }
 
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
                    const gaspi_size_t size, const gaspi_memory_description_t description))
 {
-    (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
     return make_alone(segment, size, pointer);
@@ -278,10 +271,7 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
 /* Lock held. */
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 {
-    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
-
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
+    TRY_SEGMENT(s, segment);
     if (s->told[rank] || rank == weftgaspi.rank)
         return GASPI_SUCCESS;
     TRY(store_word(rank, word_of(weftgaspi.rank, segment), s->entry));
@@ -292,20 +282,17 @@ static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 API(segment_register,
     (const gaspi_segment_id_t segment, const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
     TRY(weftgaspi_check_rank(rank));
-    weftgaspi_lock();
-    return weftgaspi_unlock(tell(segment, rank));
+    LOCKED;
+    return tell(segment, rank);
 }
 
 API(segment_delete, (const gaspi_segment_id_t segment))
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
-    if (s == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_SEG);
+    LOCKED;
+    TRY_SEGMENT(s, segment);
     for (int i = 0; i < weftgaspi.ranks; i++)
         if (s->told[i])
             store_word(i, word_of(weftgaspi.rank, segment), 0);
@@ -315,7 +302,7 @@ API(segment_delete, (const gaspi_segment_id_t segment))
     weft_free(weftgaspi.job, s->head);
     free(s->told);
     memset(s, 0, sizeof(*s));
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 /* Makes it unless an earlier call that met its limit has; all of the group know it then. */
@@ -324,6 +311,7 @@ static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, vo
 {
     struct weftgaspi_group *members;
 
+    LOCKED;
     TRY(weftgaspi_group_in(group, &members));
     if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
         segments[segment].bytes == size)
@@ -340,19 +328,17 @@ static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void
                              gaspi_group_t group, gaspi_timeout_t timeout_ms)
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    TRY(weftgaspi_unlock(make_for(segment, size, memory, group)));
+    TRY(make_for(segment, size, memory, group));
     TRY(pgaspi_barrier(group, timeout_ms));
-    weftgaspi_lock();
+    LOCKED;
     segments[segment].creating = false;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(segment_create,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
      const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
 {
-    (void)policy;
     return create(segment, size, NULL, group, timeout_ms);
 }
 
@@ -360,7 +346,6 @@ API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointe
                   const gaspi_size_t size, const gaspi_group_t group,
                   const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
 {
-    (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
     return create(segment, size, pointer, group, timeout_ms);

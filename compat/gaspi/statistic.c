@@ -58,12 +58,7 @@ API(statistic_verbosity_level, (const gaspi_number_t verbosity))
     return GASPI_SUCCESS;
 }
 
-API(statistic_counter_max, (gaspi_number_t *const most))
-{
-    TRY_PLACE(most);
-    *most = WEFTGASPI_COUNTERS;
-    return GASPI_SUCCESS;
-}
+SAY(statistic_counter_max, gaspi_number_t, WEFTGASPI_COUNTERS, (void)0)
 
 API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
                              gaspi_statistic_argument_t *const argument, gaspi_string_t *const name,

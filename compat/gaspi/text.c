@@ -133,15 +133,8 @@ bool weftgaspi_bound_to_socket(void)
 }
 
 /* The process's number on its host, whose node of memory it is bound to. ENV: without -N. */
-API(numa_socket, (gaspi_uchar *const socket))
-{
-    TRY_OPEN();
-    TRY_PLACE(socket);
-    if (!weftgaspi_bound_to_socket())
-        return GASPI_ERR_ENV;
-    *socket = (gaspi_uchar)weft_numbers_of(weftgaspi.job)->node_process;
-    return GASPI_SUCCESS;
-}
+SAY(numa_socket, gaspi_uchar, weft_numbers_of(weftgaspi.job)->node_process, TRY_OPEN();
+    TRY(weftgaspi_bound_to_socket() ? GASPI_SUCCESS : GASPI_ERR_ENV))
 
 /* The calling thread stays on the processors of that node. GASPI_ERROR: there is no such node. */
 API(set_socket_affinity, (const gaspi_uchar socket))
