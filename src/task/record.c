@@ -19,9 +19,8 @@ enum { MOST_TASKS = 1 << 24 };
 weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_record");
-    struct weft_tasks *const tasks = weft_tasks_of(job, host_name);
-    if (tasks == NULL)
-        return weft_host_leave(job, WEFT_ERR_STATE);
+    struct weft_tasks *tasks;
+    WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
     WEFT_HOST_TRY(weft_host_place(job, host_name, "recording", recording));
     struct weft_recording *const made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -53,27 +52,26 @@ static weft_status keep_data(weft_job *job, const char *call, struct weft_record
                              const weft_task_desc *desc, uint32_t *scratch)
 {
     const uint64_t most = job->tasks->place.scratch;
-    weft_status status = WEFT_OK;
     uint64_t at = 0;
 
-    for (uint32_t i = 0; status == WEFT_OK && i < desc->datas; i++) {
+    for (uint32_t i = 0; i < desc->datas; i++) {
         weft_task_data_desc *const data = &all->data[all->datas + i];
         *data = desc->data[i];
         weft_task_pitch_of(data);
         all->part[all->datas + i] = (struct weft_task_part){at, data->pitch};
         if (data->mode != WEFT_TASK_SCRATCH) {
-            status = weft_recorded_reach(job, call, data, &all->part[all->datas + i].address);
+            WEFT_TRY(weft_recorded_reach(job, call, data, &all->part[all->datas + i].address));
             continue;
         }
         all->part[all->datas + i].pitch = data->bytes;
         *scratch |= 1u << i;
         at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
     }
-    if (status == WEFT_OK && at > most)
-        status = weft_refused(job, WEFT_ERR_LIMIT,
+    return at <= most
+               ? WEFT_OK
+               : weft_refused(job, WEFT_ERR_LIMIT,
                               "%s: %llu bytes of scratch memory, of %llu (WEFT_TASK_SCRATCH)", call,
                               (unsigned long long)at, (unsigned long long)most);
-    return status;
 }
 
 /* Copies a good one. */
@@ -90,9 +88,7 @@ static weft_status keep(weft_job *job, const char *call, struct weft_recorded *a
     if (all->tasks == MOST_TASKS || !grow(all, desc))
         return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
                             "%s: there is no room for it", call);
-    const weft_status status = keep_data(job, call, all, desc, &task.scratch);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(keep_data(job, call, all, desc, &task.scratch));
     if (bytes != 0) {
         memset(all->arguments + all->arguments_bytes, 0, bytes);
         memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
@@ -177,31 +173,25 @@ weft_status weft_tasks_ready(weft_recording *recording)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Some epochs, and waits until they are over. */
-static void run_some(struct weft_recording *r, weft_self *self, uint64_t epochs)
-{
-    struct weft_tasks *const tasks = r->job->tasks;
-    struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
-
-    tasks->running = r;
-    entry->tables = (uint64_t)(uintptr_t)r->memory;
-    entry->base = r->epochs;
-    entry->total = epochs * r->steps;
-    weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
-    weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
-    r->epochs += epochs;
-    tasks->running = NULL;
-}
-
-/* As many at a time as tickets can say. */
+/* As many epochs at a time as tickets can say; waits until they are over. */
 static void run_all(struct weft_recording *r, weft_self *self, uint64_t epochs)
 {
+    struct weft_tasks *const tasks = r->job->tasks;
+
+    tasks->running = r;
     while (epochs != 0 && r->steps != 0) {
         const uint64_t most = (WEFT_TASK_OVER - 1) / r->steps;
         const uint64_t some = epochs < most ? epochs : most;
-        run_some(r, self, some);
+        struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
+        entry->tables = (uint64_t)(uintptr_t)r->memory;
+        entry->base = r->epochs;
+        entry->total = some * r->steps;
+        weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
+        weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
+        r->epochs += some;
         epochs -= some;
     }
+    tasks->running = NULL;
 }
 
 weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
