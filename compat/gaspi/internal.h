@@ -115,8 +115,7 @@ struct weftgaspi_segment {
     bool there, bound, creating; /* creating: its collective call has met its limit */
     unsigned char *head, *data;  /* in one piece unless bound */
     size_t bytes;
-    uint64_t entry;      /* what other ranks know of it */
-    unsigned char *told; /* by rank: it is registered there */
+    uint64_t entry; /* what other ranks know of it */
 };
 
 /* A segment of a rank as this process reaches it. */
@@ -124,6 +123,7 @@ struct weftgaspi_place {
     uint64_t entry;
     weft_win head, data;
     size_t data_offset, bytes;
+    bool told; /* this process's own segment of that number is registered at the rank */
 };
 
 /* With the lock held. */

@@ -14,7 +14,7 @@
 
 static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
 static unsigned generations[WEFTGASPI_SEGMENTS];
-static struct weftgaspi_place *places; /* by rank and segment: what was found before */
+static struct weftgaspi_place *places; /* by rank and segment: what was found before, and told */
 /* By rank and segment; then this process's notification_num, and a word that dismisses it. */
 static uint64_t *directory;
 static weft_win window; /* of the directories */
@@ -101,8 +101,6 @@ gaspi_return_t weftgaspi_segments_open(void)
 /* The job's end frees what weft has. */
 void weftgaspi_segments_close(void)
 {
-    for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
-        free(segments[i].told);
     memset(segments, 0, sizeof(segments));
     free(places);
     places = NULL;
@@ -166,7 +164,8 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
     if (entry == 0)
         return GASPI_ERR_INV_SEG;
     if (known->entry != entry) {
-        struct weftgaspi_place found = {.entry = entry, .bytes = ENTRY_BYTES(entry)};
+        struct weftgaspi_place found = {
+            .entry = entry, .bytes = ENTRY_BYTES(entry), .told = known->told};
         TRY(find_part(rank, segment, entry, 0, &found.head));
         found.data = found.head;
         found.data_offset = weftgaspi_head_bytes();
@@ -210,10 +209,9 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
 
     generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
     const uint64_t entry = ENTRY(bytes, (uint64_t)generations[segment], bound);
-    unsigned char *const told = calloc((size_t)weftgaspi.ranks, 1);
     unsigned char *const head =
         weft_malloc(weftgaspi.job, weftgaspi_head_bytes() + (bound ? 0 : bytes));
-    gaspi_return_t code = told == NULL || head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
+    gaspi_return_t code = head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
     if (code == GASPI_SUCCESS)
         code = expose(segment, entry, 0, head, weftgaspi_head_bytes() + (bound ? 0 : bytes));
     if (code == GASPI_SUCCESS && bound) {
@@ -223,7 +221,6 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
     }
     if (code != GASPI_SUCCESS) {
         weft_free(weftgaspi.job, head);
-        free(told);
         return code;
     }
     *s = (struct weftgaspi_segment){.there = true,
@@ -231,8 +228,7 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
                                     .head = head,
                                     .data = bound ? memory : head + weftgaspi_head_bytes(),
                                     .bytes = bytes,
-                                    .entry = entry,
-                                    .told = told};
+                                    .entry = entry};
     return GASPI_SUCCESS;
 }
 
@@ -272,10 +268,11 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 {
     TRY_SEGMENT(s, segment);
-    if (s->told[rank] || rank == weftgaspi.rank)
+    bool *const told = &places[word_of(rank, segment)].told;
+    if (*told || rank == weftgaspi.rank)
         return GASPI_SUCCESS;
     TRY(store_word(rank, word_of(weftgaspi.rank, segment), s->entry));
-    s->told[rank] = 1;
+    *told = true;
     return GASPI_SUCCESS;
 }
 
@@ -293,14 +290,16 @@ API(segment_delete, (const gaspi_segment_id_t segment))
     TRY_OPEN();
     LOCKED;
     TRY_SEGMENT(s, segment);
-    for (int i = 0; i < weftgaspi.ranks; i++)
-        if (s->told[i])
+    for (int i = 0; i < weftgaspi.ranks; i++) {
+        bool *const told = &places[word_of(i, segment)].told;
+        if (*told)
             store_word(i, word_of(weftgaspi.rank, segment), 0);
+        *told = false;
+    }
     unexpose(segment, s->entry, 0);
     if (s->bound)
         unexpose(segment, s->entry, 1);
     weft_free(weftgaspi.job, s->head);
-    free(s->told);
     memset(s, 0, sizeof(*s));
     return GASPI_SUCCESS;
 }
