@@ -11,6 +11,8 @@
 #include <weft/team.h>
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -51,11 +53,21 @@ dart_ret_t weftdart_open(const char *call);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
 dart_ret_t weftdart_no_memory(const char *call);
-#define TRY_MEMORY(pointer)                                                                        \
+#define TRY_MEMORY(pointer) TRY_MEMORY_OF(__func__, pointer)
+#define TRY_MEMORY_OF(call, pointer)                                                               \
     do {                                                                                           \
         if ((pointer) == NULL)                                                                     \
-            return weftdart_no_memory(__func__);                                                   \
+            return weftdart_no_memory(call);                                                       \
     } while (0)
+/* Memory that is freed at the end of the block. */
+#define FREED __attribute__((cleanup(weftdart_free_block)))
+static inline void weftdart_free_block(const void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
+}
 
 /* ---- type.c ---------------------------------------------------------------------------------- */
 
@@ -72,8 +84,9 @@ struct weftdart_type {
     int native; /* 1 + the weft_type; 0: it is none */
 };
 
-/* The type; NULL, and an error said. */
-const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type);
+/* The type that has that number. */
+dart_ret_t weftdart_type_of(const char *call, dart_datatype_t type,
+                            const struct weftdart_type **found);
 static inline bool weftdart_is_plain(const struct weftdart_type *type)
 {
     return type->count == 1 && type->block->offset == 0 && type->extent == type->block->length;

@@ -126,7 +126,7 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
     size_t count;
 
     TRY_PLACE(groups);
-    dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
+    FREED dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
     TRY_MEMORY(made);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
     for (size_t i = 0; i < n; i++) {
@@ -134,7 +134,6 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
             *groups[i] = made[i] != NULL ? *made[i] : (struct dart_group_struct){{0}};
         dart_group_destroy(&made[i]);
     }
-    free(made);
     return code;
 }
 

@@ -145,14 +145,12 @@ static dart_ret_t create(const char *call, dart_team_t team, const struct dart_g
     TRY_PLACE_OF(call, newteam);
     TRY(weftdart_team_of(call, team, &from));
     const struct offer mine = offer_of(from, group);
-    struct offer *const all = calloc((size_t)from->members, sizeof(*all));
-    if (all == NULL)
-        return weftdart_no_memory(call);
+    FREED struct offer *const all = calloc((size_t)from->members, sizeof(*all));
+    TRY_MEMORY_OF(call, all);
     dart_ret_t code =
         weftdart_finish(weft_team_allgather(from->team, &mine, sizeof(mine), all, &begun), &begun);
     if (code == DART_OK)
         code = agree(call, from, group, all, &number, &members);
-    free(all);
     /* Also after an error, which others may not have: they wait in this call. */
     TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
     if (code != DART_OK && mine.first >= 0) /* at all members of the group alike */
