@@ -33,18 +33,51 @@ weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* Room for one more of each, and of a task's data and arguments. */
-static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
+/* Room for a task's steps, data and arguments. */
+static bool grow(struct weft_recorded *all, const weft_task_desc *desc, uint32_t steps)
 {
-    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+    bool room = true;
 
+    for (uint32_t i = 0; i < steps; i++)
+        room = room && weft_recorded_grow((void **)&all->step, all->steps + i, sizeof(*all->step));
     for (uint32_t i = all->datas; i < all->datas + desc->datas; i++)
         room = room && weft_recorded_grow((void **)&all->data, i, sizeof(*all->data)) &&
-               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part));
+               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part)) &&
+               weft_recorded_grow((void **)&all->win, i, sizeof(*all->win));
     for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
         room = room &&
                weft_recorded_grow((void **)&all->arguments, (all->arguments_bytes + i) / 16, 16);
     return room;
+}
+
+/* Where ranks of this place have a piece of data. Errors: WINDOW, RANK, BOUNDS, UNSUPPORTED. */
+static weft_status reach(weft_job *job, const char *call, const weft_task_data_desc *data,
+                         uint64_t *address)
+{
+    const struct weft_window *const window = weft_host_window(job, call, data->win);
+
+    if (window == NULL)
+        return WEFT_ERR_WINDOW;
+    if (data->place >= window->members)
+        return weft_refused(job, WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
+                            data->place, window->members);
+    const struct weft_window_entry *const there = &window->entry[data->place];
+    if (!weft_inside(data->offset, data->pitch, data->bytes, weft_task_rows(data), there->bytes))
+        return weft_refused(job, WEFT_ERR_BOUNDS,
+                            "%s: %u rows of %llu bytes at %llu, %llu apart, are not inside the "
+                            "window of %llu bytes of process %d",
+                            call, data->rows, (unsigned long long)data->bytes,
+                            (unsigned long long)data->offset, (unsigned long long)data->pitch,
+                            (unsigned long long)there->bytes, data->place);
+    const bool alike = data->place == job->numbers.process ||
+                       (job->device_ops->host_access &&
+                        job->space.state.process_table[data->place].exposed != NULL);
+    if (data->bytes != 0 && (there->address == NULL || !alike))
+        return weft_refused(job, WEFT_ERR_UNSUPPORTED,
+                            "%s: ranks of process %d do not load and store in process %d's memory",
+                            call, job->numbers.process, data->place);
+    *address = (uint64_t)(uintptr_t)there->address + data->offset;
+    return WEFT_OK;
 }
 
 /* Copies its data, for which there is room, and finds where ranks have them. */
@@ -60,7 +93,7 @@ static weft_status keep_data(weft_job *job, const char *call, struct weft_record
         weft_task_pitch_of(data);
         all->part[all->datas + i] = (struct weft_task_part){at, data->pitch};
         if (data->mode != WEFT_TASK_SCRATCH) {
-            WEFT_TRY(weft_recorded_reach(job, call, data, &all->part[all->datas + i].address));
+            WEFT_TRY(reach(job, call, data, &all->part[all->datas + i].address));
             continue;
         }
         all->part[all->datas + i].pitch = data->bytes;
@@ -74,26 +107,46 @@ static weft_status keep_data(weft_job *job, const char *call, struct weft_record
                               (unsigned long long)at, (unsigned long long)most);
 }
 
+static void keep_window(struct weft_recorded *all, weft_win win)
+{
+    uint32_t i = 0;
+
+    while (i < all->wins && all->win[i] != win)
+        i++;
+    all->win[i] = win;
+    all->wins += i == all->wins;
+}
+
 /* Copies a good one. */
 static weft_status keep(weft_job *job, const char *call, struct weft_recorded *all,
                         const weft_task_desc *desc)
 {
-    const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u;
-    struct weft_recorded_task task = {.count = desc->count > 1 ? desc->count : 1,
-                                      .body = desc->body,
-                                      .data = all->datas,
-                                      .datas = desc->datas,
-                                      .arguments = all->arguments_bytes};
+    const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u, ranks = job->tasks->place.ranks;
+    const uint64_t count = desc->count > 1 ? desc->count : 1;
+    struct weft_task_step step = {.task = all->tasks,
+                                  .body = desc->body,
+                                  .steps = count < ranks ? (uint32_t)count : ranks,
+                                  .part = all->datas,
+                                  .parts = desc->datas,
+                                  .arguments = all->arguments_bytes};
 
-    if (all->tasks == MOST_TASKS || !grow(all, desc))
+    if (all->tasks == MOST_TASKS || !grow(all, desc, step.steps))
         return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
                             "%s: there is no room for it", call);
-    WEFT_TRY(keep_data(job, call, all, desc, &task.scratch));
+    WEFT_TRY(keep_data(job, call, all, desc, &step.scratch));
     if (bytes != 0) {
         memset(all->arguments + all->arguments_bytes, 0, bytes);
         memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
     }
-    all->task[all->tasks++] = task;
+    for (uint32_t i = 0; i < step.steps; i++) { /* ranks share calls out beforehand */
+        step.first = step.end;
+        step.end += count / step.steps + (i < count % step.steps);
+        all->step[all->steps++] = step;
+    }
+    for (uint32_t i = 0; i < desc->datas; i++)
+        if (desc->data[i].mode != WEFT_TASK_SCRATCH)
+            keep_window(all, desc->data[i].win);
+    all->tasks++;
     all->datas += desc->datas;
     all->arguments_bytes += bytes;
     return WEFT_OK;
@@ -128,24 +181,6 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
 
 /* ---- ready ----------------------------------------------------------------------------------- */
 
-/* The windows of its data, each once. */
-static weft_status list_windows(struct weft_recording *r)
-{
-    free(r->win); /* of a call that has failed */
-    r->wins = 0;
-    r->win = calloc((size_t)r->recorded.datas + 1, sizeof(*r->win));
-    if (r->win == NULL)
-        return WEFT_ERR_MEMORY;
-    for (uint32_t i = 0; i < r->recorded.datas; i++) {
-        uint32_t known = 0;
-        while (known < r->wins && r->win[known] != r->recorded.data[i].win)
-            known++;
-        if (known == r->wins && r->recorded.data[i].mode != WEFT_TASK_SCRATCH)
-            r->win[r->wins++] = r->recorded.data[i].win;
-    }
-    return WEFT_OK;
-}
-
 weft_status weft_tasks_ready(weft_recording *recording)
 {
     struct weft_edges edges;
@@ -157,8 +192,6 @@ weft_status weft_tasks_ready(weft_recording *recording)
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     weft_status status = weft_edges_find(&recording->recorded, &edges);
-    if (status == WEFT_OK)
-        status = list_windows(recording);
     if (status == WEFT_OK)
         status = weft_recording_tables(recording, &edges);
     weft_edges_free(&edges);
@@ -179,13 +212,13 @@ static void run_all(struct weft_recording *r, weft_self *self, uint64_t epochs)
     struct weft_tasks *const tasks = r->job->tasks;
 
     tasks->running = r;
-    while (epochs != 0 && r->steps != 0) {
-        const uint64_t most = (WEFT_TASK_OVER - 1) / r->steps;
+    while (epochs != 0 && r->recorded.steps != 0) {
+        const uint64_t most = (WEFT_TASK_OVER - 1) / r->recorded.steps;
         const uint64_t some = epochs < most ? epochs : most;
         struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
         entry->tables = (uint64_t)(uintptr_t)r->memory;
         entry->base = r->epochs;
-        entry->total = some * r->steps;
+        entry->total = some * r->recorded.steps;
         weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
         weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
         r->epochs += some;
@@ -202,8 +235,8 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_run");
     WEFT_HOST_TRY(check_state(recording, host_name, true));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
-    for (uint32_t i = 0; i < recording->wins; i++)
-        if (weft_host_window(job, host_name, recording->win[i]) == NULL)
+    for (uint32_t i = 0; i < recording->recorded.wins; i++)
+        if (weft_host_window(job, host_name, recording->recorded.win[i]) == NULL)
             return weft_host_leave(job, WEFT_ERR_WINDOW);
     run_all(recording, self, epochs);
     return weft_host_leave(job, WEFT_OK);
@@ -216,7 +249,7 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     const struct weft_task_host *const host = recording->job->tasks->place.host;
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
                                         .edges = recording->edges,
-                                        .steps = recording->steps,
+                                        .steps = recording->recorded.steps,
                                         .epochs = recording->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited)};
     return WEFT_OK;
@@ -226,8 +259,10 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
 {
     const struct weft_recording *const r = tasks->running;
 
-    return r != NULL && task < r->recorded.tasks ? tasks->kernel->names[r->recorded.task[task].body]
-                                                 : "?";
+    for (uint64_t i = 0; r != NULL && i < r->recorded.steps; i++)
+        if (r->recorded.step[i].task == task)
+            return tasks->kernel->names[r->recorded.step[i].body];
+    return "?";
 }
 
 /* ---- freeing --------------------------------------------------------------------------------- */
@@ -235,13 +270,12 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
 /* All but its memory. */
 static void forget(struct weft_recording *r)
 {
-    free(r->recorded.task);
+    free(r->recorded.step);
     free(r->recorded.data);
     free(r->recorded.part);
     free(r->recorded.arguments);
-    free(r->win);
-    r->recorded = (struct weft_recorded){.task = NULL};
-    r->win = NULL;
+    free(r->recorded.win);
+    r->recorded = (struct weft_recorded){.step = NULL};
 }
 
 weft_status weft_tasks_free(weft_recording **recording)
