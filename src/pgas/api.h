@@ -220,8 +220,7 @@ WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const
     if (before == 0)
         return;
     weft_gswap(self, space, weft_glock_word(lock, before, WEFT_GLOCK_NEXT), me);
-    weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, granted), WEFT_NE, 0);
-    weft_gswap(self, space, granted, 0);
+    weft_glock_await(self, space, granted);
 }
 
 WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock)
@@ -230,18 +229,8 @@ WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const
     const weft_gptr word = weft_glock_word(lock, me, WEFT_GLOCK_NEXT);
 
     weft_gflush(self, space);
-    uint64_t next = weft_gswap(self, space, word, 0);
-    if (next == 0) {
-        const uint64_t last = weft_gcompare_swap(self, space, lock->memory.base, me, 0);
-        if (last == me)
-            return;
-        if (last == 0)
-            weft_fail4(self, WEFT_ERR_STATE, "weft_glock_release: nobody has the lock", 0, 0, 0, 0);
-        /* it has come, and is about to say so */
-        weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
-        next = weft_gswap(self, space, word, 0);
-    }
-    weft_gswap(self, space, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1);
+    if (!weft_glock_give(self, space, lock, me, word))
+        weft_fail4(self, WEFT_ERR_STATE, "weft_glock_release: nobody has the lock", 0, 0, 0, 0);
 }
 
 #endif

@@ -133,8 +133,7 @@ static size_t whole_lines(long long bytes)
     return (size_t)bytes & ~(size_t)63;
 }
 
-/* Host memory that ranks of this place reach, where they do not share theirs with the host. Local.
- */
+/* Host memory that ranks of this place reach, unless they share theirs with the host. Local. */
 static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 {
     const size_t bytes = whole_lines(job->config.host_heap);
@@ -199,19 +198,12 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
 /* Copies all but what the kernels' allocator does to the device. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas)
 {
-    struct weft_gspace *const copy = malloc(sizeof(*copy));
-    weft_status status = WEFT_ERR_MEMORY;
+    struct weft_gspace copy = pgas->space;
 
-    if (copy != NULL) {
-        *copy = pgas->space;
-        copy->table = pgas->table_on_device;
-        status = weft_copy(job, pgas->on_device, copy, sizeof(*copy));
-    }
-    if (status == WEFT_OK)
-        status = weft_copy(job, pgas->table_on_device, pgas->space.table,
-                           pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
-    free(copy);
-    return status;
+    copy.table = pgas->table_on_device;
+    WEFT_TRY(weft_copy(job, pgas->on_device, &copy, sizeof(copy)));
+    return weft_copy(job, pgas->table_on_device, pgas->space.table,
+                     pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
 }
 
 /* The windows, and what kernels see. Collective. */
@@ -252,6 +244,7 @@ weft_status weft_pgas_open(weft_job *job)
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
     pgas->space.segments = (uint32_t)job->config.segments;
+    pgas->space.apart = !job->device_ops->host_access;
     weft_status status = make_heap(job, pgas);
     if (status != WEFT_OK) /* the others come to the window, and hear of it there */
         weft_job_fail(job, status, "process %d has no memory for its heap (WEFT_HEAP)",

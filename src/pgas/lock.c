@@ -30,81 +30,42 @@ weft_status weft_glock_free(weft_job *job, weft_glock *lock)
     return weft_gfree(job, lock != NULL ? &lock->memory : NULL);
 }
 
-/* ---- host programs --------------------------------------------------------------------------- */
+/* ---- host programs: as their ranks do -------------------------------------------------------- */
 
-/* This program's number in the queue. */
-static weft_status enter(weft_job *job, const char *call, const weft_glock *lock, uint64_t *me)
+static weft_status check(weft_job *job, const char *call, const weft_glock *lock)
 {
-    WEFT_TRY(weft_job_owned(job, call));
-    WEFT_TRY(weft_host_place(job, call, "lock", lock));
-    *me = weft_glock_who(job->numbers.process, WEFT_HOST_SLOT);
-    return WEFT_OK;
-}
-
-/* Waits until a word of this place is not 0. */
-static weft_status look_at_lock(weft_job *job, weft_gptr word)
-{
-    WEFT_HOST_BEGIN(job, self, "weft_host_glock");
     struct weft_gplace at;
 
-    WEFT_HOST_TRY(weft_pgas_find(job, host_name, word, 8, 0, 1, &at));
-    unsigned char *const base = weft_ptr(self, at.win, at.member);
-    weft_wait_until(self, (uint64_t *)(void *)(base + at.offset), WEFT_NE, 0);
-    return weft_host_leave(job, WEFT_OK);
-}
-
-/* The same; takes it, and leaves 0. */
-static weft_status await(weft_job *job, weft_gptr word, uint64_t *value)
-{
-    if (job->device_ops->host_access) {
-        WEFT_TRY(look_at_lock(job, word));
-        return weft_host_gswap(job, word, 0, value);
-    }
-    do /* by the device, which alone sees it whole */
-        WEFT_TRY(weft_host_gswap(job, word, 0, value));
-    while (*value == 0);
-    return WEFT_OK;
+    WEFT_TRY(weft_host_place(job, call, "lock", lock));
+    return weft_pgas_find(job, call, lock->memory.base, 8, 0, 1, &at);
 }
 
 weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken)
 {
-    uint64_t me, last = 0;
-
-    WEFT_TRY(enter(job, "weft_host_glock_try", lock, &me));
-    WEFT_TRY(weft_host_place(job, "weft_host_glock_try", "taken", taken));
-    WEFT_TRY(weft_host_gcompare_swap(job, lock->memory.base, 0, me, &last));
-    *taken = last == 0;
-    return WEFT_OK;
+    WEFT_HOST_BEGIN(job, self, "weft_host_glock_try");
+    WEFT_HOST_TRY(check(job, host_name, lock));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "taken", taken));
+    *taken = weft_glock_try(self, &job->pgas->space, lock);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_glock_acquire(weft_job *job, const weft_glock *lock)
 {
-    uint64_t me, before = 0;
-
-    WEFT_TRY(enter(job, "weft_host_glock_acquire", lock, &me));
-    WEFT_TRY(weft_host_gswap(job, lock->memory.base, me, &before));
-    if (before == 0)
-        return WEFT_OK;
-    WEFT_TRY(weft_host_gswap(job, weft_glock_word(lock, before, WEFT_GLOCK_NEXT), me, NULL));
-    return await(job, weft_glock_word(lock, me, WEFT_GLOCK_GRANTED), &before);
+    WEFT_HOST_BEGIN(job, self, "weft_host_glock_acquire");
+    WEFT_HOST_TRY(check(job, host_name, lock));
+    weft_glock_acquire(self, &job->pgas->space, lock);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_glock_release(weft_job *job, const weft_glock *lock)
 {
-    uint64_t me, next = 0, last = 0;
+    WEFT_HOST_BEGIN(job, self, "weft_host_glock_release");
+    const uint64_t me = weft_glock_who(job->numbers.process, WEFT_HOST_SLOT);
 
-    WEFT_TRY(enter(job, "weft_host_glock_release", lock, &me));
-    const weft_gptr word = weft_glock_word(lock, me, WEFT_GLOCK_NEXT);
-    WEFT_TRY(weft_host_gflush(job));
-    WEFT_TRY(weft_host_gswap(job, word, 0, &next));
-    if (next == 0) {
-        WEFT_TRY(weft_host_gcompare_swap(job, lock->memory.base, me, 0, &last));
-        if (last == me)
-            return WEFT_OK;
-        if (last == 0)
-            return weft_refused(job, WEFT_ERR_STATE,
-                                "weft_host_glock_release: nobody has the lock");
-        WEFT_TRY(await(job, word, &next)); /* it has come, and is about to say so */
-    }
-    return weft_host_gswap(job, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1, NULL);
+    WEFT_HOST_TRY(check(job, host_name, lock));
+    weft_pgas_flush(self, &job->pgas->space);
+    if (!weft_glock_give(self, &job->pgas->space, lock, me,
+                         weft_glock_word(lock, me, WEFT_GLOCK_NEXT)))
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_STATE, "%s: nobody has the lock", host_name));
+    return weft_host_leave(job, WEFT_OK);
 }

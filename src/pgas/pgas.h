@@ -55,6 +55,9 @@ struct weft_pgas {
 /* Of this job, in a call of the program. Errors: STATE. */
 weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **pgas);
 
+/* Flushes all segments. Other threads may make some meanwhile. */
+void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);
+
 /* Where `height` rows of `width` bytes are, pitch apart; an error is said. */
 weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t width, size_t pitch,
                            size_t height, struct weft_gplace *to);
