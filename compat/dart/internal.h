@@ -135,9 +135,10 @@ void weftdart_teams_close(void);
 /* NOTFOUND: this unit is in no team of that number. */
 dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found);
 /* t: the team, which is there. */
-#define TRY_TEAM(t, team)                                                                          \
+#define TRY_TEAM(t, team) TRY_TEAM_OF(__func__, t, team)
+#define TRY_TEAM_OF(call, t, team)                                                                 \
     struct weftdart_team *t;                                                                       \
-    TRY(weftdart_team_of(__func__, team, &t))
+    TRY(weftdart_team_of(call, team, &t))
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
 /* Waits for a collective that was begun with that status. */
 dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
@@ -155,6 +156,10 @@ struct weftdart_segment {
 
 /* NOTFOUND: there is none of that number. Segment 0 has none. */
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
+/* s: the segment, which is there. */
+#define TRY_SEGMENT(call, s, segment)                                                              \
+    struct weftdart_segment *s;                                                                    \
+    TRY(weftdart_segment_of(call, segment, &s))
 dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
 /* Where it leads; so many bytes from there on are in the segment. */
 dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
