@@ -67,8 +67,6 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
                            void *recvbuf, const size_t *nrecvelem, const size_t *recvdispls,
                            dart_team_t team)
 {
-    dart_ret_t code = DART_OK;
-
     TRY_PLACE(nrecvelem);
     TRY_PLACE(recvdispls);
     ENTER(nsendelem, 0);
@@ -76,16 +74,14 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
         return INVALID(__func__, "unit %d sends %zu elements, and receives %zu", t->me, nsendelem,
                        nrecvelem[t->me]);
     const size_t members = (size_t)t->members;
-    size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
+    FREED size_t *const sizes = calloc(2 * members, sizeof(*sizes));
     TRY_MEMORY(sizes);
-    for (size_t i = 0; i < 2 * members && code == DART_OK; i++)
-        code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
-                              &sizes[i]);
-    if (code == DART_OK)
-        code = weftdart_finish(
-            weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &begun), &begun);
-    free(sizes);
-    return code;
+    for (size_t i = 0; i < 2 * members; i++)
+        TRY(weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
+                           &sizes[i]));
+    return weftdart_finish(
+        weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, sizes + members, &begun),
+        &begun);
 }
 
 dart_ret_t dart_alltoall(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,

@@ -37,8 +37,7 @@ static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
         target->unit_ids[i] = source->unit_ids[i];
     for (int i = 0; i < source->num_domains; i++) {
         dart_domain_locality_t *const child = calloc(1, sizeof(*child));
-        if (child == NULL)
-            return weftdart_no_memory(call);
+        TRY_MEMORY_OF(call, child);
         target->children[target->num_domains++] = child;
         TRY(copy(call, child, source->children[i], target));
     }
@@ -152,7 +151,7 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
 dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
                                   int *count, char ***tags)
 {
-    dart_domain_locality_t **domains;
+    FREED dart_domain_locality_t **domains = NULL;
     int found;
 
     TRY_PLACE(count);
@@ -164,7 +163,6 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     bool good = texts != NULL;
     for (int i = 0; good && i < found; i++)
         good = (texts[i] = strdup(domains[i]->domain_tag)) != NULL;
-    free(domains);
     if (!good)
         return weftdart_no_memory(__func__); /* what there is of the texts is lost */
     *count = found;

@@ -20,13 +20,10 @@ dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_se
 
 dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer)
 {
-    struct weftdart_team *team;
-    struct weftdart_segment *segment;
-
     if (DART_GPTR_ISNULL(gptr))
         return INVALID(call, "the pointer is DART_GPTR_NULL");
-    TRY(weftdart_team_of(call, gptr.teamid, &team));
-    TRY(weftdart_segment_of(call, gptr.segid, &segment));
+    TRY_TEAM_OF(call, team, gptr.teamid);
+    TRY_SEGMENT(call, segment, gptr.segid);
     if (segment->team != gptr.teamid)
         return weftdart_refuse(DART_ERR_NOTFOUND, call, "segment %d is team %d's, not team %d's",
                                gptr.segid, segment->team, gptr.teamid);
@@ -97,20 +94,16 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
 
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
 {
-    struct weftdart_segment *segment;
-
     TRY_PLACE(flags);
-    TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
+    TRY_SEGMENT(__func__, segment, gptr.segid);
     *flags = segment->flags;
     return DART_OK;
 }
 
 dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
 {
-    struct weftdart_segment *segment;
-
     TRY_PLACE(gptr);
-    TRY(weftdart_segment_of(__func__, gptr->segid, &segment));
+    TRY_SEGMENT(__func__, segment, gptr->segid);
     segment->flags = flags;
     gptr->flags = flags & 0xff;
     return DART_OK;
@@ -185,12 +178,11 @@ dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes)
 static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
                                dart_datatype_t type, bool adopt, void *memory, dart_gptr_t *gptr)
 {
-    struct weftdart_team *t;
     weft_gspan span;
     size_t bytes, most;
 
     TRY_PLACE_OF(call, gptr);
-    TRY(weftdart_team_of(call, team, &t));
+    TRY_TEAM_OF(call, t, team);
     TRY(weftdart_bytes(call, nelem, type, &bytes));
     if (bytes > SIZE_MAX - 7)
         return INVALID(call, "%zu bytes", bytes);
@@ -207,14 +199,13 @@ static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
 
 static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
 {
-    struct weftdart_segment *segment;
     weft_gptr pointer;
 
     TRY(weftdart_open(call));
     if (DART_GPTR_ISNULL(gptr))
         return DART_OK;
     TRY(weftdart_pointer(call, gptr, &pointer));
-    TRY(weftdart_segment_of(call, gptr.segid, &segment));
+    TRY_SEGMENT(call, segment, gptr.segid);
     if (gptr.segid == DART_SEGMENT_LOCAL || segment->adopted != adopted)
         return INVALID(call, "segment %d is %s", gptr.segid,
                        gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"

@@ -29,8 +29,7 @@ dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *
 {
     TRY_PLACE_OF(call, made);
     struct dart_group_struct *const group = malloc(sizeof(*group));
-    if (group == NULL)
-        return weftdart_no_memory(call);
+    TRY_MEMORY_OF(call, group);
     *group = *members;
     *made = group;
     return DART_OK;
@@ -152,7 +151,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
                                      dart_locality_scope_t scope, size_t n, size_t *count_made,
                                      dart_group_t *groups)
 {
-    dart_domain_locality_t **domains;
+    FREED dart_domain_locality_t **domains = NULL;
     int found;
 
     TRY_PLACE(group);
@@ -164,17 +163,14 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     *count_made = 0;
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     const size_t most = n < (size_t)found ? n : (size_t)found;
-    dart_ret_t code = DART_OK;
-    for (size_t i = 0; i < most && code == DART_OK; i++) {
-        code = dart_group_create(&groups[i]);
+    for (size_t i = 0; i < most; i++) {
         const size_t first = i * (size_t)found / most, end = (i + 1) * (size_t)found / most;
-        for (size_t d = first; d < end && code == DART_OK; d++)
+        TRY(dart_group_create(&groups[i]));
+        for (size_t d = first; d < end; d++)
             for (int u = 0; u < domains[d]->num_units; u++)
                 if (weftdart_in(group, domains[d]->unit_ids[u].id))
                     weftdart_add(groups[i], domains[d]->unit_ids[u].id);
     }
-    free(domains);
-    if (code == DART_OK)
-        *count_made = most;
-    return code;
+    *count_made = most;
+    return DART_OK;
 }

@@ -11,6 +11,8 @@
 #include <weft/team.h>
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -51,11 +53,21 @@ dart_ret_t weftdart_open(const char *call);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
 dart_ret_t weftdart_no_memory(const char *call);
-#define TRY_MEMORY(pointer)                                                                        \
+#define TRY_MEMORY(pointer) TRY_MEMORY_OF(__func__, pointer)
+#define TRY_MEMORY_OF(call, pointer)                                                               \
     do {                                                                                           \
         if ((pointer) == NULL)                                                                     \
-            return weftdart_no_memory(__func__);                                                   \
+            return weftdart_no_memory(call);                                                       \
     } while (0)
+/* Memory that is freed at the end of the block. */
+#define FREED __attribute__((cleanup(weftdart_free_block)))
+static inline void weftdart_free_block(const void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
+}
 
 /* ---- type.c ---------------------------------------------------------------------------------- */
 
@@ -72,8 +84,9 @@ struct weftdart_type {
     int native; /* 1 + the weft_type; 0: it is none */
 };
 
-/* The type; NULL, and an error said. */
-const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type);
+/* The type that has that number. */
+dart_ret_t weftdart_type_of(const char *call, dart_datatype_t type,
+                            const struct weftdart_type **found);
 static inline bool weftdart_is_plain(const struct weftdart_type *type)
 {
     return type->count == 1 && type->block->offset == 0 && type->extent == type->block->length;
@@ -122,9 +135,10 @@ void weftdart_teams_close(void);
 /* NOTFOUND: this unit is in no team of that number. */
 dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found);
 /* t: the team, which is there. */
-#define TRY_TEAM(t, team)                                                                          \
+#define TRY_TEAM(t, team) TRY_TEAM_OF(__func__, t, team)
+#define TRY_TEAM_OF(call, t, team)                                                                 \
     struct weftdart_team *t;                                                                       \
-    TRY(weftdart_team_of(__func__, team, &t))
+    TRY(weftdart_team_of(call, team, &t))
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
 /* Waits for a collective that was begun with that status. */
 dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
@@ -142,6 +156,10 @@ struct weftdart_segment {
 
 /* NOTFOUND: there is none of that number. Segment 0 has none. */
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
+/* s: the segment, which is there. */
+#define TRY_SEGMENT(call, s, segment)                                                              \
+    struct weftdart_segment *s;                                                                    \
+    TRY(weftdart_segment_of(call, segment, &s))
 dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
 /* Where it leads; so many bytes from there on are in the segment. */
 dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);

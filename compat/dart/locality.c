@@ -29,8 +29,7 @@ dart_ret_t weftdart_locality_open(void)
 
     gethostname(mine.host, sizeof(mine.host) - 1);
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
-    if (origins == NULL)
-        return weftdart_no_memory("dart_init");
+    TRY_MEMORY_OF("dart_init", origins);
     TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
     return weftdart_finish(weft_team_allgather(all->team, &mine, sizeof(mine), origins, &begun),
                            &begun);
@@ -130,8 +129,7 @@ static dart_ret_t make_tree(const char *call, struct weftdart_team *t)
             host != NULL ? add_domain(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1, 1) : NULL;
         dart_domain_locality_t *const core =
             unit != NULL ? add_domain(unit, DART_LOCALITY_SCOPE_CORE, m, from, 0, 1) : NULL;
-        if (core == NULL)
-            return weftdart_no_memory(call);
+        TRY_MEMORY_OF(call, core);
         for (dart_domain_locality_t *d = core; d != NULL; d = d->parent)
             d->unit_ids[d->num_units++].id = t->unit[m];
         describe(&t->places[m], t, m, core);

@@ -41,12 +41,10 @@ dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
 
 dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
 {
-    struct weftdart_segment *segment;
-
     TRY_OPEN();
     TRY_PLACE(lock);
     TRY_PLACE(*lock);
-    TRY(weftdart_segment_of(__func__, (*lock)->among_units.memory.base.segment, &segment));
+    TRY_SEGMENT(__func__, segment, (*lock)->among_units.memory.base.segment);
     TRY_WEFT(weft_glock_free(weftdart.job, &(*lock)->among_units));
     segment->there = false;
     pthread_mutex_destroy(&(*lock)->among_threads);

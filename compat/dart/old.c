@@ -47,13 +47,12 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
 
 static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
 {
-    struct weftdart_segment *segment;
     dart_team_unit_t unit;
 
     *gptr = DART_GPTR_NULL;
     if (old.unitid < 0 && old.segid == 0 && old.flags == 0 && old.offset == 0)
         return DART_OK;
-    TRY(weftdart_segment_of("a global pointer", old.segid, &segment));
+    TRY_SEGMENT("a global pointer", segment, old.segid);
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
     if (unit.id < 0)
         return INVALID("a global pointer", "unit %d has no part of segment %d", old.unitid,
@@ -126,7 +125,7 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
     size_t count;
 
     TRY_PLACE(groups);
-    dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
+    FREED dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
     TRY_MEMORY(made);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
     for (size_t i = 0; i < n; i++) {
@@ -134,7 +133,6 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
             *groups[i] = made[i] != NULL ? *made[i] : (struct dart_group_struct){{0}};
         dart_group_destroy(&made[i]);
     }
-    free(made);
     return code;
 }
 
@@ -186,7 +184,6 @@ OLD(gptr_setaddr, struct old_gptr *old, void *addr)
 
 OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
 {
-    struct weftdart_segment *segment;
     dart_gptr_t gptr;
     size_t size;
 
@@ -194,7 +191,7 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     TRY(to_new(*old, &gptr));
     if (DART_GPTR_ISNULL(gptr))
         return INVALID(__func__, "the pointer is DART_GPTR_NULL");
-    TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
+    TRY_SEGMENT(__func__, segment, gptr.segid);
     if (gptr.segid == DART_SEGMENT_LOCAL) {
         old->offset += (uint64_t)offs;
         return DART_OK;

@@ -33,13 +33,12 @@ dart_ret_t weftdart_tapi_close(void)
 static dart_ret_t add_data(const char *call, weft_task_desc *desc, dart_gptr_t gptr, size_t bytes,
                            weft_task_mode mode)
 {
-    struct weftdart_segment *segment;
     weft_gwhere where;
 
     if (bytes == 0)
         return DART_OK;
     TRY(weftdart_where(call, gptr, bytes, &where));
-    TRY(weftdart_segment_of(call, gptr.segid, &segment));
+    TRY_SEGMENT(call, segment, gptr.segid);
     if (segment->adopted && segment->team != DART_TEAM_ALL)
         return INVALID(call, "memory that team %d has registered", segment->team);
     desc->data[desc->datas++] = (weft_task_data_desc){

@@ -137,22 +137,19 @@ static dart_ret_t create(const char *call, dart_team_t team, const struct dart_g
                          dart_team_t *newteam)
 {
     struct dart_group_struct members = {{0}};
-    struct weftdart_team *from;
     weft_team_op *begun;
     weft_comm comm;
     int number = 0;
 
     TRY_PLACE_OF(call, newteam);
-    TRY(weftdart_team_of(call, team, &from));
+    TRY_TEAM_OF(call, from, team);
     const struct offer mine = offer_of(from, group);
-    struct offer *const all = calloc((size_t)from->members, sizeof(*all));
-    if (all == NULL)
-        return weftdart_no_memory(call);
+    FREED struct offer *const all = calloc((size_t)from->members, sizeof(*all));
+    TRY_MEMORY_OF(call, all);
     dart_ret_t code =
         weftdart_finish(weft_team_allgather(from->team, &mine, sizeof(mine), all, &begun), &begun);
     if (code == DART_OK)
         code = agree(call, from, group, all, &number, &members);
-    free(all);
     /* Also after an error, which others may not have: they wait in this call. */
     TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
     if (code != DART_OK && mine.first >= 0) /* at all members of the group alike */
@@ -188,10 +185,8 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
 
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members)
 {
-    struct weftdart_team *t;
-
     TRY_PLACE_OF(call, members);
-    TRY(weftdart_team_of(call, team, &t));
+    TRY_TEAM_OF(call, t, team);
     *members = (struct dart_group_struct){{0}};
     for (int i = 0; i < t->members; i++)
         weftdart_add(members, t->unit[i]);

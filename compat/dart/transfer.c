@@ -67,8 +67,7 @@ static dart_ret_t make_room(const struct move *m)
         return DART_OK;
     const size_t room = h->room == 0 ? 1 : 2 * h->room;
     weft_op *const more = realloc(h->op, room * sizeof(*more));
-    if (more == NULL)
-        return weftdart_no_memory(m->call);
+    TRY_MEMORY_OF(m->call, more);
     h->op = more;
     h->room = room;
     return DART_OK;
@@ -136,8 +135,6 @@ static bool has_offsets(const struct weftdart_type *type, size_t nelem)
 static dart_ret_t check_types(const char *call, const struct weftdart_type *local,
                               const struct weftdart_type *remote, size_t nelem)
 {
-    if (local == NULL || remote == NULL)
-        return DART_ERR_INVAL;
     if (local->base != remote->base)
         return INVALID(call, "types of different elements");
     if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
@@ -151,10 +148,11 @@ static dart_ret_t check_types(const char *call, const struct weftdart_type *loca
 static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
                        dart_datatype_t remote)
 {
-    struct cursor here = {.type = weftdart_type_of(m->call, local)};
-    struct cursor there = {.type = weftdart_type_of(m->call, remote)};
+    struct cursor here = {.used = 0}, there = {.used = 0};
 
     TRY(weftdart_open(m->call));
+    TRY(weftdart_type_of(m->call, local, &here.type));
+    TRY(weftdart_type_of(m->call, remote, &there.type));
     TRY(check_types(m->call, here.type, there.type, nelem));
     if (m->memory == NULL && nelem > 0)
         return INVALID(m->call, "%zu elements at NULL", nelem);
@@ -274,8 +272,7 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     if (handle == NULL)
         return INVALID(m->call, "handle is NULL");
     m->handle = calloc(1, sizeof(*m->handle));
-    if (m->handle == NULL)
-        return weftdart_no_memory(m->call);
+    TRY_MEMORY_OF(m->call, m->handle);
     const dart_ret_t code = move(m, gptr, nelem, local, remote);
     if (code == DART_OK) {
         *handle = m->handle;

@@ -23,22 +23,20 @@ static const struct weftdart_block one = {0, 1};
     [DART_TYPE_##name] = {DART_TYPE_##name, sizeof(type), 1, 1, 1, &one, native},
 static const struct weftdart_type plain[] = {TYPES(PLAIN)};
 
-const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type)
+dart_ret_t weftdart_type_of(const char *call, dart_datatype_t type,
+                            const struct weftdart_type **found)
 {
-    if (type > DART_TYPE_UNDEFINED && type < DART_TYPE_LAST)
-        return &plain[type];
-    if (type > DART_TYPE_LAST)
-        return (const struct weftdart_type *)type;
-    INVALID(call, "%ld is no data type", (long)type);
-    return NULL;
+    if (type <= DART_TYPE_UNDEFINED || type == DART_TYPE_LAST)
+        return INVALID(call, "%ld is no data type", (long)type);
+    *found = type < DART_TYPE_LAST ? &plain[type] : (const struct weftdart_type *)type;
+    return DART_OK;
 }
 
 dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes)
 {
-    const struct weftdart_type *const of = weftdart_type_of(call, type);
+    const struct weftdart_type *of;
 
-    if (of == NULL)
-        return DART_ERR_INVAL;
+    TRY(weftdart_type_of(call, type, &of));
     if (!weftdart_is_plain(of))
         return INVALID(call, "not of a strided or indexed type");
     if (__builtin_mul_overflow(nelem, of->size, bytes))
@@ -56,8 +54,7 @@ static dart_ret_t make_type(const char *call, dart_datatype_t base, size_t count
     if (count == 0 || count > SIZE_MAX / sizeof(**block) - 1)
         return INVALID(call, "%zu blocks", count);
     *made = malloc(sizeof(**made) + count * sizeof(**block));
-    if (*made == NULL)
-        return weftdart_no_memory(call);
+    TRY_MEMORY_OF(call, *made);
     *block = (struct weftdart_block *)(*made + 1);
     **made = (struct weftdart_type){.base = base, .size = size, .count = count, .block = *block};
     return DART_OK;

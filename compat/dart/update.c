@@ -22,9 +22,7 @@ static dart_ret_t find_target(const char *call, dart_gptr_t gptr, size_t nelem,
     weft_gwhere where;
 
     TRY(weftdart_open(call));
-    e->type = weftdart_type_of(call, type);
-    if (e->type == NULL)
-        return DART_ERR_INVAL;
+    TRY(weftdart_type_of(call, type, &e->type));
     if (type >= DART_TYPE_LONG_DOUBLE)
         return INVALID(call, "not of a type of %zu bytes, or made by the program", e->type->size);
     TRY(weftdart_bytes(call, nelem, type, &bytes));

@@ -184,8 +184,7 @@ DCUDA_FN void dcuda_stop_cpu_timer(const dcuda_context &ctx)
 /* dcuda_log(ctx, format, ...): weft_log. */
 #define dcuda_log(ctx, ...) weft_log((ctx).self, __VA_ARGS__)
 
-/* ---- on the host: by one thread; each returns a weft_status, whose error has been printed -----
- */
+/* ---- on the host: by one thread; each returns a weft_status, whose error has been printed ---- */
 #ifndef __CUDACC__
 
 struct dcuda_rank_info {

@@ -11,8 +11,7 @@ typedef dcuda_param dcuda_context_handle;
 struct dcuda_state : dcuda_context {
 };
 
-/* ---- in kernels; what is not here, dcuda.h has -----------------------------------------------
- */
+/* ---- in kernels; what is not here, dcuda.h has ----------------------------------------------- */
 DCUDA_FN void dcuda_get_data(const dcuda_state &state, void **data)
 {
     *data = state.data;
@@ -94,8 +93,7 @@ DCUDA_FN void operator<<(struct dcuda_log &log, struct dcuda_log::end)
     log.count = 0;
 }
 
-/* ---- on the host --------------------------------------------------------------------------------
- */
+/* ---- on the host ----------------------------------------------------------------------------- */
 #ifndef __CUDACC__
 
 #ifndef __CUDA_RUNTIME_API_H__ /* include CUDA's headers before dcuda.h */

@@ -3,16 +3,6 @@
 
 #include <stdint.h>
 
-/* ASK(name, type, value): a procedure that says one number, once the library is open. */
-#define ASK(name, type, number) SAY(name, type, number, TRY_OPEN())
-#define SAY(name, type, number, first)                                                             \
-    API(name, (type *const answer))                                                                \
-    {                                                                                              \
-        first;                                                                                     \
-        TRY_PLACE(answer);                                                                         \
-        *answer = (type)(number);                                                                  \
-        return GASPI_SUCCESS;                                                                      \
-    }
 #define CONFIG weftgaspi.config
 #define NODE   weft_numbers_of(weftgaspi.job)
 
@@ -35,12 +25,14 @@ ASK(rw_list_elem_max, gaspi_number_t, CONFIG.rw_list_elem_max)
 ASK(atomic_max, gaspi_atomic_value_t, UINT64_MAX)
 ASK(network_type, gaspi_network_t, CONFIG.network)
 ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
-SAY(time_get, gaspi_time_t, weftgaspi_now() * 1e3, (void)0) /* at any time */
+ASK_LOCKED(segment_num, gaspi_number_t, weftgaspi_segments_count())
+/* At any time. */
+SAY(time_get, gaspi_time_t, weftgaspi_now() * 1e3, (void)0)
 SAY(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9, (void)0)
-WEFTGASPI_ASK_NUMBER(segment_num, weftgaspi_segments_count())
+SAY(version, float, 17.1f, (void)0)
+SAY(initialized, gaspi_number_t, weftgaspi.job != NULL, (void)0)
 
-/* ---- segments ----------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {
@@ -48,37 +40,36 @@ API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 
     TRY_OPEN();
     TRY_PLACE(list);
-    weftgaspi_lock();
+    LOCKED;
     if (number > weftgaspi_segments_count())
-        return weftgaspi_unlock(GASPI_ERR_INV_NUM);
+        return GASPI_ERR_INV_NUM;
     for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
         if (weftgaspi_segment_of(i) != NULL)
             list[found++] = i;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
 {
     TRY_OPEN();
     TRY_PLACE(pointer);
-    weftgaspi_lock();
-    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
-    if (s != NULL)
-        *pointer = s->data;
-    return weftgaspi_unlock(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG);
+    LOCKED;
+    TRY_SEGMENT(s, segment);
+    *pointer = s->data;
+    return GASPI_SUCCESS;
 }
 
 API(segment_avail_local, (gaspi_segment_id_t *const segment))
 {
     TRY_OPEN();
     TRY_PLACE(segment);
-    weftgaspi_lock();
+    LOCKED;
     for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
         if (weftgaspi_segment_of((gaspi_segment_id_t)i) == NULL) {
             *segment = (gaspi_segment_id_t)i;
-            return weftgaspi_unlock(GASPI_SUCCESS);
+            return GASPI_SUCCESS;
         }
-    return weftgaspi_unlock(GASPI_ERR_MANY_SEG);
+    return GASPI_ERR_MANY_SEG;
 }
 
 API(segment_size,
@@ -88,9 +79,8 @@ API(segment_size,
 
     TRY_OPEN();
     TRY_PLACE(size);
-    weftgaspi_lock();
-    const gaspi_return_t code = weftgaspi_place_of(rank, segment, &place);
-    if (code == GASPI_SUCCESS)
-        *size = place.bytes;
-    return weftgaspi_unlock(code);
+    LOCKED;
+    TRY(weftgaspi_place_of(rank, segment, &place));
+    *size = place.bytes;
+    return GASPI_SUCCESS;
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- operations --------------------------------------------------------------------------------
- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
@@ -59,8 +58,7 @@ static void combine_user(const weft_combine *combine, const void *from, void *in
         user->code = code;
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 struct call {
     enum weftgaspi_collective kind;
@@ -103,7 +101,7 @@ static gaspi_return_t begin_collective(struct weftgaspi_group *g, const struct c
 /* The lock is given up meanwhile. */
 static gaspi_return_t finish(struct weftgaspi_group *g, double until)
 {
-    weftgaspi_unlock(GASPI_SUCCESS);
+    weftgaspi_unlock();
     const weft_status status = weft_team_wait_for(&g->op, weftgaspi_left(until));
     weftgaspi_lock();
     const gaspi_return_t code = weftgaspi_result(status, -1);
@@ -118,13 +116,12 @@ static gaspi_return_t finish(struct weftgaspi_group *g, double until)
 static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms,
                                  const struct call *call)
 {
+    const double until = weftgaspi_until(timeout_ms);
+    gaspi_return_t code = GASPI_SUCCESS;
     struct weftgaspi_group *g;
 
-    const double until = weftgaspi_until(timeout_ms);
-    weftgaspi_lock();
-    gaspi_return_t code = weftgaspi_group_enter(group, until, &g);
-    if (code != GASPI_SUCCESS)
-        return weftgaspi_unlock(code);
+    LOCKED;
+    TRY(weftgaspi_group_enter(group, until, &g));
     if (!g->committed)
         code = GASPI_ERR_INV_GROUP;
     else if (g->kind == WEFTGASPI_NONE)
@@ -134,7 +131,7 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
     if (code == GASPI_SUCCESS)
         code = finish(g, until);
     weftgaspi_group_leave(g);
-    return weftgaspi_unlock(code);
+    return code;
 }
 
 API(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))

@@ -4,6 +4,7 @@
 #include <GASPI_GPU.h>
 #include <GASPI_GPU_table.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void *current; /* the table's memory */
 
@@ -12,51 +13,45 @@ weft_job *gaspi_gpu_job(void)
     return weftgaspi.job;
 }
 
-/* Takes the next `bytes` of the table; where they are in the device's copy. */
-static void *part(const unsigned char *device, size_t *used, size_t bytes)
+/* Takes the next `bytes` of the memory. */
+static void *part(unsigned char *memory, size_t *used, size_t bytes)
 {
     const size_t at = *used;
 
     *used = (at + bytes + 63) / 64 * 64;
-    return (void *)(uintptr_t)(device + at);
+    return (void *)((uintptr_t)memory + at);
 }
 
-/* The table's parts, all in one piece of memory at `device`; their bytes together. */
-static size_t lay_out(struct gpu_gaspi_table *t, const unsigned char *device)
+/* The table's parts, all in one piece of memory; their bytes together. */
+static size_t lay_out(struct gpu_gaspi_table *t, unsigned char *memory)
 {
     const size_t ranks = (size_t)t->ranks, blocks = (size_t)t->blocks;
     const size_t segments = (size_t)t->segments;
     size_t used = (sizeof(*t) + 63) / 64 * 64;
 
-    t->places = part(device, &used, ranks * segments * sizeof(*t->places));
-    t->data = part(device, &used, segments * sizeof(*t->data));
-    t->notifications = part(device, &used, segments * sizeof(*t->notifications));
-    t->newest = part(device, &used, blocks * ranks * 2 * sizeof(*t->newest));
-    t->outboxes = part(device, &used, blocks * sizeof(*t->outboxes));
+    t->places = part(memory, &used, ranks * segments * sizeof(*t->places));
+    t->data = part(memory, &used, segments * sizeof(*t->data));
+    t->notifications = part(memory, &used, segments * sizeof(*t->notifications));
+    t->newest = part(memory, &used, blocks * ranks * 2 * sizeof(*t->newest));
+    t->outboxes = part(memory, &used, blocks * sizeof(*t->outboxes));
     return used;
 }
 
-/* Its host copy at `host`. Lock held. */
-static void fill(unsigned char *host, const unsigned char *device, const struct gpu_gaspi_table *t)
+/* The parts of a host copy. Lock held. */
+static void fill(const struct gpu_gaspi_table *t)
 {
-    struct gpu_gaspi_place *const places =
-        (void *)(host + ((const unsigned char *)t->places - device));
-    unsigned char **const data = (void *)(host + ((const unsigned char *)t->data - device));
-    uint32_t **const notifications =
-        (void *)(host + ((const unsigned char *)t->notifications - device));
     struct weftgaspi_place place;
 
-    *(struct gpu_gaspi_table *)(void *)host = *t;
     for (int segment = 0; segment < t->segments; segment++) {
         const struct weftgaspi_segment *s = weftgaspi_segment_of((gaspi_segment_id_t)segment);
         if (s != NULL) {
-            data[segment] = s->data;
-            notifications[segment] = (uint32_t *)(void *)s->head;
+            t->data[segment] = s->data;
+            t->notifications[segment] = (uint32_t *)(void *)s->head;
         }
         for (int rank = 0; rank < t->ranks; rank++)
             if (weftgaspi_place_of((gaspi_rank_t)rank, (gaspi_segment_id_t)segment, &place) ==
                 GASPI_SUCCESS)
-                places[rank * t->segments + segment] =
+                t->places[rank * t->segments + segment] =
                     (struct gpu_gaspi_place){.bytes = place.bytes,
                                              .offset = place.data_offset,
                                              .head = place.head,
@@ -78,8 +73,10 @@ static gaspi_return_t make_table(gaspi_pointer_t *table)
     gaspi_return_t code = device == NULL || host == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
 
     if (code == GASPI_SUCCESS) {
+        lay_out(&t, host);
+        fill(&t);
         lay_out(&t, device);
-        fill(host, device, &t);
+        memcpy(host, &t, sizeof(t));
         code = weftgaspi_result(weft_copy(weftgaspi.job, device, host, bytes), -1);
     }
     free(host);
@@ -96,8 +93,8 @@ gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
 {
     TRY_OPEN();
     TRY_PLACE(table);
-    weftgaspi_lock();
-    return weftgaspi_unlock(make_table(table));
+    LOCKED;
+    return make_table(table);
 }
 
 void weftgaspi_gpu_close(void)
@@ -105,8 +102,7 @@ void weftgaspi_gpu_close(void)
     current = NULL;
 }
 
-/* ---- of GPI-2 1.3 -----------------------------------------------------------------------------
- */
+/* ---- of GPI-2 1.3 ---------------------------------------------------------------------------- */
 
 gaspi_return_t gaspi_init_GPUs(void)
 {

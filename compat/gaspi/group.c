@@ -93,6 +93,10 @@ static struct weftgaspi_group *group_of(gaspi_group_t group)
 {
     return group < WEFTGASPI_GROUPS && groups[group].there ? &groups[group] : NULL;
 }
+/* g: the group, which is there. */
+#define TRY_GROUP(g, group)                                                                        \
+    struct weftgaspi_group *const g = group_of(group);                                             \
+    TRY(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP)
 
 gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found)
 {
@@ -124,8 +128,7 @@ void weftgaspi_group_leave(struct weftgaspi_group *g)
     pthread_cond_broadcast(&weftgaspi.left);
 }
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static gaspi_number_t count(void)
 {
@@ -142,57 +145,55 @@ API(group_create, (gaspi_group_t *const group))
 
     TRY_OPEN();
     TRY_PLACE(group);
-    weftgaspi_lock();
+    LOCKED;
     if (count() >= weftgaspi.config.group_max)
-        return weftgaspi_unlock(GASPI_ERR_MANY_GRP);
+        return GASPI_ERR_MANY_GRP;
     while (groups[i].there)
         i++;
     int *const ranks = calloc((size_t)weftgaspi.ranks, sizeof(*ranks));
     if (ranks == NULL)
-        return weftgaspi_unlock(GASPI_ERR_MEMALLOC);
+        return GASPI_ERR_MEMALLOC;
     groups[i] = (struct weftgaspi_group){.there = true, .ranks = ranks};
     *group = i;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(group_delete, (const gaspi_group_t group))
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    struct weftgaspi_group *const g = group == GASPI_GROUP_ALL ? NULL : group_of(group);
-    if (g == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
+    TRY(group != GASPI_GROUP_ALL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
+    LOCKED;
+    TRY_GROUP(g, group);
     if (g->waiting || g->kind != WEFTGASPI_NONE || g->commit != NULL)
-        return weftgaspi_unlock(GASPI_ERR_ACTIVE_COLL);
+        return GASPI_ERR_ACTIVE_COLL;
     if (g->team != NULL)
         weft_team_close(&g->team);
     if (g->comm != WEFT_COMM_NONE)
         weft_message_group_give(weftgaspi.job, &g->comm);
     forget(g);
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
 {
     TRY_OPEN();
     TRY(weftgaspi_check_rank(rank));
-    weftgaspi_lock();
-    struct weftgaspi_group *const g = group_of(group);
-    if (g == NULL || g->committed || g->commit != NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
+    LOCKED;
+    TRY_GROUP(g, group);
+    if (g->committed || g->commit != NULL)
+        return GASPI_ERR_INV_GROUP;
     int i = g->size;
     for (int k = 0; k < g->size; k++)
         if (g->ranks[k] == rank)
-            return weftgaspi_unlock(GASPI_ERR_INV_RANK);
+            return GASPI_ERR_INV_RANK;
     for (; i > 0 && g->ranks[i - 1] > rank; i--) /* sorted, so that all members have one order */
         g->ranks[i] = g->ranks[i - 1];
     g->ranks[i] = rank;
     g->size++;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
-/* ---- commit: members ask their lowest rank, and it answers -------------------------------------
- */
+/* ---- commit: members ask their lowest rank, and it answers ----------------------------------- */
 
 static struct message describe(const struct weftgaspi_group *g)
 {
@@ -243,7 +244,7 @@ static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
     struct weftgaspi_commit *const c = g->commit;
     weft_status status = WEFT_OK;
 
-    weftgaspi_unlock(GASPI_SUCCESS);
+    weftgaspi_unlock();
     for (int i = 0; i < places(g) && status == WEFT_OK; i++)
         status =
             weft_host_message_wait_for(weftgaspi.job, &c->with[i].op, weftgaspi_left(until), NULL);
@@ -311,41 +312,38 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
     struct weftgaspi_group *g;
 
     TRY_OPEN();
-    weftgaspi_lock();
-    gaspi_return_t code = weftgaspi_group_enter(group, until, &g);
-    if (code != GASPI_SUCCESS)
-        return weftgaspi_unlock(code);
+    LOCKED;
+    TRY(weftgaspi_group_enter(group, until, &g));
+    gaspi_return_t code = GASPI_SUCCESS;
     if (g->size == 0 || own_place(g) < 0)
         code = GASPI_ERR_INV_GROUP;
     else if (!g->committed)
         code = commit(g, until);
     weftgaspi_group_leave(g);
-    return weftgaspi_unlock(code);
+    return code;
 }
 
-/* ---- what programs ask -------------------------------------------------------------------------
- */
+/* ---- what programs ask ----------------------------------------------------------------------- */
 
-WEFTGASPI_ASK_NUMBER(group_num, count())
+ASK_LOCKED(group_num, gaspi_number_t, count())
 
 API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
 {
     TRY_OPEN();
     TRY_PLACE(size);
-    weftgaspi_lock();
-    const struct weftgaspi_group *const g = group_of(group);
-    if (g != NULL)
-        *size = (gaspi_number_t)g->size;
-    return weftgaspi_unlock(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
+    LOCKED;
+    TRY_GROUP(g, group);
+    *size = (gaspi_number_t)g->size;
+    return GASPI_SUCCESS;
 }
 
 API(group_ranks, (const gaspi_group_t group, gaspi_rank_t *const ranks))
 {
     TRY_OPEN();
     TRY_PLACE(ranks);
-    weftgaspi_lock();
-    const struct weftgaspi_group *const g = group_of(group);
-    for (int i = 0; g != NULL && i < g->size; i++)
+    LOCKED;
+    TRY_GROUP(g, group);
+    for (int i = 0; i < g->size; i++)
         ranks[i] = (gaspi_rank_t)g->ranks[i];
-    return weftgaspi_unlock(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
+    return GASPI_SUCCESS;
 }

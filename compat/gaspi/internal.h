@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Procedures have GASPI's parameters, and need not look at all of them. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* Defines pgaspi_<name>, and gaspi_<name>, which a tool may define itself. */
 #define API_OF(type, name, parameters)                                                             \
     extern __typeof__(gaspi_##name) gaspi_##name __attribute__((weak, alias("pgaspi_" #name)));    \
@@ -37,16 +40,17 @@
             return GASPI_ERR_NULLPTR;                                                              \
     } while (0)
 
-/* A procedure that says how many there are of something, with the lock held. */
-#define WEFTGASPI_ASK_NUMBER(name, value)                                                          \
-    API(name, (gaspi_number_t *const number))                                                      \
+/* A procedure that says one number, behind `first`. */
+#define SAY(name, type, number, first)                                                             \
+    API(name, (type *const answer))                                                                \
     {                                                                                              \
-        TRY_OPEN();                                                                                \
-        TRY_PLACE(number);                                                                         \
-        weftgaspi_lock();                                                                          \
-        *number = (value);                                                                         \
-        return weftgaspi_unlock(GASPI_SUCCESS);                                                    \
+        TRY_PLACE(answer);                                                                         \
+        first;                                                                                     \
+        *answer = (type)(number);                                                                  \
+        return GASPI_SUCCESS;                                                                      \
     }
+#define ASK(name, type, number)        SAY(name, type, number, TRY_OPEN())
+#define ASK_LOCKED(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
 
 enum {
     WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */
@@ -60,8 +64,7 @@ enum {
 };
 #define WEFTGASPI_TRANSFER_MOST (1ul << 30)
 
-/* ---- start.c: the job --------------------------------------------------------------------------
- */
+/* ---- start.c: the job ------------------------------------------------------------------------ */
 
 extern struct weftgaspi_state {
     weft_job *job;        /* NULL: not open */
@@ -82,11 +85,17 @@ static inline void weftgaspi_lock(void)
 {
     pthread_mutex_lock(&weftgaspi.lock);
 }
-/* Returns code. */
-static inline gaspi_return_t weftgaspi_unlock(gaspi_return_t code)
+static inline void weftgaspi_unlock(void)
 {
     pthread_mutex_unlock(&weftgaspi.lock);
-    return code;
+}
+/* Holds it until the end of the block. */
+#define LOCKED                                                                                     \
+    __attribute__((cleanup(weftgaspi_unlock_block), unused)) const bool locked =                   \
+        (weftgaspi_lock(), true)
+static inline void weftgaspi_unlock_block(const bool *locked)
+{
+    weftgaspi_unlock();
 }
 
 /* When a limit is reached, by weftgaspi_now; INFINITY: never. Both in seconds. */
@@ -100,15 +109,13 @@ static inline gaspi_return_t weftgaspi_check_rank(gaspi_rank_t rank)
     return rank < weftgaspi.ranks ? GASPI_SUCCESS : GASPI_ERR_INV_RANK;
 }
 
-/* ---- segment.c ---------------------------------------------------------------------------------
- */
+/* ---- segment.c ------------------------------------------------------------------------------- */
 
 struct weftgaspi_segment {
     bool there, bound, creating; /* creating: its collective call has met its limit */
     unsigned char *head, *data;  /* in one piece unless bound */
     size_t bytes;
-    uint64_t entry;      /* what other ranks know of it */
-    unsigned char *told; /* by rank: it is registered there */
+    uint64_t entry; /* what other ranks know of it */
 };
 
 /* A segment of a rank as this process reaches it. */
@@ -116,12 +123,17 @@ struct weftgaspi_place {
     uint64_t entry;
     weft_win head, data;
     size_t data_offset, bytes;
+    bool told; /* this process's own segment of that number is registered at the rank */
 };
 
 /* With the lock held. */
 gaspi_number_t weftgaspi_segments_count(void);
 size_t weftgaspi_head_bytes(void); /* of notifications, before a segment's data */
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
+/* s: the segment, which is there. */
+#define TRY_SEGMENT(s, segment)                                                                    \
+    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);                             \
+    TRY(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG)
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
 /* INV_SEG: the rank has not registered it here. */
@@ -135,8 +147,7 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
 bool weftgaspi_dismissed(void);
 gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
-/* ---- queue.c, notify.c -------------------------------------------------------------------------
- */
+/* ---- queue.c, notify.c ----------------------------------------------------------------------- */
 
 enum { WEFTGASPI_KINDS = 4 }; /* of operations to one rank: by path, puts and gets */
 
@@ -149,6 +160,10 @@ struct weftgaspi_queue {
 
 /* All with the lock held. */
 struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: none */
+/* q: the queue, which is there. */
+#define TRY_QUEUE(q, queue)                                                                        \
+    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);                                   \
+    TRY(q != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE)
 void weftgaspi_remember(struct weftgaspi_queue *queue, int rank, weft_op op);
 /* The notification is set when the operation is done. */
 gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
@@ -161,8 +176,7 @@ bool weftgaspi_reads_done(void);
 gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
                                      gaspi_notification_t value);
 
-/* ---- group.c -----------------------------------------------------------------------------------
- */
+/* ---- group.c --------------------------------------------------------------------------------- */
 
 enum weftgaspi_collective {
     WEFTGASPI_NONE,
@@ -207,20 +221,16 @@ gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
                                      struct weftgaspi_group **found);
 void weftgaspi_group_leave(struct weftgaspi_group *g);
 
-/* ---- passive.c ---------------------------------------------------------------------------------
- */
+/* ---- passive.c ------------------------------------------------------------------------------- */
 void weftgaspi_passive_close(void);
 
-/* ---- gpu.c -------------------------------------------------------------------------------------
- */
+/* ---- gpu.c ----------------------------------------------------------------------------------- */
 void weftgaspi_gpu_close(void);
 
-/* ---- text.c ------------------------------------------------------------------------------------
- */
+/* ---- text.c ---------------------------------------------------------------------------------- */
 bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
 
-/* ---- statistic.c -------------------------------------------------------------------------------
- */
+/* ---- statistic.c ----------------------------------------------------------------------------- */
 
 enum weftgaspi_counter {
     WEFTGASPI_WRITES,

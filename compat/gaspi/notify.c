@@ -41,14 +41,14 @@ static int64_t scan_gpu(gaspi_segment_id_t segment, uint32_t first, uint32_t num
     return -1;
 }
 
-/* One look. TIMEOUT: none is set. Lock held. */
+/* One look. TIMEOUT: none is set. *reading: reads that set some are under way. */
 static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t first,
-                                            uint32_t number, gaspi_notification_id_t *found)
+                                            uint32_t number, gaspi_notification_id_t *found,
+                                            bool *reading)
 {
-    const struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
-
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
+    LOCKED;
+    *reading = weftgaspi_reads_done();
+    TRY_SEGMENT(s, segment);
     const int64_t id = weftgaspi.on_gpu ? scan_gpu(segment, first, number) : scan(s, first, number);
     if (id == -2)
         return GASPI_ERROR;
@@ -87,6 +87,7 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
 {
     const double until = weftgaspi_until(timeout_ms), began = weftgaspi_now();
     double next = 0; /* time to say that it waits */
+    bool reading;
     int counted;
 
     TRY_OPEN();
@@ -98,10 +99,7 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
     weft_status status = weft_host_test(weftgaspi.job, weftgaspi.tag, 1, &counted);
     while (status == WEFT_OK || status == WEFT_ERR_TIMEOUT) {
         const double left = weftgaspi_left(until); /* then it looks */
-        weftgaspi_lock();
-        const bool reading = weftgaspi_reads_done();
-        const gaspi_return_t code =
-            weftgaspi_unlock(look_for_notification(local, first, number, found));
+        const gaspi_return_t code = look_for_notification(local, first, number, found, &reading);
         if (code != GASPI_TIMEOUT || left <= 0)
             return code;
         say_stall(local, first, number, began, &next);
@@ -116,37 +114,32 @@ API(notify_reset, (const gaspi_segment_id_t local, const gaspi_notification_id_t
                    gaspi_notification_t *const value))
 {
     struct weftgaspi_place place;
-    gaspi_return_t code = GASPI_SUCCESS;
     gaspi_notification_t was = 0;
 
     TRY_OPEN();
     TRY(id < weftgaspi.config.notification_num ? GASPI_SUCCESS : GASPI_ERR_INV_NOTIF_ID);
-    weftgaspi_lock();
-    const struct weftgaspi_segment *const s = weftgaspi_segment_of(local);
-    if (s == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_SEG);
-    if (!weftgaspi.on_gpu)
-        was = __atomic_exchange_n((uint32_t *)(void *)s->head + id, 0, __ATOMIC_ACQ_REL);
-    else
-        code = weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, local, &place);
-    if (weftgaspi.on_gpu && code == GASPI_SUCCESS)
-        code = weftgaspi_result(
+    LOCKED;
+    TRY_SEGMENT(s, local);
+    if (weftgaspi.on_gpu) {
+        TRY(weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, local, &place));
+        TRY(weftgaspi_result(
             weft_host_swap_u32(weftgaspi.job, place.head, 0, (size_t)id * 4, 0, &was),
-            weftgaspi.rank);
-    if (code == GASPI_SUCCESS && value != NULL)
+            weftgaspi.rank));
+    } else {
+        was = __atomic_exchange_n((uint32_t *)(void *)s->head + id, 0, __ATOMIC_ACQ_REL);
+    }
+    if (value != NULL)
         *value = was;
-    return weftgaspi_unlock(code);
+    return GASPI_SUCCESS;
 }
 
 gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
                                      gaspi_notification_t value)
 {
-    const struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
     struct weftgaspi_place place;
     weft_status status = WEFT_OK;
 
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
+    TRY_SEGMENT(s, segment);
     if (!weftgaspi.on_gpu) {
         __atomic_store_n((uint32_t *)(void *)s->head + id, value, __ATOMIC_RELEASE);
     } else {

@@ -44,11 +44,12 @@ static struct pending *place_for(const struct pending *call)
     return place;
 }
 
-/* Lock held; given up while it waits. */
+/* The lock is given up while it waits. */
 static gaspi_return_t send(const struct pending *call, double until)
 {
     void *address;
 
+    LOCKED;
     TRY(weftgaspi_check_rank(call->rank));
     TRY(weftgaspi_check_local(call->segment, call->offset, call->size, &address));
     struct pending *const p = place_for(call);
@@ -65,7 +66,7 @@ static gaspi_return_t send(const struct pending *call, double until)
         weftgaspi_count(WEFTGASPI_PASSIVES, 0, 1);
     }
     p->waiting = true;
-    weftgaspi_unlock(GASPI_SUCCESS);
+    weftgaspi_unlock();
     const weft_status status =
         weft_host_message_wait_for(weftgaspi.job, &p->op, weftgaspi_left(until), NULL);
     weftgaspi_lock();
@@ -89,8 +90,7 @@ API(passive_send,
 
     TRY_OPEN();
     TRY(check_size(size));
-    weftgaspi_lock();
-    return weftgaspi_unlock(send(&call, weftgaspi_until(timeout_ms)));
+    return send(&call, weftgaspi_until(timeout_ms));
 }
 
 API(passive_receive,
@@ -106,8 +106,10 @@ API(passive_receive,
     TRY_OPEN();
     TRY_PLACE(rank);
     TRY(check_size(size));
-    weftgaspi_lock();
-    TRY(weftgaspi_unlock(weftgaspi_check_local(local, to, size, &address)));
+    {
+        LOCKED;
+        TRY(weftgaspi_check_local(local, to, size, &address));
+    }
     weft_status status = weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, WEFT_ANY,
                                                  WEFTGASPI_TAG_PASSIVE, address, size, &op);
     if (status == WEFT_OK)
@@ -126,12 +128,13 @@ API(passive_receive,
     return GASPI_SUCCESS;
 }
 
-/* ---- atomic operations: they return when they are done, whatever the limit ---------------------
- */
+/* ---- atomic operations: they return when they are done, whatever the limit ------------------- */
 
-static gaspi_return_t check_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
-                                 gaspi_offset_t offset, struct weftgaspi_place *place)
+/* Where a word is in its window. */
+static gaspi_return_t find_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
+                                gaspi_offset_t offset, struct weftgaspi_place *place)
 {
+    LOCKED;
     TRY(weftgaspi_place_of(rank, segment, place));
     if (offset % 8 != 0)
         return GASPI_ERR_UNALIGN_OFF;
@@ -153,11 +156,9 @@ API(atomic_fetch_add, (const gaspi_segment_id_t segment, const gaspi_offset_t of
     struct weftgaspi_place place;
     uint64_t was;
 
-    (void)timeout_ms;
     TRY_OPEN();
     TRY_PLACE(old);
-    weftgaspi_lock();
-    TRY(weftgaspi_unlock(check_word(rank, segment, offset, &place)));
+    TRY(find_word(rank, segment, offset, &place));
     TRY(atomic_result(
         weft_host_fetch_add(weftgaspi.job, place.data, 0, place.data_offset + offset, value, &was),
         rank));
@@ -173,11 +174,9 @@ API(atomic_compare_swap,
     struct weftgaspi_place place;
     uint64_t was;
 
-    (void)timeout_ms;
     TRY_OPEN();
     TRY_PLACE(old);
-    weftgaspi_lock();
-    TRY(weftgaspi_unlock(check_word(rank, segment, offset, &place)));
+    TRY(find_word(rank, segment, offset, &place));
     TRY(atomic_result(weft_host_compare_swap(weftgaspi.job, place.data, 0,
                                              place.data_offset + offset, expected, desired, &was),
                       rank));

@@ -1,7 +1,8 @@
 /*
  * compat/gaspi/post.c - what is posted to queues. Every request is an operation of weft that is
  * begun at once. A notification is a put of 4 bytes behind a fence and all data of the call, and a
- * count that wakes who waits. Static functions here are called with the lock held.
+ * count that wakes who waits. No call waits, whatever its limit. Static functions here are called
+ * with the lock held.
  */
 #include "internal.h"
 
@@ -23,50 +24,44 @@ struct request {
     gaspi_notification_t value;
 };
 
-static gaspi_return_t check_transfer(const struct request *r, gaspi_number_t i)
+/* Where the i-th transfer goes from and to. */
+static gaspi_return_t find_transfer(const struct request *r, gaspi_number_t i, void **address,
+                                    struct weftgaspi_place *place)
 {
-    struct weftgaspi_place place;
-    void *address;
-
     if (r->size[i] > weftgaspi.config.transfer_size_max)
         return GASPI_ERR_INV_COMMSIZE;
-    TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], &address));
-    TRY(weftgaspi_place_of(r->rank, r->remote[i], &place));
-    return r->there[i] <= place.bytes && r->size[i] <= place.bytes - r->there[i]
+    TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], address));
+    TRY(weftgaspi_place_of(r->rank, r->remote[i], place));
+    return r->there[i] <= place->bytes && r->size[i] <= place->bytes - r->there[i]
                ? GASPI_SUCCESS
                : GASPI_ERR_INV_REM_OFF;
 }
 
-static gaspi_return_t check_note(const struct request *r)
+static gaspi_return_t check_note(const struct request *r, struct weftgaspi_place *place)
 {
-    struct weftgaspi_place place;
-
     if (r->id >= weftgaspi.config.notification_num)
         return GASPI_ERR_INV_NOTIF_ID;
     if (r->value == 0)
         return GASPI_ERR_INV_NOTIF_VAL;
-    return weftgaspi_place_of(r->read ? (gaspi_rank_t)weftgaspi.rank : r->rank, r->notified,
-                              &place);
+    return weftgaspi_place_of(r->read ? (gaspi_rank_t)weftgaspi.rank : r->rank, r->notified, place);
 }
 
-/* All of it, so that nothing is posted of what is wrong. */
-static gaspi_return_t check(const struct request *r, struct weftgaspi_queue **queue)
+/* All of it, so that nothing is posted of what is wrong. *note: where its notification goes. */
+static gaspi_return_t check(const struct request *r, const struct weftgaspi_queue *q,
+                            struct weftgaspi_place *note)
 {
-    struct weftgaspi_queue *const q = weftgaspi_queue_of(r->queue);
+    struct weftgaspi_place place;
+    void *address;
 
-    TRY(weftgaspi_check_rank(r->rank));
-    if (q == NULL)
-        return GASPI_ERR_INV_QUEUE;
     if (r->number > weftgaspi.config.rw_list_elem_max)
         return GASPI_ERR_INV_NUM;
     for (gaspi_number_t i = 0; i < r->number; i++)
-        TRY(check_transfer(r, i));
+        TRY(find_transfer(r, i, &address, &place));
     if (r->notifies)
-        TRY(check_note(r));
-    if (q->posted - q->done + r->number + r->notifies > weftgaspi.config.queue_size_max)
-        return GASPI_QUEUE_FULL;
-    *queue = q;
-    return GASPI_SUCCESS;
+        TRY(check_note(r, note));
+    return q->posted - q->done + r->number + r->notifies <= weftgaspi.config.queue_size_max
+               ? GASPI_SUCCESS
+               : GASPI_QUEUE_FULL;
 }
 
 /* *op stays as it is where there are no bytes. */
@@ -76,8 +71,7 @@ static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
     struct weftgaspi_place place;
     void *address;
 
-    TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], &address));
-    TRY(weftgaspi_place_of(r->rank, r->remote[i], &place));
+    TRY(find_transfer(r, i, &address, &place));
     const size_t offset = place.data_offset + r->there[i];
     weft_status status = WEFT_OK;
     if (r->size[i] != 0)
@@ -93,18 +87,15 @@ static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q)
+static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q, weft_win head)
 {
     uint32_t *const value = &q->values[q->posted % weftgaspi.config.queue_size_max];
-    struct weftgaspi_place place;
     weft_op op = {0, 0, 0};
 
-    TRY(weftgaspi_place_of(r->rank, r->notified, &place));
     *value = r->value;
     weft_status status = weft_host_fence(weftgaspi.job);
     if (status == WEFT_OK)
-        status =
-            weft_host_put_begin(weftgaspi.job, place.head, 0, (size_t)r->id * 4, value, 4, &op);
+        status = weft_host_put_begin(weftgaspi.job, head, 0, (size_t)r->id * 4, value, 4, &op);
     if (status == WEFT_OK)
         status = weft_host_notify(weftgaspi.job, r->rank, weftgaspi.tag);
     TRY(weftgaspi_result(status, r->rank));
@@ -114,23 +105,10 @@ static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q)
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t post_checked(const struct request *r, struct weftgaspi_queue *q)
-{
-    weft_op op = {0, 0, 0};
-
-    for (gaspi_number_t i = 0; i < r->number; i++)
-        TRY(begin_transfer(r, i, q, &op));
-    if (!r->notifies)
-        return GASPI_SUCCESS;
-    if (!r->read)
-        return notify(r, q);
-    q->posted++;
-    return weftgaspi_reads_add(op, r->notified, r->id);
-}
-
 static gaspi_return_t post(const struct request *r)
 {
-    struct weftgaspi_queue *q = NULL;
+    struct weftgaspi_place note;
+    weft_op op = {0, 0, 0};
 
     TRY_OPEN();
     if (r->number != 0 && (r->local == NULL || r->here == NULL || r->remote == NULL ||
@@ -138,15 +116,21 @@ static gaspi_return_t post(const struct request *r)
         return GASPI_ERR_NULLPTR;
     if (r->number == 0 && !r->alone)
         return GASPI_ERR_INV_NUM;
-    weftgaspi_lock();
-    gaspi_return_t code = check(r, &q);
-    if (code == GASPI_SUCCESS)
-        code = post_checked(r, q);
-    return weftgaspi_unlock(code);
+    TRY(weftgaspi_check_rank(r->rank));
+    LOCKED;
+    TRY_QUEUE(q, r->queue);
+    TRY(check(r, q, &note));
+    for (gaspi_number_t i = 0; i < r->number; i++)
+        TRY(begin_transfer(r, i, q, &op));
+    if (!r->notifies)
+        return GASPI_SUCCESS;
+    if (!r->read)
+        return notify(r, q, note.head);
+    q->posted++;
+    return weftgaspi_reads_add(op, r->notified, r->id);
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------
- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Of arguments of these names: one transfer is a list of one. */
 #define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})
@@ -160,7 +144,6 @@ API(write, (const gaspi_segment_id_t local, const gaspi_offset_t from, const gas
             const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
             const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(ONE(from, to)));
 }
 
@@ -168,7 +151,6 @@ API(read, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_
            const gaspi_segment_id_t remote, const gaspi_offset_t from, const gaspi_size_t size,
            const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(.read = true, ONE(to, from)));
 }
 
@@ -177,7 +159,6 @@ API(write_list,
      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const to,
      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(LIST(from, to)));
 }
 
@@ -186,7 +167,6 @@ API(read_list,
      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const from,
      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(.read = true, LIST(to, from)));
 }
 
@@ -194,7 +174,6 @@ API(notify, (const gaspi_segment_id_t remote, const gaspi_rank_t rank,
              const gaspi_notification_id_t id, const gaspi_notification_t value,
              const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(.alone = true, NOTIFICATION(remote, value)));
 }
 
@@ -204,7 +183,6 @@ API(write_notify,
      const gaspi_notification_id_t id, const gaspi_notification_t value,
      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(ONE(from, to), NOTIFICATION(remote, value)));
 }
 
@@ -215,7 +193,6 @@ API(write_list_notify,
      const gaspi_notification_t value, const gaspi_queue_id_t queue,
      const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(LIST(from, to), NOTIFICATION(notified, value)));
 }
 
@@ -224,7 +201,6 @@ API(read_notify, (const gaspi_segment_id_t local, const gaspi_offset_t to, const
                   const gaspi_size_t size, const gaspi_notification_id_t id,
                   const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(.read = true, ONE(to, from), NOTIFICATION(local, 1)));
 }
 
@@ -234,7 +210,6 @@ API(read_list_notify,
      gaspi_size_t *const size, const gaspi_segment_id_t notified, const gaspi_notification_id_t id,
      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     return post(&REQUEST(.read = true, LIST(to, from), NOTIFICATION(notified, 1)));
 }
 

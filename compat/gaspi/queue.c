@@ -18,8 +18,7 @@ struct read_note {
 static struct read_note *reads;
 static size_t reads_count, reads_room;
 
-/* ---- which there are: with the lock held, as all functions that are not of GASPI ---------------
- */
+/* ---- which there are: with the lock held, as all functions that are not of GASPI ------------- */
 
 struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue)
 {
@@ -74,44 +73,38 @@ API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_
 {
     gaspi_queue_id_t free_one = 0;
 
-    (void)timeout_ms;
     TRY_OPEN();
     TRY_PLACE(queue);
-    weftgaspi_lock();
+    LOCKED;
     while (free_one < WEFTGASPI_QUEUES && queues[free_one].there)
         free_one++;
-    const gaspi_return_t code =
-        free_one == WEFTGASPI_QUEUES ? GASPI_ERROR : open_queue(&queues[free_one]);
-    if (code == GASPI_SUCCESS)
-        *queue = free_one;
-    return weftgaspi_unlock(code);
+    TRY(free_one == WEFTGASPI_QUEUES ? GASPI_ERROR : open_queue(&queues[free_one]));
+    *queue = free_one;
+    return GASPI_SUCCESS;
 }
 
 API(queue_delete, (const gaspi_queue_id_t queue))
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
-    if (q == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_QUEUE);
+    LOCKED;
+    TRY_QUEUE(q, queue);
     if (q->posted != q->done)
-        return weftgaspi_unlock(GASPI_ERROR); /* its requests may still read q->values */
+        return GASPI_ERROR; /* its requests may still read q->values */
     drop(q);
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
 {
     TRY_OPEN();
     TRY_PLACE(size);
-    weftgaspi_lock();
-    const struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
-    if (q != NULL)
-        *size = (gaspi_number_t)(q->posted - q->done);
-    return weftgaspi_unlock(q != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE);
+    LOCKED;
+    TRY_QUEUE(q, queue);
+    *size = (gaspi_number_t)(q->posted - q->done);
+    return GASPI_SUCCESS;
 }
 
-WEFTGASPI_ASK_NUMBER(queue_num, queues_there())
+ASK_LOCKED(queue_num, gaspi_number_t, queues_there())
 
 /* The newest operation of its kind stands for those before it. */
 void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
@@ -126,8 +119,7 @@ void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
     newest[i] = op;
 }
 
-/* ---- waiting -----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Waits for one operation, with the lock given up. */
 static gaspi_return_t wait_op(weft_op op, int rank, double until)
@@ -138,7 +130,7 @@ static gaspi_return_t wait_op(weft_op op, int rank, double until)
     if (status == WEFT_OK && done)
         return GASPI_SUCCESS;
     if (status == WEFT_OK) {
-        weftgaspi_unlock(GASPI_SUCCESS);
+        weftgaspi_unlock();
         status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
         weftgaspi_lock();
     }
@@ -147,10 +139,8 @@ static gaspi_return_t wait_op(weft_op op, int rank, double until)
 
 static gaspi_return_t wait_queue(gaspi_queue_id_t queue, double until)
 {
-    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
-
-    if (q == NULL)
-        return GASPI_ERR_INV_QUEUE;
+    LOCKED;
+    TRY_QUEUE(q, queue);
     const uint64_t posted = q->posted;
     for (int rank = 0; rank < weftgaspi.ranks; rank++)
         for (int kind = 0; kind < WEFTGASPI_KINDS && q->there; kind++) {
@@ -172,8 +162,7 @@ API(wait, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
     const double began = weftgaspi_now();
 
     TRY_OPEN();
-    weftgaspi_lock();
-    const gaspi_return_t code = weftgaspi_unlock(wait_queue(queue, weftgaspi_until(timeout_ms)));
+    const gaspi_return_t code = wait_queue(queue, weftgaspi_until(timeout_ms));
     weftgaspi_count(WEFTGASPI_WAITS, 0, 1);
     weftgaspi_count(WEFTGASPI_WAITED, 0, (uint64_t)((weftgaspi_now() - began) * 1e6));
     return code;
@@ -181,19 +170,15 @@ API(wait, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 
 API(queue_purge, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
-    weftgaspi_lock();
-    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
-    if (q == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_QUEUE);
+    LOCKED;
+    TRY_QUEUE(q, queue);
     memset(q->newest, 0, (size_t)weftgaspi.ranks * sizeof(*q->newest));
     q->done = q->posted;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
-/* ---- notifications of reads --------------------------------------------------------------------
- */
+/* ---- notifications of reads ------------------------------------------------------------------ */
 
 bool weftgaspi_reads_done(void)
 {

@@ -14,7 +14,7 @@
 
 static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
 static unsigned generations[WEFTGASPI_SEGMENTS];
-static struct weftgaspi_place *places; /* by rank and segment: what was found before */
+static struct weftgaspi_place *places; /* by rank and segment: what was found before, and told */
 /* By rank and segment; then this process's notification_num, and a word that dismisses it. */
 static uint64_t *directory;
 static weft_win window; /* of the directories */
@@ -101,8 +101,6 @@ gaspi_return_t weftgaspi_segments_open(void)
 /* The job's end frees what weft has. */
 void weftgaspi_segments_close(void)
 {
-    for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
-        free(segments[i].told);
     memset(segments, 0, sizeof(segments));
     free(places);
     places = NULL;
@@ -129,8 +127,7 @@ gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank)
     return store_word(rank, words() - 1, 1);
 }
 
-/* ---- what other files ask ----------------------------------------------------------------------
- */
+/* ---- what other files ask -------------------------------------------------------------------- */
 
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment)
 {
@@ -140,10 +137,7 @@ struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment)
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address)
 {
-    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
-
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
+    TRY_SEGMENT(s, segment);
     if (offset > s->bytes || bytes > s->bytes - offset)
         return GASPI_ERR_INV_LOC_OFF;
     *address = s->data + offset;
@@ -170,7 +164,8 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
     if (entry == 0)
         return GASPI_ERR_INV_SEG;
     if (known->entry != entry) {
-        struct weftgaspi_place found = {.entry = entry, .bytes = ENTRY_BYTES(entry)};
+        struct weftgaspi_place found = {
+            .entry = entry, .bytes = ENTRY_BYTES(entry), .told = known->told};
         TRY(find_part(rank, segment, entry, 0, &found.head));
         found.data = found.head;
         found.data_offset = weftgaspi_head_bytes();
@@ -184,8 +179,7 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
     return GASPI_SUCCESS;
 }
 
-/* ---- making and deleting -----------------------------------------------------------------------
- */
+/* ---- making and deleting --------------------------------------------------------------------- */
 
 gaspi_number_t weftgaspi_segments_count(void)
 {
@@ -215,10 +209,9 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
 
     generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
     const uint64_t entry = ENTRY(bytes, (uint64_t)generations[segment], bound);
-    unsigned char *const told = calloc((size_t)weftgaspi.ranks, 1);
     unsigned char *const head =
         weft_malloc(weftgaspi.job, weftgaspi_head_bytes() + (bound ? 0 : bytes));
-    gaspi_return_t code = told == NULL || head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
+    gaspi_return_t code = head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
     if (code == GASPI_SUCCESS)
         code = expose(segment, entry, 0, head, weftgaspi_head_bytes() + (bound ? 0 : bytes));
     if (code == GASPI_SUCCESS && bound) {
@@ -228,7 +221,6 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
     }
     if (code != GASPI_SUCCESS) {
         weft_free(weftgaspi.job, head);
-        free(told);
         return code;
     }
     *s = (struct weftgaspi_segment){.there = true,
@@ -236,8 +228,7 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
                                     .head = head,
                                     .data = bound ? memory : head + weftgaspi_head_bytes(),
                                     .bytes = bytes,
-                                    .entry = entry,
-                                    .told = told};
+                                    .entry = entry};
     return GASPI_SUCCESS;
 }
 
@@ -253,25 +244,21 @@ static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
 
 static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
 {
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make_segment(segment, size, memory);
-    return weftgaspi_unlock(code);
+    LOCKED;
+    TRY(check_new(segment, size));
+    return make_segment(segment, size, memory);
 }
 
 API(segment_alloc,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
 {
-    (void)policy; /* it is always zeros, and always of the device */
     TRY_OPEN();
-    return make_alone(segment, size, NULL);
+    return make_alone(segment, size, NULL); /* whatever the policy: zeros, of the device */
 }
 
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
                    const gaspi_size_t size, const gaspi_memory_description_t description))
 {
-    (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
     return make_alone(segment, size, pointer);
@@ -280,44 +267,41 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
 /* Lock held. */
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 {
-    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
-
-    if (s == NULL)
-        return GASPI_ERR_INV_SEG;
-    if (s->told[rank] || rank == weftgaspi.rank)
+    TRY_SEGMENT(s, segment);
+    bool *const told = &places[word_of(rank, segment)].told;
+    if (*told || rank == weftgaspi.rank)
         return GASPI_SUCCESS;
     TRY(store_word(rank, word_of(weftgaspi.rank, segment), s->entry));
-    s->told[rank] = 1;
+    *told = true;
     return GASPI_SUCCESS;
 }
 
 API(segment_register,
     (const gaspi_segment_id_t segment, const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
     TRY(weftgaspi_check_rank(rank));
-    weftgaspi_lock();
-    return weftgaspi_unlock(tell(segment, rank));
+    LOCKED;
+    return tell(segment, rank);
 }
 
 API(segment_delete, (const gaspi_segment_id_t segment))
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
-    if (s == NULL)
-        return weftgaspi_unlock(GASPI_ERR_INV_SEG);
-    for (int i = 0; i < weftgaspi.ranks; i++)
-        if (s->told[i])
+    LOCKED;
+    TRY_SEGMENT(s, segment);
+    for (int i = 0; i < weftgaspi.ranks; i++) {
+        bool *const told = &places[word_of(i, segment)].told;
+        if (*told)
             store_word(i, word_of(weftgaspi.rank, segment), 0);
+        *told = false;
+    }
     unexpose(segment, s->entry, 0);
     if (s->bound)
         unexpose(segment, s->entry, 1);
     weft_free(weftgaspi.job, s->head);
-    free(s->told);
     memset(s, 0, sizeof(*s));
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 /* Makes it unless an earlier call that met its limit has; all of the group know it then. */
@@ -326,6 +310,7 @@ static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, vo
 {
     struct weftgaspi_group *members;
 
+    LOCKED;
     TRY(weftgaspi_group_in(group, &members));
     if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
         segments[segment].bytes == size)
@@ -342,19 +327,17 @@ static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void
                              gaspi_group_t group, gaspi_timeout_t timeout_ms)
 {
     TRY_OPEN();
-    weftgaspi_lock();
-    TRY(weftgaspi_unlock(make_for(segment, size, memory, group)));
+    TRY(make_for(segment, size, memory, group));
     TRY(pgaspi_barrier(group, timeout_ms));
-    weftgaspi_lock();
+    LOCKED;
     segments[segment].creating = false;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(segment_create,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
      const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
 {
-    (void)policy;
     return create(segment, size, NULL, group, timeout_ms);
 }
 
@@ -362,7 +345,6 @@ API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointe
                   const gaspi_size_t size, const gaspi_group_t group,
                   const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
 {
-    (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
     return create(segment, size, pointer, group, timeout_ms);

@@ -44,8 +44,7 @@ static struct {
     bool runs, ends;
 } watch;
 
-/* ---- time, results -----------------------------------------------------------------------------
- */
+/* ---- time, results --------------------------------------------------------------------------- */
 
 double weftgaspi_now(void)
 {
@@ -105,15 +104,14 @@ gaspi_return_t weftgaspi_result(weft_status status, int rank)
     }
 }
 
-/* ---- configuration -----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 API(config_get, (gaspi_config_t *const config))
 {
     TRY_PLACE(config);
-    weftgaspi_lock();
+    LOCKED;
     *config = weftgaspi.config;
-    return weftgaspi_unlock(GASPI_SUCCESS);
+    return GASPI_SUCCESS;
 }
 
 API(config_set, (const gaspi_config_t config))
@@ -149,24 +147,15 @@ API(config_set, (const gaspi_config_t config))
                     fields[i].name, fields[i].value, fields[i].least, fields[i].most);
             return GASPI_ERR_CONFIG;
         }
-    weftgaspi_lock();
+    LOCKED;
     weftgaspi.config = config;
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
-
-API(version, (float *const version))
-{
-    TRY_PLACE(version);
-    *version = 17.1f;
     return GASPI_SUCCESS;
 }
 
-/* ---- the job -----------------------------------------------------------------------------------
- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static void *watch_dismissal(void *nothing)
 {
-    (void)nothing;
     while (!__atomic_load_n(&watch.ends, __ATOMIC_ACQUIRE)) {
         usleep(20000);
         if (!weftgaspi_dismissed())
@@ -231,7 +220,6 @@ API(proc_init, (const gaspi_timeout_t timeout_ms))
     char **argv = arguments;
     int argc = 2;
 
-    (void)timeout_ms;
     if (weftgaspi.job != NULL)
         return GASPI_ERR_INITED;
     const weft_status status = weft_open_threads(&weftgaspi.job, &argc, argv, WEFT_THREAD_MULTIPLE);
@@ -250,7 +238,6 @@ API(proc_init, (const gaspi_timeout_t timeout_ms))
 
 API(proc_term, (const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
     /* All end whole or none. Of a loss tell the calls that needed the lost one. */
     const gaspi_return_t code = weftgaspi_result(weft_host_barrier(weftgaspi.job), -1);
@@ -259,16 +246,8 @@ API(proc_term, (const gaspi_timeout_t timeout_ms))
     return lost ? GASPI_SUCCESS : code;
 }
 
-API(initialized, (gaspi_number_t *const initialized))
-{
-    TRY_PLACE(initialized);
-    *initialized = weftgaspi.job != NULL;
-    return GASPI_SUCCESS;
-}
-
 API(proc_kill, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
     TRY(weftgaspi_check_rank(rank));
     if (rank == weftgaspi.rank)
@@ -290,7 +269,6 @@ API(connect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 
 API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
-    (void)timeout_ms;
     TRY_OPEN();
     return weftgaspi_check_rank(rank);
 }

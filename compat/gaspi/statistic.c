@@ -19,36 +19,25 @@ static const struct {
     [WEFTGASPI_WRITTEN] = {"bytes written", "bytes of writes, by rank", true},
     [WEFTGASPI_READ] = {"bytes read", "bytes of reads, by rank", true},
 };
-static uint64_t *values[WEFTGASPI_COUNTERS];
+static uint64_t (*values)[WEFTGASPI_COUNTERS]; /* by rank; what is not, at the first */
 static unsigned level;
-
-static size_t width(unsigned counter)
-{
-    return names[counter].by_rank ? (size_t)weftgaspi.ranks : 1;
-}
 
 gaspi_return_t weftgaspi_counters_open(void)
 {
-    for (unsigned i = 0; i < WEFTGASPI_COUNTERS; i++) {
-        values[i] = calloc(width(i), sizeof(*values[i]));
-        if (values[i] == NULL)
-            return GASPI_ERR_MEMALLOC;
-    }
-    return GASPI_SUCCESS;
+    values = calloc((size_t)weftgaspi.ranks, sizeof(*values));
+    return values != NULL ? GASPI_SUCCESS : GASPI_ERR_MEMALLOC;
 }
 
 void weftgaspi_counters_close(void)
 {
-    for (unsigned i = 0; i < WEFTGASPI_COUNTERS; i++) {
-        free(values[i]);
-        values[i] = NULL;
-    }
+    free(values);
+    values = NULL;
 }
 
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more)
 {
     if (__atomic_load_n(&level, __ATOMIC_RELAXED) != 0)
-        __atomic_fetch_add(&values[counter][rank], more, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&values[rank][counter], more, __ATOMIC_RELAXED);
 }
 
 API(statistic_verbosity_level, (const gaspi_number_t verbosity))
@@ -58,12 +47,7 @@ API(statistic_verbosity_level, (const gaspi_number_t verbosity))
     return GASPI_SUCCESS;
 }
 
-API(statistic_counter_max, (gaspi_number_t *const most))
-{
-    TRY_PLACE(most);
-    *most = WEFTGASPI_COUNTERS;
-    return GASPI_SUCCESS;
-}
+SAY(statistic_counter_max, gaspi_number_t, WEFTGASPI_COUNTERS, (void)0)
 
 API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
                              gaspi_statistic_argument_t *const argument, gaspi_string_t *const name,
@@ -93,7 +77,7 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
     if (names[counter].by_rank && argument >= (gaspi_number_t)weftgaspi.ranks)
         return GASPI_ERR_INV_RANK;
     *value =
-        __atomic_load_n(&values[counter][names[counter].by_rank ? argument : 0], __ATOMIC_RELAXED);
+        __atomic_load_n(&values[names[counter].by_rank ? argument : 0][counter], __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
 }
 
@@ -102,7 +86,7 @@ API(statistic_counter_reset, (const gaspi_statistic_counter_t counter))
     TRY_OPEN();
     if (counter >= WEFTGASPI_COUNTERS)
         return GASPI_ERR_INV_NUM;
-    for (size_t i = 0; i < width(counter); i++)
-        __atomic_store_n(&values[counter][i], 0, __ATOMIC_RELAXED);
+    for (int rank = 0; rank < weftgaspi.ranks; rank++)
+        __atomic_store_n(&values[rank][counter], 0, __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
 }

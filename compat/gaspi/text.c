@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- return codes ------------------------------------------------------------------------------
- */
+/* ---- return codes ---------------------------------------------------------------------------- */
 
 static const char *text_of(gaspi_return_t code)
 {
@@ -39,8 +38,7 @@ API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
     return GASPI_SUCCESS;
 }
 
-/* ---- output ------------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* One write, so that lines of several processes stay whole. */
 static void print(const char *format, va_list list)
@@ -96,8 +94,7 @@ API_OF(void, delay, (void))
     sched_yield();
 }
 
-/* ---- the machine -------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 /* The first line of a file of the system that the format fits; 0: there is none. */
 static int read_value(const char *path, const char *format, void *value)
@@ -136,15 +133,8 @@ bool weftgaspi_bound_to_socket(void)
 }
 
 /* The process's number on its host, whose node of memory it is bound to. ENV: without -N. */
-API(numa_socket, (gaspi_uchar *const socket))
-{
-    TRY_OPEN();
-    TRY_PLACE(socket);
-    if (!weftgaspi_bound_to_socket())
-        return GASPI_ERR_ENV;
-    *socket = (gaspi_uchar)weft_numbers_of(weftgaspi.job)->node_process;
-    return GASPI_SUCCESS;
-}
+SAY(numa_socket, gaspi_uchar, weft_numbers_of(weftgaspi.job)->node_process, TRY_OPEN();
+    TRY(weftgaspi_bound_to_socket() ? GASPI_SUCCESS : GASPI_ERR_ENV))
 
 /* The calling thread stays on the processors of that node. GASPI_ERROR: there is no such node. */
 API(set_socket_affinity, (const gaspi_uchar socket))

@@ -10,31 +10,28 @@
 enum { MOST = 1024 };
 
 static struct {
-    pthread_mutex_t lock;
     int total, registered, started;
     pthread_t started_threads[MOST];
     pthread_barrier_t barrier;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} pool;
 static __thread int own = -1; /* this thread's number */
 
-API(threads_get_num_cores, (gaspi_int *const cores))
-{
-    TRY_PLACE(cores);
-    *cores = (gaspi_int)sysconf(_SC_NPROCESSORS_ONLN);
-    return GASPI_SUCCESS;
-}
+#define TRY_POOL() TRY(pool.total != 0 ? GASPI_SUCCESS : GASPI_ERR_NOINIT)
+SAY(threads_get_num_cores, gaspi_int, sysconf(_SC_NPROCESSORS_ONLN), (void)0)
+SAY(threads_get_total, gaspi_int, pool.total, TRY_POOL())
+SAY(threads_get_tid, gaspi_int, own, TRY(own >= 0 ? GASPI_SUCCESS : GASPI_ERR_NOINIT))
 
 API(threads_init_user, (const unsigned int number))
 {
     if (number == 0 || number > MOST)
         return GASPI_ERR_INV_NUM;
-    pthread_mutex_lock(&pool.lock);
-    const bool free = pool.total == 0;
-    if (free && pthread_barrier_init(&pool.barrier, NULL, number) == 0)
-        pool.total = (int)number;
-    const bool made = free && pool.total != 0;
-    pthread_mutex_unlock(&pool.lock);
-    return made ? GASPI_SUCCESS : free ? GASPI_ERROR : GASPI_ERR_INITED;
+    LOCKED;
+    if (pool.total != 0)
+        return GASPI_ERR_INITED;
+    if (pthread_barrier_init(&pool.barrier, NULL, number) != 0)
+        return GASPI_ERROR;
+    pool.total = (int)number;
+    return GASPI_SUCCESS;
 }
 
 API(threads_init, (gaspi_int *const number))
@@ -48,58 +45,29 @@ API(threads_init, (gaspi_int *const number))
     return GASPI_SUCCESS;
 }
 
-API(threads_get_total, (gaspi_int *const number))
-{
-    TRY_PLACE(number);
-    if (pool.total == 0)
-        return GASPI_ERR_NOINIT;
-    *number = pool.total;
-    return GASPI_SUCCESS;
-}
-
-API(threads_get_tid, (gaspi_int *const thread))
-{
-    TRY_PLACE(thread);
-    if (own < 0)
-        return GASPI_ERR_NOINIT;
-    *thread = own;
-    return GASPI_SUCCESS;
-}
-
 /* The calling thread gets the next number. */
 API(threads_register, (gaspi_int * thread))
 {
     TRY_PLACE(thread);
-    if (pool.total == 0)
-        return GASPI_ERR_NOINIT;
-    pthread_mutex_lock(&pool.lock);
-    const bool room = own < 0 && pool.registered < pool.total;
-    if (room)
-        own = pool.registered++;
-    pthread_mutex_unlock(&pool.lock);
-    if (!room)
+    TRY_POOL();
+    LOCKED;
+    if (own >= 0 || pool.registered == pool.total)
         return GASPI_ERR_INV_NUM;
-    *thread = own;
+    *thread = own = pool.registered++;
     return GASPI_SUCCESS;
 }
 
 API(threads_run, (void *(*function)(void *), void *argument))
 {
-    gaspi_return_t code = GASPI_SUCCESS;
-
-    if (function == NULL)
-        return GASPI_ERR_NULLPTR;
-    if (pool.total == 0)
-        return GASPI_ERR_NOINIT;
-    pthread_mutex_lock(&pool.lock);
+    TRY_PLACE(function);
+    TRY_POOL();
+    LOCKED;
     if (pool.started == MOST)
-        code = GASPI_ERR_INV_NUM;
-    else if (pthread_create(&pool.started_threads[pool.started], NULL, function, argument) == 0)
-        pool.started++;
-    else
-        code = GASPI_ERROR;
-    pthread_mutex_unlock(&pool.lock);
-    return code;
+        return GASPI_ERR_INV_NUM;
+    if (pthread_create(&pool.started_threads[pool.started], NULL, function, argument) != 0)
+        return GASPI_ERROR;
+    pool.started++;
+    return GASPI_SUCCESS;
 }
 
 API_OF(void, threads_sync, (void))
@@ -113,8 +81,7 @@ API(threads_sync_all, (const gaspi_group_t group, const gaspi_timeout_t timeout_
 {
     static gaspi_return_t code;
 
-    if (pool.total == 0)
-        return GASPI_ERR_NOINIT;
+    TRY_POOL();
     const int chosen = pthread_barrier_wait(&pool.barrier);
     if (chosen == PTHREAD_BARRIER_SERIAL_THREAD)
         code = pgaspi_barrier(group, timeout_ms);
@@ -127,8 +94,7 @@ API(threads_sync_all, (const gaspi_group_t group, const gaspi_timeout_t timeout_
 /* Ends the pool when the threads that it started have ended. */
 API(threads_term, (void))
 {
-    if (pool.total == 0)
-        return GASPI_ERR_NOINIT;
+    TRY_POOL();
     for (int i = 0; i < pool.started; i++)
         pthread_join(pool.started_threads[i], NULL);
     pthread_barrier_destroy(&pool.barrier);

@@ -68,8 +68,7 @@ typedef struct dart_handle_struct *dart_handle_t;
 dart_ret_t dart_init(int *argc, char ***argv);
 dart_ret_t dart_exit(void);
 
-/* ---- groups and teams ---------------------------------------------------------------------------
- */
+/* ---- groups and teams ------------------------------------------------------------------------ */
 dart_ret_t dart_group_sizeof(size_t *size);
 dart_ret_t dart_group_init(dart_group_t *group);
 dart_ret_t dart_group_fini(dart_group_t *group);
@@ -102,8 +101,7 @@ dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_unit_t localid, dart_unit_t
 dart_ret_t dart_team_unit_g2l(dart_team_t team, dart_unit_t globalid, dart_unit_t *localid)
     DART_2014(team_unit_g2l);
 
-/* ---- global memory ------------------------------------------------------------------------------
- */
+/* ---- global memory --------------------------------------------------------------------------- */
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr) DART_2014(gptr_getaddr);
 dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr) DART_2014(gptr_setaddr);
 /*
@@ -118,8 +116,7 @@ dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nbytes, dart_gptr
     DART_2014(team_memalloc_aligned);
 dart_ret_t dart_team_memfree(dart_team_t team, dart_gptr_t gptr) DART_2014(team_memfree);
 
-/* ---- communication ------------------------------------------------------------------------------
- */
+/* ---- communication --------------------------------------------------------------------------- */
 dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nbytes) DART_2014(get_blocking);
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nbytes)
     DART_2014(put_blocking);

@@ -24,8 +24,7 @@ weft_job *gaspi_gpu_job(void);
  */
 gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table);
 
-/* ---- of GPI-2 1.3 -----------------------------------------------------------------------------
- */
+/* ---- of GPI-2 1.3 ---------------------------------------------------------------------------- */
 
 typedef int gaspi_gpu_t;
 typedef int gaspi_gpu_num;

@@ -42,8 +42,7 @@ WEFT_INLINE struct weft_gplace weft_gptr_to(weft_self *self, const weft_gspace *
     return weft_gptr_rows(self, space, g, bytes, 0, 1, call);
 }
 
-/* ---- this place's heap --------------------------------------------------------------------------
- */
+/* ---- this place's heap ----------------------------------------------------------------------- */
 
 WEFT_FN weft_gptr weft_local_alloc(weft_self *self, weft_gspace *space, size_t bytes)
 {
@@ -88,8 +87,7 @@ WEFT_FN void *weft_gaddress(weft_self *self, const weft_gspace *space, weft_gptr
     return base != NULL ? base + to.offset : NULL;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 WEFT_FN void weft_gput(weft_self *self, const weft_gspace *space, weft_gptr g, const void *source,
                        size_t bytes)
@@ -168,8 +166,7 @@ WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
     }
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 WEFT_FN uint64_t weft_gfetch_add(weft_self *self, const weft_gspace *space, weft_gptr g,
                                  uint64_t value)
@@ -206,8 +203,7 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
                                  operation);
 }
 
-/* ---- locks: lock.h ------------------------------------------------------------------------------
- */
+/* ---- locks: lock.h --------------------------------------------------------------------------- */
 
 WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock)
 {
@@ -224,8 +220,7 @@ WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const
     if (before == 0)
         return;
     weft_gswap(self, space, weft_glock_word(lock, before, WEFT_GLOCK_NEXT), me);
-    weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, granted), WEFT_NE, 0);
-    weft_gswap(self, space, granted, 0);
+    weft_glock_await(self, space, granted);
 }
 
 WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock)
@@ -234,18 +229,8 @@ WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const
     const weft_gptr word = weft_glock_word(lock, me, WEFT_GLOCK_NEXT);
 
     weft_gflush(self, space);
-    uint64_t next = weft_gswap(self, space, word, 0);
-    if (next == 0) {
-        const uint64_t last = weft_gcompare_swap(self, space, lock->memory.base, me, 0);
-        if (last == me)
-            return;
-        if (last == 0)
-            weft_fail4(self, WEFT_ERR_STATE, "weft_glock_release: nobody has the lock", 0, 0, 0, 0);
-        /* it has come, and is about to say so */
-        weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
-        next = weft_gswap(self, space, word, 0);
-    }
-    weft_gswap(self, space, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1);
+    if (!weft_glock_give(self, space, lock, me, word))
+        weft_fail4(self, WEFT_ERR_STATE, "weft_glock_release: nobody has the lock", 0, 0, 0, 0);
 }
 
 #endif

@@ -41,8 +41,7 @@ WEFT_INLINE uint64_t weft_buddy_unit(const struct weft_buddy *b, uint32_t level)
     return (uint64_t)1 << (b->least_log2 + 5 * level);
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* What a run of units adds to a word. */
 WEFT_INLINE uint64_t weft_buddy_run(uint32_t first, uint32_t units)
@@ -164,8 +163,7 @@ WEFT_INLINE void weft_buddy_tidy(struct weft_buddy *b)
         }
 }
 
-/* ---- taking -------------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 /* A run of one word, which the lane then remembers, unless others use it: next time it opens one.
  * The number of its first unit, or NONE. */
@@ -277,8 +275,7 @@ WEFT_INLINE uint64_t weft_buddy_take(struct weft_buddy *b, uint64_t bytes, uint3
     return unit * weft_buddy_unit(b, level);
 }
 
-/* ---- giving -------------------------------------------------------------------------------------
- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 /* The level of the block that begins at offset, or UINT32_MAX: none does. */
 WEFT_INLINE uint32_t weft_buddy_level(const struct weft_buddy *b, uint64_t offset)

@@ -14,15 +14,16 @@
 
 #include <stdlib.h>
 
-struct weft_pgas *weft_pgas_of(weft_job *job, const char *call)
+weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **pgas)
 {
-    if (job->pgas == NULL)
-        weft_refused(job, WEFT_ERR_STATE, "%s: weft_pgas_open has not been called", call);
-    return job->pgas;
+    WEFT_TRY(weft_job_owned(job, call));
+    *pgas = job->pgas;
+    return *pgas != NULL
+               ? WEFT_OK
+               : weft_refused(job, WEFT_ERR_STATE, "%s: weft_pgas_open has not been called", call);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* *host_heaps: whether any place has one. */
 static weft_status agree(weft_job *job, bool *host_heaps)
@@ -59,8 +60,8 @@ static void forget(weft_job *job)
         return;
     free(pgas->space.table);
     free(pgas->brought);
-    free(pgas->words_apart);
-    free(pgas->words_of_host);
+    free(pgas->apart.words);
+    free(pgas->of_host.words);
     weft_job_host_free(job, pgas->host);
     free(pgas);
     job->pgas = NULL;
@@ -93,28 +94,33 @@ static size_t lay_out(struct weft_pgas *pgas, size_t words)
     return at + words * sizeof(uint64_t);
 }
 
-/* The allocators of a heap of so many bytes, in this process's memory still. */
-static uint64_t *share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t bytes, size_t *words)
+/* An allocator of so many bytes; how many words it has, or 0: there is no memory. */
+static size_t make_buddy(const weft_job *job, struct weft_gheap *heap, uint64_t bytes)
 {
     const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
-    struct weft_gspace *const space = &pgas->space;
-    uint64_t *fill = NULL;
+    const size_t words = weft_buddy_shape(&heap->buddy, bytes, least);
 
+    heap->words = malloc(words * sizeof(uint64_t));
+    if (heap->words == NULL)
+        return 0;
+    weft_buddy_place(&heap->buddy, heap->words);
+    weft_buddy_fill(&heap->buddy, heap->words);
+    return words;
+}
+
+/* The allocators of a heap of so many bytes. kernels: theirs, in this process's memory still. */
+static size_t share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t bytes,
+                         struct weft_gheap *kernels)
+{
     if (!job->device_ops->host_access) {
-        const uint64_t kernels = bytes / 100 * (uint64_t)job->config.heap_kernel_share;
-        space->from = (bytes - kernels) & ~(uint64_t)4095;
-        *words = weft_buddy_shape(&pgas->apart, space->from, least);
-        pgas->words_apart = malloc(*words * sizeof(uint64_t));
-        if (pgas->words_apart == NULL)
-            return NULL;
-        weft_buddy_place(&pgas->apart, pgas->words_apart);
-        weft_buddy_fill(&pgas->apart, pgas->words_apart);
+        const uint64_t share = bytes / 100 * (uint64_t)job->config.heap_kernel_share;
+        pgas->space.from = (bytes - share) & ~(uint64_t)4095;
+        if (make_buddy(job, &pgas->apart, pgas->space.from) == 0)
+            return 0;
     }
-    *words = weft_buddy_shape(&space->buddy, bytes - space->from, least);
-    fill = malloc(*words * sizeof(uint64_t));
-    if (fill != NULL)
-        weft_buddy_fill(&space->buddy, fill);
-    return fill;
+    const size_t words = make_buddy(job, kernels, bytes - pgas->space.from);
+    pgas->space.buddy = kernels->buddy;
+    return words;
 }
 
 static size_t boards_bytes(const struct weft_pgas *pgas)
@@ -122,25 +128,24 @@ static size_t boards_bytes(const struct weft_pgas *pgas)
     return 2 * (size_t)pgas->space.places * sizeof(*pgas->boards);
 }
 
-/* Host memory that this place's ranks reach, where they do not share theirs with the host. Local.
- */
+static size_t whole_lines(long long bytes)
+{
+    return (size_t)bytes & ~(size_t)63;
+}
+
+/* Host memory that ranks of this place reach, unless they share theirs with the host. Local. */
 static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 {
-    const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
-    const uint64_t bytes = (uint64_t)job->config.host_heap & ~(uint64_t)63;
-    const size_t words = weft_buddy_shape(&pgas->of_host, bytes, least);
+    const size_t bytes = whole_lines(job->config.host_heap);
 
     if (job->device_ops->host_access)
         return WEFT_OK;
     pgas->host = job->device_ops->host_alloc(job->device, bytes + boards_bytes(pgas));
-    pgas->words_of_host = malloc(words * sizeof(uint64_t));
-    if (pgas->host == NULL || pgas->words_of_host == NULL)
+    if (pgas->host == NULL || make_buddy(job, &pgas->of_host, bytes) == 0)
         return weft_refused(job, WEFT_ERR_MEMORY,
-                            "weft_pgas_open: process %d has no %llu bytes for its heap in host "
+                            "weft_pgas_open: process %d has no %zu bytes for its heap in host "
                             "memory (WEFT_HOST_HEAP)",
-                            pgas->space.me, (unsigned long long)bytes);
-    weft_buddy_place(&pgas->of_host, pgas->words_of_host);
-    weft_buddy_fill(&pgas->of_host, pgas->words_of_host);
+                            pgas->space.me, bytes);
     pgas->boards = (void *)(pgas->host + bytes);
     return WEFT_OK;
 }
@@ -149,10 +154,9 @@ static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
 {
     struct weft_gspace *const space = &pgas->space;
-    const uint64_t bytes = (uint64_t)job->config.heap & ~(uint64_t)63;
-    const size_t places = (size_t)space->places;
-    size_t words;
-    uint64_t *const fill = share_heap(job, pgas, bytes, &words);
+    const size_t bytes = whole_lines(job->config.heap), places = (size_t)space->places;
+    struct weft_gheap kernels = {.words = NULL};
+    const size_t words = share_heap(job, pgas, bytes, &kernels);
     weft_status status = WEFT_OK;
 
     space->table = calloc(space->segments, weft_gsegment_bytes(space->places));
@@ -161,20 +165,20 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
     pgas->met = (uint32_t *)(void *)(pgas->member + places);
     pgas->memory = weft_malloc(job, bytes + boards_bytes(pgas));
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));
-    if (fill == NULL || space->table == NULL || pgas->brought == NULL || pgas->memory == NULL ||
+    if (words == 0 || space->table == NULL || pgas->brought == NULL || pgas->memory == NULL ||
         pgas->on_device == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
-                              "weft_pgas_open: process %d has no %llu bytes for its heap "
+                              "weft_pgas_open: process %d has no %zu bytes for its heap "
                               "(WEFT_HEAP)",
-                              space->me, (unsigned long long)bytes);
+                              space->me, bytes);
     if (status == WEFT_OK) {
         lay_out(pgas, words);
         space->heap = pgas->memory;
         pgas->boards = (void *)(pgas->memory + bytes);
-        pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart;
-        status = weft_copy(job, space->buddy.word[0], fill, words * sizeof(uint64_t));
+        pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart.buddy;
+        status = weft_copy(job, space->buddy.word[0], kernels.words, words * sizeof(uint64_t));
     }
-    free(fill);
+    free(kernels.words);
     return status == WEFT_OK ? make_host_heap(job, pgas) : status;
 }
 
@@ -194,63 +198,55 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
 /* Copies all but what the kernels' allocator does to the device. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas)
 {
-    struct weft_gspace *const copy = malloc(sizeof(*copy));
-    weft_status status = WEFT_ERR_MEMORY;
+    struct weft_gspace copy = pgas->space;
 
-    if (copy != NULL) {
-        *copy = pgas->space;
-        copy->table = pgas->table_on_device;
-        status = weft_copy(job, pgas->on_device, copy, sizeof(*copy));
+    copy.table = pgas->table_on_device;
+    WEFT_TRY(weft_copy(job, pgas->on_device, &copy, sizeof(copy)));
+    return weft_copy(job, pgas->table_on_device, pgas->space.table,
+                     pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
+}
+
+/* The windows, and what kernels see. Collective. */
+static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
+{
+    WEFT_TRY(
+        weft_host_win_create(job, pgas->memory, whole_lines(job->config.heap), &pgas->space.win));
+    WEFT_TRY(weft_host_win_create(job, pgas->boards, boards_bytes(pgas), &pgas->boards_win));
+    heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win);
+    if (pgas->host_heaps) {
+        const size_t bytes = pgas->host != NULL ? whole_lines(job->config.host_heap) : 0;
+        WEFT_TRY(weft_host_win_create(job, pgas->host, bytes, &pgas->host_win));
+        heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win);
     }
-    if (status == WEFT_OK)
-        status = weft_copy(job, pgas->table_on_device, pgas->space.table,
-                           pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
-    free(copy);
-    return status;
+    const weft_status status = publish(job, pgas);
+    if (status != WEFT_OK) /* the others come to the barrier */
+        weft_job_fail(job, status, "process %d: no memory for the table of segments",
+                      pgas->space.me);
+    return status == WEFT_OK ? weft_host_barrier(job) : status;
 }
 
 weft_status weft_pgas_open(weft_job *job)
 {
-    weft_status status = weft_job_idle(job, "weft_pgas_open");
     bool host_heaps = false;
 
-    if (status == WEFT_OK && job->pgas != NULL)
-        status = weft_refused(job, WEFT_ERR_STATE, "weft_pgas_open: it is open already");
-    if (status == WEFT_OK)
-        status = agree(job, &host_heaps);
-    struct weft_pgas *const pgas = status == WEFT_OK ? calloc(1, sizeof(*pgas)) : NULL;
+    WEFT_TRY(weft_job_idle(job, "weft_pgas_open"));
+    if (job->pgas != NULL)
+        return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_open: it is open already");
+    WEFT_TRY(agree(job, &host_heaps));
+    struct weft_pgas *const pgas = job->pgas = calloc(1, sizeof(*pgas));
     if (pgas == NULL)
-        return status == WEFT_OK ? weft_refused(job, WEFT_ERR_MEMORY, "weft_pgas_open: no memory")
-                                 : status;
-    job->pgas = pgas;
+        return weft_refused(job, WEFT_ERR_MEMORY, "weft_pgas_open: no memory");
     pgas->host_heaps = host_heaps;
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
     pgas->space.segments = (uint32_t)job->config.segments;
-    status = make_heap(job, pgas);
+    pgas->space.apart = !job->device_ops->host_access;
+    weft_status status = make_heap(job, pgas);
     if (status != WEFT_OK) /* the others come to the window, and hear of it there */
         weft_job_fail(job, status, "process %d has no memory for its heap (WEFT_HEAP)",
                       pgas->space.me);
-    if (status == WEFT_OK)
-        status = weft_host_win_create(job, pgas->memory, (size_t)job->config.heap & ~(size_t)63,
-                                      &pgas->space.win);
-    if (status == WEFT_OK)
-        status = weft_host_win_create(job, pgas->boards, boards_bytes(pgas), &pgas->boards_win);
-    if (status == WEFT_OK && host_heaps)
-        status = weft_host_win_create(
-            job, pgas->host, pgas->host != NULL ? (size_t)job->config.host_heap & ~(size_t)63 : 0,
-            &pgas->host_win);
-    if (status == WEFT_OK) {
-        heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win);
-        if (host_heaps)
-            heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win);
-        status = publish(job, pgas);
-        if (status != WEFT_OK) /* the others come to the barrier */
-            weft_job_fail(job, status, "process %d: no memory for the table of segments",
-                          pgas->space.me);
-    }
-    if (status == WEFT_OK)
-        status = weft_host_barrier(job);
+    else
+        status = open_heaps(job, pgas);
     if (status != WEFT_OK)
         release(job);
     return status;
@@ -258,13 +254,9 @@ weft_status weft_pgas_open(weft_job *job)
 
 weft_status weft_pgas_close(weft_job *job)
 {
-    weft_status status = weft_job_owned(job, "weft_pgas_close");
+    struct weft_pgas *pgas;
 
-    if (status != WEFT_OK)
-        return status;
-    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_pgas_close");
-    if (pgas == NULL)
-        return WEFT_ERR_STATE;
+    WEFT_TRY(weft_pgas_enter(job, "weft_pgas_close", &pgas));
     if (weft_running(job))
         return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_close: a kernel runs");
     return release(job);
@@ -278,8 +270,7 @@ weft_gspace *weft_pgas_space(weft_job *job)
     return job != NULL && job->pgas != NULL ? job->pgas->on_device : NULL;
 }
 
-/* ---- this place's heap --------------------------------------------------------------------------
- */
+/* ---- this place's heap ----------------------------------------------------------------------- */
 
 /* The allocator of a heap of this place for host programs; *segment: the heap's. */
 static struct weft_buddy *buddy_of(struct weft_pgas *pgas, weft_gkind kind, uint32_t *segment)
@@ -287,24 +278,18 @@ static struct weft_buddy *buddy_of(struct weft_pgas *pgas, weft_gkind kind, uint
     const bool host = kind == WEFT_GKIND_HOST && pgas->host != NULL;
 
     *segment = host ? WEFT_GSEGMENT_HOST : WEFT_GSEGMENT_HEAP;
-    return host ? &pgas->of_host : pgas->buddy;
+    return host ? &pgas->of_host.buddy : pgas->buddy;
 }
 
 weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, weft_gkind kind, weft_gptr *g)
 {
-    weft_status status = weft_job_owned(job, "weft_local_alloc");
+    struct weft_pgas *pgas;
     uint32_t segment;
 
-    if (status == WEFT_OK)
-        status = weft_host_place(job, "weft_local_alloc", "g", g);
-    if (status == WEFT_OK && kind != WEFT_GKIND_DEVICE && kind != WEFT_GKIND_HOST)
-        status =
-            weft_refused(job, WEFT_ERR_ARGUMENT, "weft_local_alloc: kind %d is none", (int)kind);
-    if (status != WEFT_OK)
-        return status;
-    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_local_alloc");
-    if (pgas == NULL)
-        return WEFT_ERR_STATE;
+    WEFT_TRY(weft_pgas_enter(job, "weft_local_alloc", &pgas));
+    WEFT_TRY(weft_host_place(job, "weft_local_alloc", "g", g));
+    if (kind != WEFT_GKIND_DEVICE && kind != WEFT_GKIND_HOST)
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_local_alloc: kind %d is none", (int)kind);
     struct weft_buddy *const buddy = buddy_of(pgas, kind, &segment);
     const uint64_t at = weft_buddy_take(buddy, bytes, WEFT_BUDDY_LANES - 1);
     if (at == WEFT_BUDDY_NONE) {
@@ -328,16 +313,14 @@ weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g)
 
 weft_status weft_host_local_free(weft_job *job, weft_gptr g)
 {
-    weft_status status = weft_job_owned(job, "weft_local_free");
     const bool host = g.segment == WEFT_GSEGMENT_HOST;
     struct weft_pgas *pgas;
     uint32_t segment;
 
-    if (status != WEFT_OK || weft_gptr_is_null(g))
-        return status;
-    pgas = weft_pgas_of(job, "weft_local_free");
-    if (pgas == NULL)
-        return WEFT_ERR_STATE;
+    WEFT_TRY(weft_job_owned(job, "weft_local_free"));
+    if (weft_gptr_is_null(g))
+        return WEFT_OK;
+    WEFT_TRY(weft_pgas_enter(job, "weft_local_free", &pgas));
     struct weft_buddy *const buddy =
         buddy_of(pgas, host ? WEFT_GKIND_HOST : WEFT_GKIND_DEVICE, &segment);
     if (g.segment != segment || g.generation != 0 || weft_gptr_place(g) != pgas->space.me ||
@@ -352,16 +335,11 @@ weft_status weft_host_local_free(weft_job *job, weft_gptr g)
 
 weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *numbers)
 {
-    weft_status status = weft_job_owned(job, "weft_host_heap_numbers");
     struct weft_buddy_numbers n;
+    struct weft_pgas *pgas;
 
-    if (status == WEFT_OK)
-        status = weft_host_place(job, "weft_host_heap_numbers", "numbers", numbers);
-    if (status != WEFT_OK)
-        return status;
-    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_host_heap_numbers");
-    if (pgas == NULL)
-        return WEFT_ERR_STATE;
+    WEFT_TRY(weft_pgas_enter(job, "weft_host_heap_numbers", &pgas));
+    WEFT_TRY(weft_host_place(job, "weft_host_heap_numbers", "numbers", numbers));
     weft_buddy_count(pgas->buddy, &n);
     *numbers = (weft_heap_numbers){pgas->buddy->bytes, n.free, n.largest};
     return WEFT_OK;

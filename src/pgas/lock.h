@@ -26,4 +26,36 @@ WEFT_INLINE weft_gptr weft_glock_word(const weft_glock *lock, uint64_t who, int 
                          (int64_t)(at * WEFT_GLOCK_WORDS + (uint64_t)word) * 8);
 }
 
+/* Waits until a word of this place is not 0, and takes it. */
+WEFT_INLINE uint64_t weft_glock_await(weft_self *self, const weft_gspace *space, weft_gptr word)
+{
+#ifndef __CUDACC__
+    while (space->apart) { /* by the device, which alone sees it whole */
+        const uint64_t value = weft_gswap(self, space, word, 0);
+        if (value != 0)
+            return value;
+    }
+#endif
+    weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
+    return weft_gswap(self, space, word, 0);
+}
+
+/* Gives the lock to who comes after `me`, whose next word is `word`. False: nobody has the lock. */
+WEFT_INLINE bool weft_glock_give(weft_self *self, const weft_gspace *space, const weft_glock *lock,
+                                 uint64_t me, weft_gptr word)
+{
+    uint64_t next = weft_gswap(self, space, word, 0);
+
+    if (next == 0) {
+        const uint64_t last = weft_gcompare_swap(self, space, lock->memory.base, me, 0);
+        if (last == me)
+            return true;
+        if (last == 0)
+            return false;
+        next = weft_glock_await(self, space, word); /* it has come, and is about to say so */
+    }
+    weft_gswap(self, space, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1);
+    return true;
+}
+
 #endif

@@ -27,6 +27,12 @@ enum weft_gcall {
     WEFT_GCALL_FREE
 };
 
+/* An allocator of host programs, whose words are in this process's own memory. */
+struct weft_gheap {
+    struct weft_buddy buddy;
+    uint64_t *words;
+};
+
 struct weft_pgas {
     struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */
     struct weft_gspace *on_device; /* with the table of segments behind it */
@@ -37,19 +43,20 @@ struct weft_pgas {
     struct weft_gbrought *brought; /* by place: what the members of the last call have */
     int *member;                   /* the places of its members */
     uint32_t *met;                 /* by place: how often both have been in such a call */
-    struct weft_buddy apart;       /* of host programs, where they do not reach kernels' */
+    struct weft_gheap apart;       /* of host programs, where they do not reach kernels' */
     struct weft_buddy *buddy;      /* of host programs */
-    uint64_t *words_apart;
-    bool host_heaps;     /* some place has one: segment 1 */
-    unsigned char *host; /* this place's; NULL: it has none */
+    bool host_heaps;               /* some place has one: segment 1 */
+    unsigned char *host;           /* this place's; NULL: it has none */
     weft_win host_win;
-    struct weft_buddy of_host;
-    uint64_t *words_of_host;
+    struct weft_gheap of_host;
     uint32_t serial; /* of segments made */
 };
 
-/* Of this job; NULL, and an error said. */
-struct weft_pgas *weft_pgas_of(weft_job *job, const char *call);
+/* Of this job, in a call of the program. Errors: STATE. */
+weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **pgas);
+
+/* Flushes all segments. Other threads may make some meanwhile. */
+void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);
 
 /* Where `height` rows of `width` bytes are, pitch apart; an error is said. */
 weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t width, size_t pitch,

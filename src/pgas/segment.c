@@ -26,13 +26,10 @@ struct meeting {
 /* The group's members. Errors: COMM. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
-    weft_status status = weft_job_idle(job, call);
-
+    WEFT_TRY(weft_job_idle(job, call));
+    WEFT_TRY(weft_pgas_enter(job, call, &m->pgas));
     m->call = call;
     m->group = group;
-    m->pgas = status == WEFT_OK ? weft_pgas_of(job, call) : NULL;
-    if (m->pgas == NULL)
-        return status == WEFT_OK ? WEFT_ERR_STATE : status;
     m->place = m->pgas->member;
     m->all = m->pgas->brought;
     memset(m->all, 0, (size_t)job->numbers.processes * sizeof(*m->all));
@@ -56,25 +53,22 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
 {
     struct weft_pgas *const pgas = m->pgas;
     const size_t places = (size_t)pgas->space.places, me = (size_t)pgas->space.me;
-    weft_status status = WEFT_OK;
 
     for (uint32_t i = 1; i < pgas->space.segments; i++)
         mine->bits[weft_gsegment_at(&pgas->space, i)->known][i / 64] |= (uint64_t)1 << i % 64;
     mine->generation = pgas->serial + 1;
-    for (int i = 0; status == WEFT_OK && i < m->members; i++) {
+    for (int i = 0; i < m->members; i++) {
         const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
-        status = weft_host_put(job, pgas->boards_win, m->place[i], row * sizeof(*mine), mine,
-                               sizeof(*mine));
+        WEFT_TRY(weft_host_put(job, pgas->boards_win, m->place[i], row * sizeof(*mine), mine,
+                               sizeof(*mine)));
     }
-    if (status == WEFT_OK)
-        status = weft_host_flush(job, pgas->boards_win);
-    if (status == WEFT_OK)
-        status = weft_host_group_barrier(job, m->group);
-    for (int i = 0; status == WEFT_OK && i < m->members; i++) { /* others may be under way */
+    WEFT_TRY(weft_host_flush(job, pgas->boards_win));
+    WEFT_TRY(weft_host_group_barrier(job, m->group));
+    for (int i = 0; i < m->members; i++) { /* others may be under way */
         const size_t q = (size_t)m->place[i], row = (pgas->met[q]++ & 1) * places + q;
         weft_read_shared(&m->all[q], &pgas->boards[row], sizeof(*mine));
     }
-    return status;
+    return WEFT_OK;
 }
 
 /* A number that none of the members uses; 0: there is none. */
@@ -162,27 +156,22 @@ static int full_place(const struct meeting *m)
 /* All make the same call. Without room they do so again, when what was dropped has ended. */
 static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
-    weft_status status = WEFT_OK;
     int full = -1;
 
-    for (int i = 0; status == WEFT_OK && (i == 0 || (i == 1 && (full >= 0 || free_number(m) == 0)));
-         i++) {
+    for (int i = 0; i == 0 || (i == 1 && (full >= 0 || free_number(m) == 0)); i++) {
         memset(mine->bits, 0, sizeof(mine->bits));
         if (mine->at == WEFT_BUDDY_NONE)
             take(m->pgas, mine);
-        status = exchange(job, m, mine);
-        if (status == WEFT_OK)
-            status = compare(job, m);
-        if (status == WEFT_OK)
-            end_dropped(m);
+        WEFT_TRY(exchange(job, m, mine));
+        WEFT_TRY(compare(job, m));
+        end_dropped(m);
         full = full_place(m);
     }
-    if (status == WEFT_OK && full >= 0)
-        status = weft_refused(job, WEFT_ERR_MEMORY,
-                              "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
-                              m->call, full, (unsigned long long)m->all[full].left,
-                              (unsigned long long)m->all[full].bytes);
-    return status;
+    return full < 0 ? WEFT_OK
+                    : weft_refused(job, WEFT_ERR_MEMORY,
+                                   "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
+                                   m->call, full, (unsigned long long)m->all[full].left,
+                                   (unsigned long long)m->all[full].bytes);
 }
 
 /* Kernels see a segment's row. */
@@ -275,33 +264,25 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
     struct meeting m;
     struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
     struct weft_gplace place;
-    weft_status status = weft_job_owned(job, "weft_gfree");
 
-    if (status == WEFT_OK)
-        status = weft_host_place(job, "weft_gfree", "span", span);
-    if (status == WEFT_OK)
-        status = gather(job, "weft_gfree", span->group, &m);
-    if (status == WEFT_OK)
-        status = weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place);
-    mine.segment = span != NULL ? span->base.segment : 0;
-    const bool adopted = status == WEFT_OK && place.win != m.pgas->space.win;
+    WEFT_TRY(weft_job_owned(job, "weft_gfree"));
+    WEFT_TRY(weft_host_place(job, "weft_gfree", "span", span));
+    WEFT_TRY(gather(job, "weft_gfree", span->group, &m));
+    WEFT_TRY(weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place));
+    const bool adopted = place.win != m.pgas->space.win;
+    mine.segment = span->base.segment;
     if (adopted)
-        status = meet(job, &m, &mine);
-    if (status == WEFT_OK) {
-        struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
-        __atomic_store_n(&segment->known, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED,
-                         __ATOMIC_RELAXED);
-        segment->generation++;
-        status = publish(job, m.pgas, mine.segment);
-        if (status == WEFT_OK && adopted)
-            status = weft_host_win_free(job, &segment->win);
-        *span = (weft_gspan){.members = 0};
-    }
-    return status;
+        WEFT_TRY(meet(job, &m, &mine));
+    struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
+    __atomic_store_n(&segment->known, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED,
+                     __ATOMIC_RELAXED);
+    segment->generation++;
+    *span = (weft_gspan){.members = 0};
+    WEFT_TRY(publish(job, m.pgas, mine.segment));
+    return adopted ? weft_host_win_free(job, &segment->win) : WEFT_OK;
 }
 
-/* ---- spans --------------------------------------------------------------------------------------
- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member)
 {

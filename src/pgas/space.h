@@ -37,6 +37,7 @@ struct weft_gspace {
     uint64_t from;           /* where in it the memory of `buddy` begins */
     struct weft_buddy buddy; /* of kernels; of host programs, too, where they reach it */
     unsigned char *table;    /* of segments */
+    uint32_t apart;          /* host programs do not reach this place's words by loads */
 };
 
 WEFT_INLINE size_t weft_gsegment_bytes(int32_t places)

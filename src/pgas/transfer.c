@@ -10,14 +10,11 @@ weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t 
                            size_t height, struct weft_gplace *to)
 {
     struct weft_gfault fault;
+    struct weft_pgas *pgas;
     char text[200];
-    weft_status status = weft_job_owned(job, call);
 
-    if (status != WEFT_OK)
-        return status;
-    if (weft_pgas_of(job, call) == NULL)
-        return WEFT_ERR_STATE;
-    if (weft_gptr_find(&job->pgas->space, g, width, pitch, height, to, &fault))
+    WEFT_TRY(weft_pgas_enter(job, call, &pgas));
+    if (weft_gptr_find(&pgas->space, g, width, pitch, height, to, &fault))
         return WEFT_OK;
     snprintf(text, sizeof(text), fault.text, call, (long long)fault.n[0], (long long)fault.n[1],
              (long long)fault.n[2], (long long)fault.n[3], (long long)fault.n[4]);
@@ -27,9 +24,7 @@ weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t 
 /* Where the pointer leads is `to`; what was wrong with it has been returned. */
 #define FIND(call, bytes)                                                                          \
     struct weft_gplace to;                                                                         \
-    const weft_status found = weft_pgas_find(job, call, g, bytes, 0, 1, &to);                      \
-    if (found != WEFT_OK)                                                                          \
-    return found
+    WEFT_TRY(weft_pgas_find(job, call, g, bytes, 0, 1, &to))
 
 static weft_status address_of(weft_job *job, weft_gptr g, void **address)
 {
@@ -98,17 +93,16 @@ weft_status weft_host_gget_begin(weft_job *job, weft_gptr g, void *memory, size_
 static weft_status check_rows(weft_job *job, const char *call, const void *memory, size_t pitch,
                               size_t own_pitch, size_t width, size_t height, const weft_op *op)
 {
-    weft_status status = weft_host_place(job, call, "op", op);
-
-    if (status == WEFT_OK && memory == NULL && width != 0 && height != 0)
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %zu rows of %zu bytes at NULL", call,
-                              height, width);
-    if (status == WEFT_OK && height > 1 && (pitch < width || own_pitch < width))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: pitch %zu or %zu is less than width %zu",
-                              call, pitch, own_pitch, width);
-    if (status == WEFT_OK && height > UINT32_MAX)
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %zu rows", call, height);
-    return status;
+    WEFT_TRY(weft_host_place(job, call, "op", op));
+    if (memory == NULL && width != 0 && height != 0)
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %zu rows of %zu bytes at NULL", call,
+                            height, width);
+    if (height > 1 && (pitch < width || own_pitch < width))
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: pitch %zu or %zu is less than width %zu",
+                            call, pitch, own_pitch, width);
+    return height <= UINT32_MAX
+               ? WEFT_OK
+               : weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %zu rows", call, height);
 }
 
 weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t pitch, const void *source,
@@ -144,23 +138,27 @@ weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source
     return weft_host_put_notify_rank(job, to.win, to.member, to.offset, source, bytes, rank, tag);
 }
 
-weft_status weft_host_gflush(weft_job *job)
+void weft_pgas_flush(weft_self *self, const struct weft_gspace *space)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_host_gflush");
-    WEFT_HOST_TRY(weft_pgas_of(job, host_name) != NULL ? WEFT_OK : WEFT_ERR_STATE);
-    const struct weft_gspace *const space = &job->pgas->space;
-
     weft_flush(self, space->win);
     for (uint32_t i = 1; i < space->segments; i++) {
         const struct weft_gsegment *const segment = weft_gsegment_at(space, i);
         if (__atomic_load_n(&segment->known, __ATOMIC_ACQUIRE) && segment->win != space->win)
             weft_flush(self, segment->win);
     }
+}
+
+weft_status weft_host_gflush(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_gflush");
+    struct weft_pgas *pgas;
+
+    WEFT_HOST_TRY(weft_pgas_enter(job, host_name, &pgas));
+    weft_pgas_flush(self, &pgas->space);
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------
- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 weft_status weft_host_gfetch_add(weft_job *job, weft_gptr g, uint64_t value, uint64_t *old)
 {

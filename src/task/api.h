@@ -10,8 +10,7 @@
 
 #include "task/service.h"
 
-/* ---- what bodies ask ----------------------------------------------------------------------------
- */
+/* ---- what bodies ask ------------------------------------------------------------------------- */
 
 WEFT_FN void *weft_task_data(const weft_task_self *task, int i)
 {
@@ -89,8 +88,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
     return done;
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* What the leader tells the others of what comes next. */
 struct weft_task_turn {

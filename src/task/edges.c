@@ -58,8 +58,7 @@ struct walk {
     bool full; /* there is no memory */
 };
 
-/* ---- pieces of memory --------------------------------------------------------------------------
- */
+/* ---- pieces of memory ------------------------------------------------------------------------ */
 
 static bool has_bytes(const weft_task_data_desc *data)
 {
@@ -109,8 +108,7 @@ static bool covers(const struct piece *a, const struct piece *b)
            (b->rows == 1 || b->pitch == a->pitch);
 }
 
-/* ---- the grid ----------------------------------------------------------------------------------
- */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 static struct space *space_for(struct walk *w, const weft_task_data_desc *data)
 {
@@ -172,8 +170,7 @@ static bool find_spaces(struct walk *w)
     return w->cell != NULL;
 }
 
-/* ---- live accesses -----------------------------------------------------------------------------
- */
+/* ---- live accesses --------------------------------------------------------------------------- */
 
 /* The task that is walked waits for `task`, unless it is known to. */
 static void wait_for(struct walk *w, uint32_t task, bool before)
@@ -242,13 +239,12 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
 }
 
 /* Waits for others first, then is there for others itself. Whether it writes. */
-static bool walk_task(struct walk *w)
+static bool walk_task(struct walk *w, const struct weft_task_step *step)
 {
-    const struct weft_recorded_task *const task = &w->recorded->task[w->task];
     bool writes = false;
 
     for (int adds = 0; adds < 2; adds++)
-        for (uint32_t i = task->data; i < task->data + task->datas; i++) {
+        for (uint32_t i = step->part; i < step->part + step->parts; i++) {
             const weft_task_data_desc *const data = &w->recorded->data[i];
             const struct piece piece = piece_of(data);
             const bool write = has_bytes(data) && (data->mode & WEFT_TASK_OUT) != 0;
@@ -286,14 +282,16 @@ weft_status weft_edges_find(const struct weft_recorded *recorded, struct weft_ed
         w.seen[i] = calloc(n + 1, sizeof(*w.seen[i]));
     w.full = edges->first == NULL || w.space_of == NULL || w.seen[0] == NULL || w.seen[1] == NULL ||
              !find_spaces(&w);
-    for (w.number = 0; w.number < 2; w.number++)
-        for (w.task = 0; w.task < n && !w.full; w.task++) {
+    for (w.number = 0; w.number < 2; w.number++) {
+        const struct weft_task_step *step = recorded->step;
+        for (w.task = 0; w.task < n && !w.full; w.task++, step += step->steps) {
             const uint64_t from = w.edges;
-            const bool writes = walk_task(&w);
+            const bool writes = walk_task(&w, step);
             if (w.number == 1 && !w.full)
                 tidy(&w, from, writes);
             edges->first[w.task + 1] = (uint32_t)w.edges;
         }
+    }
     edges->edge = w.edge;
     free(w.space);
     free(w.space_of);

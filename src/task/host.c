@@ -11,19 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the memory of a place ----------------------------------------------------------------------
- */
+/* ---- the memory of a place ------------------------------------------------------------------- */
 
-/* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
-static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
-                      unsigned char *memory, unsigned char *scratch, size_t *image)
+/* Lays out a place in its memory (NULL: to measure), and a copy of its ranks; returns its bytes. */
+static size_t lay_out(struct weft_tasks *tasks, struct weft_task_rank *ranks)
 {
+    struct weft_task_place *const p = &tasks->place;
     const size_t slots = (size_t)p->ranks * p->slots;
+    unsigned char *const memory = tasks->memory;
     size_t at = 0;
 
     weft_task_carve(memory, &at, sizeof(*p));
     p->rank = weft_task_carve(memory, &at, p->ranks * sizeof(*p->rank));
-    *image = at;
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         p->ready[i].cell = weft_task_carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
     uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
@@ -31,7 +30,7 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     p->record = weft_task_carve(memory, &at, slots * sizeof(*p->record));
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;
-        ranks[r].scratch = scratch + (size_t)r * p->scratch;
+        ranks[r].scratch = tasks->scratch + (size_t)r * p->scratch;
     }
     return at;
 }
@@ -67,47 +66,45 @@ static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
                         job->numbers.process, bytes, what);
 }
 
-/* A copy of the ranks' part, all zero. */
-static struct weft_task_rank *make_ranks(const struct weft_task_place *p)
+/* So many lines of memory, all zero. */
+static void *make_lines(size_t bytes)
 {
-    struct weft_task_rank *const ranks =
-        aligned_alloc(_Alignof(struct weft_task_rank), p->ranks * sizeof(*ranks));
+    void *const lines = aligned_alloc(64, bytes);
 
-    if (ranks != NULL)
-        memset(ranks, 0, p->ranks * sizeof(*ranks));
-    return ranks;
+    return lines != NULL ? memset(lines, 0, bytes) : NULL;
+}
+
+/* Of the place and its ranks, which lie behind it. The rest is zero at first. */
+static size_t image_bytes(const struct weft_task_place *p)
+{
+    return sizeof(*p) + p->ranks * sizeof(struct weft_task_rank);
 }
 
 /* Local. */
 static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
 {
     struct weft_task_place *const p = &tasks->place;
-    struct weft_task_rank *const ranks = make_ranks(p);
-    const size_t mail = weft_task_mail_bytes(p->places);
-    size_t image;
-    const size_t bytes = lay_out(p, ranks, NULL, NULL, &image);
-    unsigned char *const copy = calloc(1, image);
+    const size_t mail = weft_task_mail_bytes(p->places), bytes = lay_out(tasks, NULL);
+    struct weft_task_place *const copy = make_lines(image_bytes(p));
     weft_status status = WEFT_OK;
 
     tasks->memory = weft_malloc(job, bytes);
     tasks->scratch = weft_malloc(job, p->ranks * p->scratch);
     p->mail = weft_malloc(job, mail);
     p->host = job->device_ops->host_alloc(job->device, sizeof(*p->host));
-    if (ranks == NULL || copy == NULL || tasks->memory == NULL || p->mail == NULL)
+    if (copy == NULL || tasks->memory == NULL || p->mail == NULL)
         status = no_memory(job, "tasks (WEFT_TASK_SLOTS)", bytes + mail);
     else if (tasks->scratch == NULL)
         status = no_memory(job, "their data (WEFT_TASK_SCRATCH)", p->ranks * p->scratch);
     else if (p->host == NULL)
         status = no_memory(job, "the ring of new tasks", sizeof(*p->host));
     if (status == WEFT_OK) {
-        lay_out(p, ranks, tasks->memory, tasks->scratch, &image);
-        memcpy(copy + ((sizeof(*p) + 63) & ~(size_t)63), ranks, p->ranks * sizeof(*ranks));
+        lay_out(tasks, (struct weft_task_rank *)(copy + 1));
         *(struct weft_tasks_begun *)tasks->data = (struct weft_tasks_begun){tasks->memory, NULL};
+        /* The place itself waits for its window. */
+        status = weft_copy(job, tasks->memory, copy, image_bytes(p));
     }
-    if (status == WEFT_OK) /* all but the first part, which waits for its window */
-        status = weft_copy(job, tasks->memory, copy, image);
     free(copy);
-    free(ranks);
     return status;
 }
 
@@ -123,10 +120,8 @@ static void free_tasks(weft_job *job)
     weft_free(job, tasks->place.mail);
     weft_job_host_free(job, tasks->place.host);
     free(tasks->data);
-    tasks->memory = tasks->scratch = tasks->data = NULL;
-    tasks->place.mail = NULL;
-    tasks->place.host = NULL;
-    tasks->begun = false;
+    *tasks = (struct weft_tasks){
+        .kernel = tasks->kernel, .numbers = tasks->numbers, .counted = tasks->counted};
 }
 
 static weft_status tasks_open(struct weft_job *job)
@@ -143,8 +138,7 @@ static void tasks_close(struct weft_job *job)
 
 const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks_close};
 
-/* ---- beginning ----------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 /* What processes compare. */
 struct brought {
@@ -165,74 +159,59 @@ static weft_status compare(weft_job *job, const struct brought *all)
 
 static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
 {
-    struct brought *const mine = calloc(1, sizeof(*mine));
     struct brought *const all = calloc((size_t)job->numbers.processes, sizeof(*all));
+    struct brought mine = {0};
     weft_status status = WEFT_ERR_MEMORY;
 
-    if (mine == NULL || all == NULL) {
+    for (uint32_t i = 0; i < kernel->bodies; i++)
+        snprintf(mine.name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
+    if (all == NULL)
         weft_job_fail(job, status, "process %d: no memory for the names of tasks",
                       job->numbers.process);
-    } else {
-        for (uint32_t i = 0; i < kernel->bodies; i++)
-            snprintf(mine->name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
-        status = weft_exchange(job, WEFT_EXCHANGE_TASKS, mine, sizeof(*mine), all);
-    }
+    else
+        status = weft_exchange(job, WEFT_EXCHANGE_TASKS, &mine, sizeof(mine), all);
     if (status == WEFT_OK)
         status = compare(job, all);
-    free(mine);
     free(all);
     return status;
 }
 
 static weft_status check(weft_job *job, const weft_task_kernel *kernel, const void *user)
 {
-    weft_status status = weft_job_idle(job, "weft_tasks_begin");
-
-    if (status == WEFT_OK && job->tasks != NULL && job->tasks->begun)
-        status = weft_refused(job, WEFT_ERR_STATE, "weft_tasks_begin: tasks have begun already");
-    if (status == WEFT_OK &&
-        (kernel == NULL || kernel->bodies < 1 || kernel->bodies > WEFT_TASK_BODIES || user == NULL))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT,
-                              "weft_tasks_begin: kernel, user data, or no list of 1..%d bodies",
-                              WEFT_TASK_BODIES);
-    return status;
+    WEFT_TRY(weft_job_idle(job, "weft_tasks_begin"));
+    if (job->tasks != NULL && job->tasks->begun)
+        return weft_refused(job, WEFT_ERR_STATE, "weft_tasks_begin: tasks have begun already");
+    if (kernel == NULL || kernel->bodies < 1 || kernel->bodies > WEFT_TASK_BODIES || user == NULL)
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "weft_tasks_begin: kernel, user data, or no list of 1..%d bodies",
+                            WEFT_TASK_BODIES);
+    return WEFT_OK;
 }
 
 /* The place that ranks see, and the kernel. Collective. */
 static weft_status start(weft_job *job, struct weft_tasks *tasks, const weft_task_kernel *kernel)
 {
     struct weft_task_place *const p = &tasks->place;
-    weft_status status = make_place(job, tasks);
+    const weft_status made = make_place(job, tasks);
 
-    if (status == WEFT_OK)
-        status = weft_host_win_create(job, p->mail, weft_task_mail_bytes(p->places), &p->win);
-    else
-        weft_job_fail(job, status, "process %d has no memory for tasks", job->numbers.process);
-    if (status == WEFT_OK)
-        status = weft_copy(job, tasks->memory, p, sizeof(*p));
-    if (status == WEFT_OK)
-        status = weft_start(job, tasks->data, kernel->kernel->user_bytes);
-    return status;
+    if (made != WEFT_OK)
+        weft_job_fail(job, made, "process %d has no memory for tasks", job->numbers.process);
+    WEFT_TRY(made);
+    WEFT_TRY(weft_host_win_create(job, p->mail, weft_task_mail_bytes(p->places), &p->win));
+    WEFT_TRY(weft_copy(job, tasks->memory, p, sizeof(*p)));
+    return weft_start(job, tasks->data, kernel->kernel->user_bytes);
 }
 
 weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void *user, int threads,
                              int max_ranks)
 {
-    weft_status status = check(job, kernel, user);
-
-    if (status == WEFT_OK)
-        status = agree(job, kernel);
-    if (status == WEFT_OK)
-        status = weft_prepare(job, kernel->kernel, threads, max_ranks);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(check(job, kernel, user));
+    WEFT_TRY(agree(job, kernel));
+    WEFT_TRY(weft_prepare(job, kernel->kernel, threads, max_ranks));
     free(job->tasks);
-    struct weft_tasks *const tasks = job->tasks =
-        aligned_alloc(_Alignof(struct weft_tasks), sizeof(*tasks));
-    if (tasks != NULL) {
-        memset(tasks, 0, sizeof(*tasks));
+    struct weft_tasks *const tasks = job->tasks = make_lines(sizeof(*tasks));
+    if (tasks != NULL)
         tasks->data = calloc(1, kernel->kernel->user_bytes);
-    }
     if (tasks == NULL || tasks->data == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for tasks",
                       job->numbers.process);
@@ -243,7 +222,7 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     memcpy((unsigned char *)tasks->data + sizeof(struct weft_tasks_begun), user,
            kernel->user_bytes);
     describe(&tasks->place, job, kernel);
-    status = start(job, tasks, kernel);
+    const weft_status status = start(job, tasks, kernel);
     if (status == WEFT_OK)
         tasks->begun = true;
     else
@@ -251,15 +230,13 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     return status;
 }
 
-/* ---- finishing ----------------------------------------------------------------------------------
- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 weft_status weft_tasks_finish(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
-    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
-    if (tasks == NULL)
-        return weft_host_leave(job, WEFT_ERR_STATE);
+    struct weft_tasks *tasks;
+    WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
     tasks->phase = tasks->phase % 0xffff + 1;
     weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
@@ -279,21 +256,20 @@ static weft_status stop(weft_job *job)
 static weft_status count(weft_job *job, struct weft_tasks *tasks)
 {
     const struct weft_task_place *const p = &tasks->place;
-    struct weft_task_rank *const ranks = make_ranks(p);
-    weft_status status = ranks != NULL ? WEFT_OK : no_memory(job, "numbers", sizeof(*ranks));
+    struct weft_task_place *const copy = make_lines(image_bytes(p));
 
+    if (copy == NULL)
+        return no_memory(job, "numbers", image_bytes(p));
+    const struct weft_task_rank *const ranks = (const struct weft_task_rank *)(copy + 1);
+    const weft_status status = weft_copy(job, copy, tasks->memory, image_bytes(p));
     if (status == WEFT_OK)
-        status = weft_copy(job, ranks, p->rank, p->ranks * sizeof(*ranks));
-    if (status == WEFT_OK)
-        status =
-            weft_copy(job, &tasks->numbers.given,
-                      tasks->memory + offsetof(struct weft_task_place, given), sizeof(uint64_t));
+        tasks->numbers.given = copy->given;
     for (uint32_t r = 0; status == WEFT_OK && r < p->ranks; r++) {
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
     }
-    free(ranks);
+    free(copy);
     return status;
 }
 
@@ -331,10 +307,7 @@ weft_status weft_tasks_end(weft_job *job)
 
 weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers)
 {
-    const weft_status status = weft_job_owned(job, "weft_tasks_numbers");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, "weft_tasks_numbers"));
     if (numbers == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_numbers: numbers is NULL");
     if (job->tasks == NULL || !job->tasks->counted)

@@ -10,8 +10,7 @@
 
 #include "task/place.h"
 
-/* ---- slots that are free ------------------------------------------------------------------------
- */
+/* ---- slots that are free --------------------------------------------------------------------- */
 
 /* A free slot of the rank + 1; 0: there is none. The last one is for tasks of other places, which
  * wait for nothing: so that places whose tasks wait for each other do not fill up. Its leader. */
@@ -44,8 +43,7 @@ WEFT_INLINE void weft_task_slot_give(struct weft_task_place *p, uint32_t slot)
     } while (!weft_task_swap32(list, first, slot + 1));
 }
 
-/* ---- a rank's deque -----------------------------------------------------------------------------
- */
+/* ---- a rank's deque -------------------------------------------------------------------------- */
 
 WEFT_INLINE uint32_t weft_task_deque_count(uint64_t deque)
 {
@@ -98,8 +96,7 @@ WEFT_INLINE uint32_t weft_task_rob(struct weft_task_place *p, struct weft_task_r
     }
 }
 
-/* ---- a ring of the place ------------------------------------------------------------------------
- */
+/* ---- a ring of the place --------------------------------------------------------------------- */
 
 /* Cell `at` of those that were added to `tail` gets its slot. */
 WEFT_INLINE void weft_task_ring_set(struct weft_task_place *p, struct weft_task_ring *ring,
@@ -138,8 +135,7 @@ WEFT_INLINE bool weft_task_ring_empty(const struct weft_task_ring *ring)
     return weft_load_relaxed_u64(&ring->head) == weft_load_relaxed_u64(&ring->tail);
 }
 
-/* ---- tasks that can run -------------------------------------------------------------------------
- */
+/* ---- tasks that can run ---------------------------------------------------------------------- */
 
 /* Load is added here, and subtracted in weft_task_find. r: whose deque it may go to; NULL:
  * nobody's, so that all ranks do not take one task after the other from one. A leader of the place.

@@ -14,15 +14,13 @@
 
 enum { MOST_TASKS = 1 << 24 };
 
-/* ---- recording --------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_record");
-    struct weft_tasks *const tasks = weft_tasks_of(job, host_name);
-    if (tasks == NULL)
-        return weft_host_leave(job, WEFT_ERR_STATE);
+    struct weft_tasks *tasks;
+    WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
     WEFT_HOST_TRY(weft_host_place(job, host_name, "recording", recording));
     struct weft_recording *const made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -35,18 +33,51 @@ weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* Room for one more of each, and of a task's data and arguments. */
-static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
+/* Room for a task's steps, data and arguments. */
+static bool grow(struct weft_recorded *all, const weft_task_desc *desc, uint32_t steps)
 {
-    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+    bool room = true;
 
+    for (uint32_t i = 0; i < steps; i++)
+        room = room && weft_recorded_grow((void **)&all->step, all->steps + i, sizeof(*all->step));
     for (uint32_t i = all->datas; i < all->datas + desc->datas; i++)
         room = room && weft_recorded_grow((void **)&all->data, i, sizeof(*all->data)) &&
-               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part));
+               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part)) &&
+               weft_recorded_grow((void **)&all->win, i, sizeof(*all->win));
     for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
         room = room &&
                weft_recorded_grow((void **)&all->arguments, (all->arguments_bytes + i) / 16, 16);
     return room;
+}
+
+/* Where ranks of this place have a piece of data. Errors: WINDOW, RANK, BOUNDS, UNSUPPORTED. */
+static weft_status reach(weft_job *job, const char *call, const weft_task_data_desc *data,
+                         uint64_t *address)
+{
+    const struct weft_window *const window = weft_host_window(job, call, data->win);
+
+    if (window == NULL)
+        return WEFT_ERR_WINDOW;
+    if (data->place >= window->members)
+        return weft_refused(job, WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
+                            data->place, window->members);
+    const struct weft_window_entry *const there = &window->entry[data->place];
+    if (!weft_inside(data->offset, data->pitch, data->bytes, weft_task_rows(data), there->bytes))
+        return weft_refused(job, WEFT_ERR_BOUNDS,
+                            "%s: %u rows of %llu bytes at %llu, %llu apart, are not inside the "
+                            "window of %llu bytes of process %d",
+                            call, data->rows, (unsigned long long)data->bytes,
+                            (unsigned long long)data->offset, (unsigned long long)data->pitch,
+                            (unsigned long long)there->bytes, data->place);
+    const bool alike = data->place == job->numbers.process ||
+                       (job->device_ops->host_access &&
+                        job->space.state.process_table[data->place].exposed != NULL);
+    if (data->bytes != 0 && (there->address == NULL || !alike))
+        return weft_refused(job, WEFT_ERR_UNSUPPORTED,
+                            "%s: ranks of process %d do not load and store in process %d's memory",
+                            call, job->numbers.process, data->place);
+    *address = (uint64_t)(uintptr_t)there->address + data->offset;
+    return WEFT_OK;
 }
 
 /* Copies its data, for which there is room, and finds where ranks have them. */
@@ -54,51 +85,68 @@ static weft_status keep_data(weft_job *job, const char *call, struct weft_record
                              const weft_task_desc *desc, uint32_t *scratch)
 {
     const uint64_t most = job->tasks->place.scratch;
-    weft_status status = WEFT_OK;
     uint64_t at = 0;
 
-    for (uint32_t i = 0; status == WEFT_OK && i < desc->datas; i++) {
+    for (uint32_t i = 0; i < desc->datas; i++) {
         weft_task_data_desc *const data = &all->data[all->datas + i];
         *data = desc->data[i];
         weft_task_pitch_of(data);
         all->part[all->datas + i] = (struct weft_task_part){at, data->pitch};
         if (data->mode != WEFT_TASK_SCRATCH) {
-            status = weft_recorded_reach(job, call, data, &all->part[all->datas + i].address);
+            WEFT_TRY(reach(job, call, data, &all->part[all->datas + i].address));
             continue;
         }
         all->part[all->datas + i].pitch = data->bytes;
         *scratch |= 1u << i;
         at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
     }
-    if (status == WEFT_OK && at > most)
-        status = weft_refused(job, WEFT_ERR_LIMIT,
+    return at <= most
+               ? WEFT_OK
+               : weft_refused(job, WEFT_ERR_LIMIT,
                               "%s: %llu bytes of scratch memory, of %llu (WEFT_TASK_SCRATCH)", call,
                               (unsigned long long)at, (unsigned long long)most);
-    return status;
+}
+
+static void keep_window(struct weft_recorded *all, weft_win win)
+{
+    uint32_t i = 0;
+
+    while (i < all->wins && all->win[i] != win)
+        i++;
+    all->win[i] = win;
+    all->wins += i == all->wins;
 }
 
 /* Copies a good one. */
 static weft_status keep(weft_job *job, const char *call, struct weft_recorded *all,
                         const weft_task_desc *desc)
 {
-    const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u;
-    struct weft_recorded_task task = {.count = desc->count > 1 ? desc->count : 1,
-                                      .body = desc->body,
-                                      .data = all->datas,
-                                      .datas = desc->datas,
-                                      .arguments = all->arguments_bytes};
+    const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u, ranks = job->tasks->place.ranks;
+    const uint64_t count = desc->count > 1 ? desc->count : 1;
+    struct weft_task_step step = {.task = all->tasks,
+                                  .body = desc->body,
+                                  .steps = count < ranks ? (uint32_t)count : ranks,
+                                  .part = all->datas,
+                                  .parts = desc->datas,
+                                  .arguments = all->arguments_bytes};
 
-    if (all->tasks == MOST_TASKS || !grow(all, desc))
+    if (all->tasks == MOST_TASKS || !grow(all, desc, step.steps))
         return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
                             "%s: there is no room for it", call);
-    const weft_status status = keep_data(job, call, all, desc, &task.scratch);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(keep_data(job, call, all, desc, &step.scratch));
     if (bytes != 0) {
         memset(all->arguments + all->arguments_bytes, 0, bytes);
         memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
     }
-    all->task[all->tasks++] = task;
+    for (uint32_t i = 0; i < step.steps; i++) { /* ranks share calls out beforehand */
+        step.first = step.end;
+        step.end += count / step.steps + (i < count % step.steps);
+        all->step[all->steps++] = step;
+    }
+    for (uint32_t i = 0; i < desc->datas; i++)
+        if (desc->data[i].mode != WEFT_TASK_SCRATCH)
+            keep_window(all, desc->data[i].win);
+    all->tasks++;
     all->datas += desc->datas;
     all->arguments_bytes += bytes;
     return WEFT_OK;
@@ -131,26 +179,7 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- ready ------------------------------------------------------------------------------------
- */
-
-/* The windows of its data, each once. */
-static weft_status list_windows(struct weft_recording *r)
-{
-    free(r->win); /* of a call that has failed */
-    r->wins = 0;
-    r->win = calloc((size_t)r->recorded.datas + 1, sizeof(*r->win));
-    if (r->win == NULL)
-        return WEFT_ERR_MEMORY;
-    for (uint32_t i = 0; i < r->recorded.datas; i++) {
-        uint32_t known = 0;
-        while (known < r->wins && r->win[known] != r->recorded.data[i].win)
-            known++;
-        if (known == r->wins && r->recorded.data[i].mode != WEFT_TASK_SCRATCH)
-            r->win[r->wins++] = r->recorded.data[i].win;
-    }
-    return WEFT_OK;
-}
+/* ---- ready ----------------------------------------------------------------------------------- */
 
 weft_status weft_tasks_ready(weft_recording *recording)
 {
@@ -164,8 +193,6 @@ weft_status weft_tasks_ready(weft_recording *recording)
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     weft_status status = weft_edges_find(&recording->recorded, &edges);
     if (status == WEFT_OK)
-        status = list_windows(recording);
-    if (status == WEFT_OK)
         status = weft_recording_tables(recording, &edges);
     weft_edges_free(&edges);
     if (status == WEFT_ERR_MEMORY)
@@ -177,34 +204,27 @@ weft_status weft_tasks_ready(weft_recording *recording)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
-/* Some epochs, and waits until they are over. */
-static void run_some(struct weft_recording *r, weft_self *self, uint64_t epochs)
-{
-    struct weft_tasks *const tasks = r->job->tasks;
-    struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
-
-    tasks->running = r;
-    entry->tables = (uint64_t)(uintptr_t)r->memory;
-    entry->base = r->epochs;
-    entry->total = epochs * r->steps;
-    weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
-    weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
-    r->epochs += epochs;
-    tasks->running = NULL;
-}
-
-/* As many at a time as tickets can say. */
+/* As many epochs at a time as tickets can say; waits until they are over. */
 static void run_all(struct weft_recording *r, weft_self *self, uint64_t epochs)
 {
-    while (epochs != 0 && r->steps != 0) {
-        const uint64_t most = (WEFT_TASK_OVER - 1) / r->steps;
+    struct weft_tasks *const tasks = r->job->tasks;
+
+    tasks->running = r;
+    while (epochs != 0 && r->recorded.steps != 0) {
+        const uint64_t most = (WEFT_TASK_OVER - 1) / r->recorded.steps;
         const uint64_t some = epochs < most ? epochs : most;
-        run_some(r, self, some);
+        struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
+        entry->tables = (uint64_t)(uintptr_t)r->memory;
+        entry->base = r->epochs;
+        entry->total = some * r->recorded.steps;
+        weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
+        weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
+        r->epochs += some;
         epochs -= some;
     }
+    tasks->running = NULL;
 }
 
 weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
@@ -215,8 +235,8 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_run");
     WEFT_HOST_TRY(check_state(recording, host_name, true));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
-    for (uint32_t i = 0; i < recording->wins; i++)
-        if (weft_host_window(job, host_name, recording->win[i]) == NULL)
+    for (uint32_t i = 0; i < recording->recorded.wins; i++)
+        if (weft_host_window(job, host_name, recording->recorded.win[i]) == NULL)
             return weft_host_leave(job, WEFT_ERR_WINDOW);
     run_all(recording, self, epochs);
     return weft_host_leave(job, WEFT_OK);
@@ -229,7 +249,7 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     const struct weft_task_host *const host = recording->job->tasks->place.host;
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
                                         .edges = recording->edges,
-                                        .steps = recording->steps,
+                                        .steps = recording->recorded.steps,
                                         .epochs = recording->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited)};
     return WEFT_OK;
@@ -239,23 +259,23 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
 {
     const struct weft_recording *const r = tasks->running;
 
-    return r != NULL && task < r->recorded.tasks ? tasks->kernel->names[r->recorded.task[task].body]
-                                                 : "?";
+    for (uint64_t i = 0; r != NULL && i < r->recorded.steps; i++)
+        if (r->recorded.step[i].task == task)
+            return tasks->kernel->names[r->recorded.step[i].body];
+    return "?";
 }
 
-/* ---- freeing ----------------------------------------------------------------------------------
- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
 /* All but its memory. */
 static void forget(struct weft_recording *r)
 {
-    free(r->recorded.task);
+    free(r->recorded.step);
     free(r->recorded.data);
     free(r->recorded.part);
     free(r->recorded.arguments);
-    free(r->win);
-    r->recorded = (struct weft_recorded){.task = NULL};
-    r->win = NULL;
+    free(r->recorded.win);
+    r->recorded = (struct weft_recorded){.step = NULL};
 }
 
 weft_status weft_tasks_free(weft_recording **recording)

@@ -11,19 +11,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* data, arguments: where its own are in the lists of all. */
-struct weft_recorded_task {
-    uint64_t count;
-    uint32_t body, data, datas;
-    uint32_t arguments, scratch; /* bit i: data i lie in scratch memory */
-};
-
+/* Steps of all tasks, one task's after the other's; but for edges they are as ranks read them. */
 struct weft_recorded {
-    struct weft_recorded_task *task;
+    struct weft_task_step *step;
     weft_task_data_desc *data;
     struct weft_task_part *part; /* where its ranks have the data */
     unsigned char *arguments;
-    uint32_t tasks, datas, arguments_bytes; /* arguments: in pieces of 16 */
+    weft_win *win; /* of its data, each once */
+    uint64_t steps;
+    uint32_t tasks, datas, wins, arguments_bytes; /* arguments: in pieces of 16 */
 };
 
 /* Room for one more in a list of `count`, which has room for 256, or to the next power of two. */
@@ -53,18 +49,13 @@ struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
-    weft_win *win; /* of its data, each once */
-    uint32_t wins, edges;
-    uint64_t steps, epochs; /* steps of an epoch; epochs that have run */
+    uint32_t edges;
+    uint64_t epochs; /* that have run */
     bool ready;
     unsigned char *memory; /* device memory: the tables */
     struct weft_share share;
 };
 
-/* Where ranks of this place have a piece of data. Errors, which are said: WINDOW, RANK, BOUNDS,
- * UNSUPPORTED. */
-weft_status weft_recorded_reach(weft_job *job, const char *call, const weft_task_data_desc *data,
-                                uint64_t *address);
 /* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
 weft_status weft_recording_tables(struct weft_recording *r, const struct weft_edges *edges);
 /* Frees them. */

@@ -73,8 +73,7 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, ui
     weft_add_release_u64(&p->mail->completed, 1, ORDER_task_give);
 }
 
-/* ---- what may be a task -------------------------------------------------------------------------
- */
+/* ---- what may be a task ---------------------------------------------------------------------- */
 
 /* Of its data, as weft_task_wrong. Their bytes can be added up. */
 WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, uint32_t count,

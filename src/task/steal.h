@@ -83,8 +83,7 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* ---- giving -------------------------------------------------------------------------------------
- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 /* The flags that keep a task from a place: both, where its kind is not known. */
 WEFT_INLINE uint32_t weft_task_barred(const struct weft_task_place *p, int32_t place)
@@ -249,8 +248,7 @@ WEFT_INLINE void weft_task_advertise(weft_self *self, struct weft_task_place *p,
                            *load);
 }
 
-/* ---- taking -------------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 /* Whom to ask; -1: nobody. The leader. */
 WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)

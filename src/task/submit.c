@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct weft_tasks *weft_tasks_of(weft_job *job, const char *call)
+weft_status weft_tasks_of(weft_job *job, const char *call, struct weft_tasks **tasks)
 {
-    if (job->tasks == NULL || !job->tasks->begun)
-        weft_refused(job, WEFT_ERR_STATE, "%s: tasks have not begun (weft_tasks_begin)", call);
-    return job->tasks != NULL && job->tasks->begun ? job->tasks : NULL;
+    *tasks = job->tasks;
+    return *tasks != NULL && (*tasks)->begun
+               ? WEFT_OK
+               : weft_refused(job, WEFT_ERR_STATE, "%s: tasks have not begun (weft_tasks_begin)",
+                              call);
 }
 
 struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self)
@@ -57,8 +59,7 @@ void weft_tasks_forget(struct weft_tasks *tasks)
         weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
 }
 
-/* ---- tasks --------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 enum { GENERATIONS = 1 << 24 };
 
@@ -97,14 +98,11 @@ weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const
 static weft_status create(weft_job *job, weft_self *self, const char *call,
                           const weft_task_desc *desc, weft_task_id *task)
 {
-    struct weft_tasks *tasks = weft_tasks_of(job, call);
     struct weft_task_record record = {0};
+    struct weft_tasks *tasks;
 
-    if (tasks == NULL)
-        return WEFT_ERR_STATE;
-    const weft_status status = weft_task_check(job, tasks, call, desc);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_tasks_of(job, call, &tasks));
+    WEFT_TRY(weft_task_check(job, tasks, call, desc));
     weft_task_fill(&record, desc);
     if (task != NULL) {
         record.host = take_name(tasks);
@@ -127,28 +125,20 @@ weft_status weft_task_create(weft_job *job, const weft_task_desc *desc, weft_tas
     return weft_host_leave(job, create(job, self, host_name, desc, task));
 }
 
-/* The word of a task's state; NULL, and an error said. */
-static uint32_t *find_state(weft_job *job, const char *call, weft_task_id task)
+/* The word of a task's state. */
+static weft_status find_state(weft_job *job, const char *call, weft_task_id task, uint32_t **state)
 {
-    struct weft_tasks *tasks = weft_tasks_of(job, call);
+    struct weft_tasks *tasks;
 
-    if (tasks == NULL)
-        return NULL;
-    uint32_t *state =
-        task.number < WEFT_TASK_STATES ? &tasks->place.host->state[task.number] : NULL;
-    const uint32_t word = state != NULL ? weft_load_relaxed_u32(state) : 0;
-    if (task.generation == 0 || word >> 8 != task.generation || (word & 0xff) == WEFT_TASK_NONE) {
-        weft_refused(job, WEFT_ERR_ARGUMENT,
+    WEFT_TRY(weft_tasks_of(job, call, &tasks));
+    *state = &tasks->place.host->state[task.number % WEFT_TASK_STATES];
+    const uint32_t word = task.number < WEFT_TASK_STATES ? weft_load_relaxed_u32(*state) : 0;
+    return task.generation != 0 && word >> 8 == task.generation && (word & 0xff) != WEFT_TASK_NONE
+               ? WEFT_OK
+               : weft_refused(
+                     job, WEFT_ERR_ARGUMENT,
                      "%s: task %u of generation %u is none, or its end was asked for already", call,
                      task.number, task.generation);
-        return NULL;
-    }
-    return state;
-}
-
-static weft_status no_task(const weft_job *job)
-{
-    return job->tasks == NULL || !job->tasks->begun ? WEFT_ERR_STATE : WEFT_ERR_ARGUMENT;
 }
 
 /* What the word says; if the task has ended, its name is free. */
@@ -172,9 +162,8 @@ static void await(weft_self *self, uint32_t *state, weft_task_id task, weft_task
 weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status)
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_wait");
-    uint32_t *state = find_state(job, host_name, task);
-    if (state == NULL)
-        return weft_host_leave(job, no_task(job));
+    uint32_t *state;
+    WEFT_HOST_TRY(find_state(job, host_name, task, &state));
     await(self, state, task, status);
     return weft_host_leave(job, WEFT_OK);
 }
@@ -182,10 +171,9 @@ weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *s
 weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status)
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_test");
+    uint32_t *state;
     WEFT_HOST_TRY(weft_host_place(job, host_name, "status", status));
-    uint32_t *state = find_state(job, host_name, task);
-    if (state == NULL)
-        return weft_host_leave(job, no_task(job));
+    WEFT_HOST_TRY(find_state(job, host_name, task, &state));
     *status = look_at_state(state);
     if (*status == WEFT_TASK_QUEUED)
         weft_port_poll(&self->port); /* loops around it let ranks run */
@@ -207,8 +195,8 @@ weft_status weft_task_run(weft_job *job, const weft_task_desc *desc)
 weft_status weft_task_cancel(weft_job *job, weft_task_id task)
 {
     WEFT_HOST_BEGIN(job, self, "weft_task_cancel");
-    if (find_state(job, host_name, task) == NULL)
-        return weft_host_leave(job, no_task(job));
+    uint32_t *state;
+    WEFT_HOST_TRY(find_state(job, host_name, task, &state));
     const struct weft_task_place *const p = &job->tasks->place;
     /* Not through the ring: all ranks may be in bodies. */
     weft_swap(self, p->win, p->me, weft_task_mail_at(weft_task_cancel_at(p->places, task.number)),

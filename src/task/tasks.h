@@ -25,8 +25,8 @@ struct weft_tasks {
     bool counted; /* numbers are known */
 };
 
-/* Of this job, if tasks have begun; NULL, and an error said. */
-struct weft_tasks *weft_tasks_of(weft_job *job, const char *call);
+/* Of this job, if tasks have begun; else STATE, and an error said. */
+weft_status weft_tasks_of(weft_job *job, const char *call, struct weft_tasks **tasks);
 
 /* Whether it is a task of this place; else ARGUMENT, and an error said. */
 weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,

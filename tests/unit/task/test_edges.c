@@ -52,7 +52,7 @@ static weft_task_data_desc random_piece(const struct shape *shape)
 static void touch(const struct weft_recorded *all, uint32_t t, uint8_t bytes[SPACES * 2][BYTES])
 {
     memset(bytes, 0, (size_t)SPACES * 2 * BYTES);
-    for (uint32_t i = all->task[t].data; i < all->task[t].data + all->task[t].datas; i++) {
+    for (uint32_t i = all->step[t].part; i < all->step[t].part + all->step[t].parts; i++) {
         const weft_task_data_desc *const data = &all->data[i];
         if (data->mode == WEFT_TASK_SCRATCH)
             continue;
@@ -112,16 +112,16 @@ static void check(const struct weft_recorded *all, bool exact)
 
 static void random_recordings(const struct shape *shape, bool exact, int rounds)
 {
-    static struct weft_recorded_task task[TASKS];
+    static struct weft_task_step step[TASKS];
     static weft_task_data_desc data[TASKS * DATAS];
 
     for (int round = 0; round < rounds; round++) {
-        struct weft_recorded all = {.task = task, .data = data, .tasks = TASKS};
+        struct weft_recorded all = {.step = step, .data = data, .tasks = TASKS};
         state = (uint64_t)round;
         for (uint32_t t = 0; t < TASKS; t++) {
-            task[t] = (struct weft_recorded_task){
-                .count = 1, .data = all.datas, .datas = draw(DATAS + 1)};
-            for (uint32_t i = 0; i < task[t].datas; i++)
+            step[t] = (struct weft_task_step){
+                .task = t, .steps = 1, .part = all.datas, .parts = draw(DATAS + 1)};
+            for (uint32_t i = 0; i < step[t].parts; i++)
                 data[all.datas++] = random_piece(shape);
         }
         check(&all, exact);
@@ -163,9 +163,9 @@ static void rows_of_several_pitches(void **unused)
 static void tiles(void **unused)
 {
     enum { SIDE = 40, TILE = 8, PITCH = (SIDE * TILE + 2) };
-    static struct weft_recorded_task task[2 * SIDE * SIDE];
+    static struct weft_task_step step[2 * SIDE * SIDE];
     static weft_task_data_desc data[4 * 2 * SIDE * SIDE];
-    struct weft_recorded all = {.task = task, .data = data};
+    struct weft_recorded all = {.step = step, .data = data};
     struct weft_edges edges;
 
     (void)unused;
@@ -181,8 +181,8 @@ static void tiles(void **unused)
                              {corner - PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
                              {corner + TILE * PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
                              {corner + field * (uint64_t)!it, TILE, TILE, WEFT_TASK_OUT}};
-                task[all.tasks++] =
-                    (struct weft_recorded_task){.count = 1, .data = all.datas, .datas = 4};
+                step[all.tasks++] =
+                    (struct weft_task_step){.steps = 1, .part = all.datas, .parts = 4};
                 for (int i = 0; i < 4; i++)
                     data[all.datas++] = (weft_task_data_desc){.win = 1,
                                                               .offset = piece[i].at,
@@ -198,8 +198,8 @@ static void tiles(void **unused)
 
 static void nothing(void **unused)
 {
-    struct weft_recorded_task one = {.count = 1};
-    const struct weft_recorded none = {.tasks = 0}, alone = {.task = &one, .tasks = 1};
+    struct weft_task_step one = {.steps = 1};
+    const struct weft_recorded none = {.tasks = 0}, alone = {.step = &one, .tasks = 1};
     struct weft_edges edges;
 
     (void)unused;

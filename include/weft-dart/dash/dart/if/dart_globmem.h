@@ -35,8 +35,7 @@ typedef struct {
      (a).addr_or_offs.offset == (b).addr_or_offs.offset)
 #define DART_SEGMENT_LOCAL ((int16_t)0)
 
-/* ---- pointers: local, non-blocking --------------------------------------------------------------
- */
+/* ---- pointers: local, non-blocking ----------------------------------------------------------- */
 
 /* Gives the address in this unit's memory, a GPU's too. NULL: another unit has it. */
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr) DART_NOTHROW;
@@ -56,8 +55,7 @@ DART_INLINE DART_NOTHROW dart_ret_t dart_gptr_setunit(dart_gptr_t *gptr, dart_te
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags) DART_NOTHROW;
 dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags) DART_NOTHROW;
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /*
  * Allocates memory of this unit, which all units reach. Local, non-blocking; aligned to the next
@@ -90,8 +88,7 @@ dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t
  */
 dart_ret_t dart_team_memderegister(dart_gptr_t gptr) DART_NOTHROW;
 
-/* ---- memory of a pool at each unit: new and destroy are collective over the team ----------------
- */
+/* ---- memory of a pool at each unit: new and destroy are collective over the team ------------- */
 typedef struct dart_allocator_struct *dart_allocator_t;
 /* pool_size: bytes at each unit. */
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team,

@@ -33,8 +33,7 @@ typedef enum {
 
 enum { DART_EXIT_SUCCESS = EXIT_SUCCESS, DART_EXIT_ABORT = EXIT_FAILURE, DART_EXIT_ASSERT = -6 };
 
-/* ---- operations: predefined, or of dart_op_create ---------------------------------------------
- */
+/* ---- operations: predefined, or of dart_op_create -------------------------------------------- */
 typedef intptr_t dart_operation_t;
 #define DART_OP_UNDEFINED ((dart_operation_t)0)
 #define DART_OP_MIN       ((dart_operation_t)1)
@@ -56,8 +55,7 @@ enum { DART_OP_MINMAX_MIN = 0, DART_OP_MINMAX_MAX = 1 };
 /* inout[i] = in[i] op inout[i], for len elements; `in` is of lower units. */
 typedef void (*dart_operator_t)(const void *in, void *inout, size_t len, void *user_data);
 
-/* ---- data types ---------------------------------------------------------------------------------
- */
+/* ---- data types ------------------------------------------------------------------------------ */
 typedef intptr_t dart_datatype_t;
 #define DART_TYPE_UNDEFINED   ((dart_datatype_t)0)
 #define DART_TYPE_BYTE        ((dart_datatype_t)1) /* char */
@@ -96,8 +94,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
                           bool type_is_temporary, dart_operation_t *new_op) DART_NOTHROW;
 dart_ret_t dart_op_destroy(dart_operation_t *op) DART_NOTHROW;
 
-/* ---- units and teams ----------------------------------------------------------------------------
- */
+/* ---- units and teams ------------------------------------------------------------------------- */
 typedef int32_t dart_unit_t;
 #define DART_UNDEFINED_UNIT_ID ((dart_unit_t)(-1))
 
@@ -152,8 +149,7 @@ typedef struct {
     int log_enabled;
 } dart_config_t;
 
-/* ---- locality: DART_TEAM_ALL or a team, its hosts, their units --------------------------------
- */
+/* ---- locality: DART_TEAM_ALL or a team, its hosts, their units ------------------------------- */
 typedef enum {
     DART_LOCALITY_SCOPE_UNDEFINED = -1,
     DART_LOCALITY_SCOPE_GLOBAL = 0,
