@@ -81,7 +81,7 @@ static bool cut(int left, int n, int least, int most, const struct divisors *div
 
 /*
  * Cuts `left` for the dimensions that are 0; the largest first. The largest and the smallest are as
- * near each other as can be; of several such the one with the smaller largest.
+ * near each other as can be; of several such cuts it is the one with the largest smallest.
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
@@ -93,12 +93,13 @@ static void divide(int left, int ndims, int dims[], int zeros)
             divisors.smaller[divisors.half++] = i;
     for (int i = 0; i < 2 * divisors.half && apart > 0; i++) {
         const int most = divisor(&divisors, i);
-        while (apart > 0 &&
-               cut(left / most, zeros - 1, most - apart + 1, most, &divisors, factors + 1)) {
+        for (int gap = apart;
+             gap >= 0 && cut(left / most, zeros - 1, most - gap, most, &divisors, factors + 1);
+             gap = apart - 1) {
             factors[0] = most;
             apart = most - factors[zeros - 1];
         }
-        if (most >= apart && reaches(most - apart + 1, zeros - 1, left / most + 1))
+        if (most > apart && reaches(most - apart, zeros - 1, left / most + 1))
             break; /* the smallest would be too large */
     }
     for (int i = 0, at = 0; i < ndims; i++)
