@@ -256,11 +256,9 @@ ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
 ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-CALL(Keyval_create,
-     (MPI_Copy_function * copy, MPI_Delete_function *erase, int *keyval, void *extra),
-     PMPI_Comm_create_keyval(copy, erase, keyval, extra))
-CALL(Keyval_free, (int *keyval), PMPI_Comm_free_keyval(keyval))
-CALL(Attr_put, (MPI_Comm comm, int keyval, void *value), PMPI_Comm_set_attr(comm, keyval, value))
-CALL(Attr_get, (MPI_Comm comm, int keyval, void *value, int *flag),
-     PMPI_Comm_get_attr(comm, keyval, value, flag))
-CALL(Attr_delete, (MPI_Comm comm, int keyval), PMPI_Comm_delete_attr(comm, keyval))
+/* Those of MPI 1. */
+SAME(Keyval_create, Comm_create_keyval)
+SAME(Keyval_free, Comm_free_keyval)
+SAME(Attr_put, Comm_set_attr)
+SAME(Attr_get, Comm_get_attr)
+SAME(Attr_delete, Comm_delete_attr)

@@ -337,7 +337,7 @@ API(Comm_free, (MPI_Comm * handle))
 }
 
 /* Nobody joined this job: the rest is as to free it. */
-CALL(Comm_disconnect, (MPI_Comm * handle), PMPI_Comm_free(handle))
+SAME(Comm_disconnect, Comm_free)
 
 /* Nobody is started by MPI. */
 TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(__func__), parent, MPI_COMM_NULL)

@@ -269,14 +269,9 @@ CONSTRUCTORS(, int, MPI_Aint)
 CONSTRUCTORS(_c, MPI_Count, MPI_Count)
 
 /* Those of MPI 1. */
-CALL(Type_hvector, (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
-     PMPI_Type_create_hvector(count, length, stride, old, made))
-CALL(Type_hindexed,
-     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype old, MPI_Datatype *made),
-     PMPI_Type_create_hindexed(count, lengths, offsets, old, made))
-CALL(Type_struct,
-     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype olds[], MPI_Datatype *made),
-     PMPI_Type_create_struct(count, lengths, offsets, olds, made))
+SAME(Type_hvector, Type_create_hvector)
+SAME(Type_hindexed, Type_create_hindexed)
+SAME(Type_struct, Type_create_struct)
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {

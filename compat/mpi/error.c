@@ -236,11 +236,10 @@ static int call_handler(const char *call, struct weftmpi_object *object, int cod
 HANDLERS(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 HANDLERS(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-CALL(Errhandler_create, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle),
-     PMPI_Comm_create_errhandler(function, handle))
-CALL(Errhandler_set, (MPI_Comm comm, MPI_Errhandler handle), PMPI_Comm_set_errhandler(comm, handle))
-CALL(Errhandler_get, (MPI_Comm comm, MPI_Errhandler *handle),
-     PMPI_Comm_get_errhandler(comm, handle))
+/* Those of MPI 1. */
+SAME(Errhandler_create, Comm_create_errhandler)
+SAME(Errhandler_set, Comm_set_errhandler)
+SAME(Errhandler_get, Comm_get_errhandler)
 
 API(Errhandler_free, (MPI_Errhandler * handle))
 {

@@ -18,6 +18,10 @@
 #define API(name, parameters)                                                                      \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
+/* The function MPI_<as> of this file under another name. */
+#define SAME(name, as)                                                                             \
+    extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #as)));                  \
+    extern __typeof__(MPI_##name) MPI_##name __attribute__((weak, alias("MPI_" #as)));
 /* One that is an expression, its error. */
 #define CALL(name, parameters, expression)                                                         \
     API(name, parameters)                                                                          \

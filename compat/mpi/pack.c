@@ -215,7 +215,7 @@ TOLD(Get_count, int, whole_of(type, bytes))
 TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
 TOLD(Get_elements, int, weftmpi_elements_of(type, bytes))
 TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type, bytes))
-TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type, bytes))
+SAME(Get_elements_x, Get_elements_c)
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
@@ -229,5 +229,4 @@ API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count 
 
 CALL(Status_set_elements, (MPI_Status * status, MPI_Datatype type, int count),
      PMPI_Status_set_elements_c(status, type, count))
-CALL(Status_set_elements_x, (MPI_Status * status, MPI_Datatype type, MPI_Count count),
-     PMPI_Status_set_elements_c(status, type, count))
+SAME(Status_set_elements_x, Status_set_elements_c)

@@ -207,8 +207,6 @@ API(Free_mem, (void *base))
     return MPI_SUCCESS;
 }
 
-CALL(Address, (void *location, MPI_Aint *address), PMPI_Get_address(location, address))
-
 API(Pcontrol, (const int level, ...))
 {
     (void)level; /* for tools that put their own before it */
@@ -217,6 +215,7 @@ API(Pcontrol, (const int level, ...))
 
 TELL(Get_address, (const void *location, MPI_Aint *address), MPI_SUCCESS, address,
      (MPI_Aint)location)
+SAME(Address, Get_address)
 
 int MPIX_Query_cuda_support(void)
 {

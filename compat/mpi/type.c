@@ -51,9 +51,8 @@ int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatyp
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
 ASK(Type_size, TYPE_IN, MPI_Datatype, int, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
-
-ASK(Type_size_x, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
 ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
+SAME(Type_size_x, Type_size_c)
 
 #define EXTENT(name, from, to, number)                                                             \
     API(Type_get_##name, (MPI_Datatype handle, number * lower, number * extent))                   \
@@ -67,10 +66,10 @@ ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
     }
 EXTENT(extent, lower, upper, MPI_Aint)
 EXTENT(true_extent, true_lower, true_upper, MPI_Aint)
-EXTENT(extent_x, lower, upper, MPI_Count)
-EXTENT(true_extent_x, true_lower, true_upper, MPI_Count)
 EXTENT(extent_c, lower, upper, MPI_Count)
 EXTENT(true_extent_c, true_lower, true_upper, MPI_Count)
+SAME(Type_get_extent_x, Type_get_extent_c)
+SAME(Type_get_true_extent_x, Type_get_true_extent_c)
 
 /* Those of MPI 1. */
 ASK(Type_extent, TYPE_IN, MPI_Datatype, MPI_Aint, weftmpi_extent(of))
