@@ -24,7 +24,7 @@ struct weftmpi_agreement {
     struct weftmpi_group *apart;        /* who agree, in messages with that tag; NULL: all */
     int tag, context;
     MPI_Comm *made;
-    const char *call;
+    struct weftmpi_call call;
     weft_team_op *op;
     bool voting, over;
     weft_status status; /* once it is over, */
@@ -66,24 +66,23 @@ static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t
 
 static weft_comm channel; /* messages of WORLD's fourth group */
 
-int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
-                    bool receives, void *data, size_t bytes)
+int weftmpi_message(struct weftmpi_comm *comm, weft_comm group, int peer, int tag, bool receives,
+                    void *data, size_t bytes)
 {
     struct weftmpi_request request = {0};
 
-    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
+    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, comm);
     const weft_status status =
         receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
                  : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
+    return weftmpi_request_wait(&request, weftmpi_failed(status), MPI_STATUS_IGNORE);
 }
 
 static int message_apart(const struct weftmpi_agreement *agreement, int process, bool receives,
                          uint64_t words[], size_t count)
 {
-    return weftmpi_message(agreement->call, agreement->parent, channel, process, agreement->tag,
-                           receives, words, count * sizeof(words[0]));
+    return weftmpi_message(agreement->parent, channel, process, agreement->tag, receives, words,
+                           count * sizeof(words[0]));
 }
 
 /* All get what is in all their words: the first collects, and tells. */
@@ -240,11 +239,11 @@ bool weftmpi_drive(void)
 static int tell(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_comm *comm = agreement->comm;
-    int error = weftmpi_failed(agreement->parent, agreement->call, agreement->status);
+    int error = weftmpi_failed(agreement->status);
 
     error = error != MPI_SUCCESS ? error : agreement->error;
     if (comm != NULL && error != MPI_SUCCESS) {
-        weftmpi_attributes_delete(agreement->call, &comm->object);
+        weftmpi_attributes_delete(&comm->object);
         weftmpi_leave(comm);
     } else if (comm != NULL) {
         *agreement->made = comm->object.handle;
@@ -270,22 +269,22 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
     return over;
 }
 
-int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
+int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                   struct weftmpi_comm *comm, int error, MPI_Comm *made)
 {
     struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
-    weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
+    weftmpi_request_open(request, WEFTMPI_AGREE, parent);
     if (agreement == NULL) {
         weftmpi_leave(comm);
-        return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
+        return made == NULL ? weftmpi_place_in(made) : weftmpi_no_memory();
     }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){.parent = parent,
                                             .comm = comm,
                                             .context = parent->number,
                                             .made = made,
-                                            .call = call,
+                                            .call = weftmpi_call,
                                             .error = error,
                                             .number = -1};
     request->state = agreement;
@@ -301,30 +300,29 @@ int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weft
     return MPI_SUCCESS;
 }
 
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                      MPI_Comm *made)
+int weftmpi_agree_now(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, comm, MPI_SUCCESS, made);
+    const int error = weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
 
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                        int context, int tag, MPI_Comm *made)
+int weftmpi_agree_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
+                        int tag, MPI_Comm *made)
 {
     HELD struct weftmpi_group *all = weftmpi_group_both(comm->group, comm->remote);
     /* Of several at once, those on one communicator are told apart by the program's tags. */
     struct weftmpi_agreement agreement = {.parent = parent,
                                           .comm = comm,
                                           .made = made,
-                                          .call = call,
+                                          .call = weftmpi_call,
                                           .number = -1,
                                           .apart = all,
                                           .tag = context << 17 | (tag & 0x1ffff),
                                           .context = context};
 
-    agreement.error = weftmpi_memory_in(parent, call, all);
+    agreement.error = weftmpi_memory_in(all);
     if (agreement.error == MPI_SUCCESS)
         agreement.status = begin_offer(&agreement);
     while (!agreement.over && agreement.status == WEFT_OK && agreement.error == MPI_SUCCESS)

@@ -28,48 +28,48 @@ int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t by
 
     weftmpi_orphans_sweep();
     if (whole > attached_bytes - attached_used)
-        return FAIL(request, MPI_ERR_BUFFER,
-                    "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
-                    attached_used, attached_bytes);
+        return weftmpi_fail(MPI_ERR_BUFFER,
+                            "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
+                            attached_used, attached_bytes);
     struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
-    TRY(weftmpi_memory_in(request->comm, request->call, send));
-    weftmpi_request_open(send, WEFTMPI_SEND, request->call, request->comm);
+    TRY(weftmpi_memory_in(send));
+    weftmpi_request_open(send, WEFTMPI_SEND, request->comm);
     send->elements.bytes = bytes;
     void *copy = weftmpi_request_memory(send, bytes);
     if (copy == NULL) {
         weftmpi_unmake(send);
-        return weftmpi_no_memory(request->comm, request->call);
+        return weftmpi_no_memory();
     }
     if (bytes != 0)
         memcpy(copy, row, bytes);
     const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
                                                     request->comm->base + request->peer,
                                                     request->tag, copy, bytes, &send->op);
-    TRY(weftmpi_request_keep(send, weftmpi_request_failed(request, status), &handle));
+    TRY(weftmpi_request_keep(send, weftmpi_failed(status), &handle));
     if (handle == WEFTMPI_REQUEST_DONE)
         return MPI_SUCCESS;
     attached_used += whole;
     send->finish = give_room;
-    return PMPI_Request_free(&handle);
+    return weftmpi_request_orphan(send);
 }
 
-static int attach(const char *call, void *buffer, MPI_Count bytes)
+static int attach(void *buffer, MPI_Count bytes)
 {
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open());
     LOCKED;
     if (attached_bytes != 0 || bytes < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "%lld bytes; %zu are attached",
-                            (long long)bytes, attached_bytes);
+        return weftmpi_fail(MPI_ERR_BUFFER, "%lld bytes; %zu are attached", (long long)bytes,
+                            attached_bytes);
     attached = buffer;
     attached_bytes = (size_t)bytes;
     return MPI_SUCCESS;
 }
 
 #define BUFFER(c, N)                                                                               \
-    CALL(Buffer_attach##c, (void *buffer, N bytes), attach(__func__, buffer, bytes))               \
+    CALL(Buffer_attach##c, (void *buffer, N bytes), attach(buffer, bytes))                         \
     API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
     {                                                                                              \
-        TRY(weftmpi_is_open(__func__));                                                            \
+        OPEN_IN;                                                                                   \
         for (weftmpi_orphans_sweep(); used() != 0; weftmpi_orphans_sweep())                        \
             weftmpi_pause();                                                                       \
         LOCKED;                                                                                    \

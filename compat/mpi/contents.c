@@ -63,24 +63,23 @@ const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Cou
 }
 
 /* Those of a datatype; large: the call can tell large counts. */
-static int contents_in(const char *call, MPI_Datatype handle, bool large,
-                       const struct weftmpi_contents **contents)
+static int contents_in(MPI_Datatype handle, bool large, const struct weftmpi_contents **contents)
 {
     static const struct weftmpi_contents basic = {.combiner = MPI_COMBINER_NAMED};
-    OBJECT_IN(type, type, WEFTMPI_TYPE, call, handle);
+    OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
     *contents = type->basic ? &basic : type->contents;
-    return large || !(*contents)->large ? MPI_SUCCESS
-                                        : weftmpi_fail(NULL, call, MPI_ERR_TYPE,
-                                                       "%s was made with large counts", type->name);
+    return large || !(*contents)->large
+               ? MPI_SUCCESS
+               : weftmpi_fail(MPI_ERR_TYPE, "%s was made with large counts", type->name);
 }
 
 API(Type_get_envelope,
     (MPI_Datatype handle, int *integers, int *addresses, int *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-
-    TRY(contents_in(__func__, handle, false, &contents));
+    ENTER;
+    TRY(contents_in(handle, false, &contents));
     *integers = (int)contents->integers_count;
     *addresses = (int)contents->wides_count;
     *types = (int)contents->types_count;
@@ -92,8 +91,8 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
                           MPI_Count *counts, MPI_Count *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-
-    TRY(contents_in(__func__, handle, true, &contents));
+    ENTER;
+    TRY(contents_in(handle, true, &contents));
     *integers = contents->integers_count;
     *addresses = contents->large ? 0 : contents->wides_count;
     *counts = contents->large ? contents->wides_count : 0;
@@ -103,22 +102,22 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
 }
 
 /* A datatype that is told has a reference of the program's, which frees it. */
-static int tell(const char *call, MPI_Datatype handle, bool large, MPI_Count most_integers,
-                MPI_Count most_addresses, MPI_Count most_counts, MPI_Count most_types,
-                int integers[], MPI_Aint addresses[], MPI_Count counts[], MPI_Datatype types[])
+static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Count most_addresses,
+                MPI_Count most_counts, MPI_Count most_types, int integers[], MPI_Aint addresses[],
+                MPI_Count counts[], MPI_Datatype types[])
 {
     const struct weftmpi_contents *contents = NULL;
 
-    TRY(contents_in(call, handle, large, &contents));
+    TRY(contents_in(handle, large, &contents));
     if (contents->combiner == MPI_COMBINER_NAMED)
-        return weftmpi_fail(NULL, call, MPI_ERR_TYPE, "the datatype is the standard's");
+        return weftmpi_fail(MPI_ERR_TYPE, "the datatype is the standard's");
     if (most_integers < contents->integers_count ||
         (contents->large ? most_counts : most_addresses) < contents->wides_count ||
         most_types < contents->types_count)
-        return weftmpi_fail(
-            NULL, call, MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
-            (long long)contents->integers_count, (long long)contents->wides_count,
-            contents->large ? "counts" : "addresses", (long long)contents->types_count);
+        return weftmpi_fail(MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
+                            (long long)contents->integers_count, (long long)contents->wides_count,
+                            contents->large ? "counts" : "addresses",
+                            (long long)contents->types_count);
     for (MPI_Count i = 0; i < contents->integers_count; i++)
         integers[i] = contents->integers[i];
     for (MPI_Count i = 0; i < contents->wides_count; i++)
@@ -136,11 +135,11 @@ static int tell(const char *call, MPI_Datatype handle, bool large, MPI_Count mos
 CALL(Type_get_contents,
      (MPI_Datatype type, int most_integers, int most_addresses, int most_types, int integers[],
       MPI_Aint addresses[], MPI_Datatype types[]),
-     tell(__func__, type, false, most_integers, most_addresses, 0, most_types, integers, addresses,
-          NULL, types))
+     tell(type, false, most_integers, most_addresses, 0, most_types, integers, addresses, NULL,
+          types))
 CALL(Type_get_contents_c,
      (MPI_Datatype type, MPI_Count most_integers, MPI_Count most_addresses, MPI_Count most_counts,
       MPI_Count most_types, int integers[], MPI_Aint addresses[], MPI_Count counts[],
       MPI_Datatype types[]),
-     tell(__func__, type, true, most_integers, most_addresses, most_counts, most_types, integers,
-          addresses, counts, types))
+     tell(type, true, most_integers, most_addresses, most_counts, most_types, integers, addresses,
+          counts, types))

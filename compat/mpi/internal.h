@@ -119,36 +119,41 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
-static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
-                                      MPI_Datatype handle, struct weftmpi_elements *elements)
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle);
+static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
+                                      struct weftmpi_elements *elements)
 {
     struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
 
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
     if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_no_elements(on, call, count, handle);
+        return weftmpi_no_elements(count, handle);
     elements->bytes = (size_t)count * type->size;
     return MPI_SUCCESS;
 }
 
-/* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
-#define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
-#define COMM_OF(name, call, handle)                                                                \
-    TRY(weftmpi_is_open(call));                                                                    \
-    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+/* The communicator of a handle, whose errors are the call's: declares it. _IN: enters the call. */
+#define COMM_IN(comm, handle)                                                                      \
+    ENTER;                                                                                         \
+    COMM_OF(comm, handle)
+#define COMM_OF(name, handle)                                                                      \
+    TRY(weftmpi_is_open());                                                                        \
+    OBJECT_IN(name, comm, WEFTMPI_COMM, handle);                                                   \
+    weftmpi_call.on = name
 /* One of one group, or of two. */
 #define BASE_IN(comm, handle)                                                                      \
     COMM_IN(comm, handle);                                                                         \
-    TRY(weftmpi_check_inter(__func__, comm, false))
+    TRY(weftmpi_check_inter(comm, false))
 #define INTER_IN(comm, handle)                                                                     \
     COMM_IN(comm, handle);                                                                         \
-    TRY(weftmpi_check_inter(__func__, comm, true))
-int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
+    TRY(weftmpi_check_inter(comm, true))
+int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter);
 
 /* A datatype, also one that is not committed. */
-#define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
+#define TYPE_IN(name, handle)                                                                      \
+    ENTER;                                                                                         \
+    OBJECT_IN(name, type, WEFTMPI_TYPE, handle)
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
@@ -170,13 +175,13 @@ static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count
 }
 /*
  * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
- * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts.
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` counts.
  */
 struct weftmpi_list {
     struct weftmpi_numbers numbers;
     MPI_Count count;
 };
-/* A list of one, of int or, in a `large` call, of MPI_Count. */
+/* A list of one, of int or, in a `large` of MPI_Count. */
 #define SCALAR(large, value)                                                                       \
     {                                                                                              \
         {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
@@ -238,12 +243,10 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process);
 /* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
-int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
-                     MPI_Info handle);
+int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
-                            struct weftmpi_attribute **to);
-int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
+int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to);
+int weftmpi_attributes_delete(struct weftmpi_object *object);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
@@ -265,29 +268,27 @@ struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi
 /* Whether a member of its messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
 /* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
-int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
-int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
-                      void *all);
+int weftmpi_barrier(struct weftmpi_comm *comm);
+int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all);
 /* One message, waited for; the errors are the communicator's. */
-int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
-                    bool receives, void *data, size_t bytes);
+int weftmpi_message(struct weftmpi_comm *comm, weft_comm group, int peer, int tag, bool receives,
+                    void *data, size_t bytes);
 
 /*
  * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
  * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
  * of this process, which has failed, but takes part.
  */
-int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
+int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                   struct weftmpi_comm *comm, int error, MPI_Comm *made);
 /* The same without one, and waits. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                      MPI_Comm *made);
+int weftmpi_agree_now(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                        int context, int tag, MPI_Comm *made);
+int weftmpi_agree_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
+                        int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
-int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
-                  struct weftmpi_topology *topology, MPI_Comm *part);
+int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
+                  MPI_Comm *part);
 weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);

@@ -32,7 +32,7 @@ static weft_status open_words(void)
                          : WEFT_ERR_MEMORY;
 }
 
-int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
+int weftmpi_locks_take(void)
 {
     LOCKED;
     const weft_status status = open_words();
@@ -41,7 +41,7 @@ int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm)
             slot_used[i] = true;
             return i;
         }
-    weftmpi_failed(comm, call, status != WEFT_OK ? status : WEFT_ERR_LIMIT);
+    weftmpi_failed(status != WEFT_OK ? status : WEFT_ERR_LIMIT);
     return -1;
 }
 
@@ -56,23 +56,21 @@ static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word 
 }
 
 /* Adds to a word, and what it was before. */
-static int add(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
-               enum weftmpi_lock_word word, uint64_t value, uint64_t *before)
+static int add(const struct weftmpi_target *target, enum weftmpi_lock_word word, uint64_t value,
+               uint64_t *before)
 {
     return weftmpi_failed(
-        win, call,
         weft_host_fetch_add(weftmpi.job, target->locks, 0, place(target, word), value, before));
 }
 
-/* Takes a ticket of one word, and waits until another has come to it. */
-static int take_turn(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
-                     enum weftmpi_lock_word tickets, enum weftmpi_lock_word turn)
+int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word tickets,
+                      enum weftmpi_lock_word turn)
 {
     uint64_t ticket, now = 0;
 
-    TRY(add(win, call, target, tickets, 1, &ticket));
+    TRY(add(target, tickets, 1, &ticket));
     for (int round = 0;; round++) {
-        TRY(add(win, call, target, turn, 0, &now));
+        TRY(add(target, turn, 0, &now));
         if (now == ticket)
             return MPI_SUCCESS;
         weftmpi_drive();
@@ -81,69 +79,55 @@ static int take_turn(struct weftmpi_win *win, const char *call, const struct wef
     }
 }
 
-/* The next one's turn. What was done before is ordered before it. */
-static int next_turn(struct weftmpi_win *win, const char *call, const struct weftmpi_target *target,
-                     enum weftmpi_lock_word turn)
+int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn)
 {
-    return weftmpi_failed(win, call,
-                          weft_host_add(weftmpi.job, target->locks, 0, place(target, turn), 1));
-}
-
-int weftmpi_update_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
-{
-    return take_turn(win, call, target, WEFTMPI_UPDATING, WEFTMPI_UPDATED);
-}
-
-int weftmpi_update_unlock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
-{
-    return next_turn(win, call, target, WEFTMPI_UPDATED);
+    return weftmpi_failed(weft_host_add(weftmpi.job, target->locks, 0, place(target, turn), 1));
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-static int take_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target,
-                     int kind, bool nocheck)
+static int take_lock(struct weftmpi_target *target, int kind, bool nocheck)
 {
     target->lock = kind;
     target->nocheck = nocheck;
     if (nocheck)
         return MPI_SUCCESS;
     if (kind == MPI_LOCK_EXCLUSIVE)
-        return take_turn(win, call, target, WEFTMPI_TICKETS, WEFTMPI_WRITE);
-    TRY(take_turn(win, call, target, WEFTMPI_TICKETS, WEFTMPI_READ));
-    return next_turn(win, call, target, WEFTMPI_READ); /* other readers need not wait */
+        return weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_WRITE);
+    TRY(weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_READ));
+    return weftmpi_next_turn(target, WEFTMPI_READ); /* other readers need not wait */
 }
 
-static int leave_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
 {
     const int kind = target->lock;
 
-    TRY(weftmpi_win_flush(win, call, target));
+    TRY(weftmpi_win_flush(win, target));
     target->lock = 0;
     if (target->nocheck)
         return MPI_SUCCESS;
     if (kind == MPI_LOCK_EXCLUSIVE)
-        TRY(next_turn(win, call, target, WEFTMPI_READ));
-    return next_turn(win, call, target, WEFTMPI_WRITE);
+        TRY(weftmpi_next_turn(target, WEFTMPI_READ));
+    return weftmpi_next_turn(target, WEFTMPI_WRITE);
 }
 
 API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
     if (kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED)
-        return weftmpi_fail(win, __func__, MPI_ERR_LOCKTYPE, "lock %d", kind);
-    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+        return weftmpi_fail(MPI_ERR_LOCKTYPE, "lock %d", kind);
+    TRY(weftmpi_check_epoch(assertion, MPI_MODE_NOCHECK,
                             rank != MPI_PROC_NULL &&
                                 (win->epoch == WEFTMPI_LOCKED_ALL ||
                                  win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
+    TRY(weftmpi_check_rank(rank, win->comm->size));
     if (win->targets[rank].lock != 0)
-        return weftmpi_win_wrong(win, __func__, "the rank is locked already");
+        return weftmpi_fail(MPI_ERR_RMA_SYNC, "the rank is locked already");
     win->epoch = WEFTMPI_CLOSED; /* after a fence */
     __atomic_add_fetch(&win->locks, 1, __ATOMIC_RELAXED);
-    return take_lock(win, __func__, &win->targets[rank], kind, (assertion & MPI_MODE_NOCHECK) != 0);
+    return take_lock(&win->targets[rank], kind, (assertion & MPI_MODE_NOCHECK) != 0);
 }
 
 API(Win_unlock, (int rank, MPI_Win handle))
@@ -151,23 +135,22 @@ API(Win_unlock, (int rank, MPI_Win handle))
     WIN_IN(win, handle);
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_check_rank(win, __func__, rank, win->comm->size));
+    TRY(weftmpi_check_rank(rank, win->comm->size));
     if (win->targets[rank].lock == 0 || win->epoch == WEFTMPI_LOCKED_ALL)
-        return weftmpi_win_wrong(win, __func__, "the rank is not locked");
+        return weftmpi_fail(MPI_ERR_RMA_SYNC, "the rank is not locked");
     __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);
-    return leave_lock(win, __func__, &win->targets[rank]);
+    return leave_lock(win, &win->targets[rank]);
 }
 
 API(Win_lock_all, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+    TRY(weftmpi_check_epoch(assertion, MPI_MODE_NOCHECK,
                             weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED ||
                                 win->posted >= 0));
     win->epoch = WEFTMPI_LOCKED_ALL;
     for (int i = 0; i < win->comm->size; i++)
-        TRY(take_lock(win, __func__, &win->targets[i], MPI_LOCK_SHARED,
-                      (assertion & MPI_MODE_NOCHECK) != 0));
+        TRY(take_lock(&win->targets[i], MPI_LOCK_SHARED, (assertion & MPI_MODE_NOCHECK) != 0));
     return MPI_SUCCESS;
 }
 
@@ -175,9 +158,9 @@ API(Win_unlock_all, (MPI_Win handle))
 {
     WIN_IN(win, handle);
     if (win->epoch != WEFTMPI_LOCKED_ALL)
-        return weftmpi_win_wrong(win, __func__, "not all are locked");
+        return weftmpi_fail(MPI_ERR_RMA_SYNC, "not all are locked");
     win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < win->comm->size; i++)
-        TRY(leave_lock(win, __func__, &win->targets[i]));
+        TRY(leave_lock(win, &win->targets[i]));
     return MPI_SUCCESS;
 }

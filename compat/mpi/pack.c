@@ -16,8 +16,7 @@ static void move(void *into, const void *from, size_t bytes, bool far)
     if (!far && bytes != 0)
         memcpy(into, from, bytes);
     else if (far)
-        weftmpi_failed(NULL, "a datatype in memory of a GPU",
-                       weft_copy(weftmpi.job, into, from, bytes));
+        weftmpi_failed(weft_copy(weftmpi.job, into, from, bytes));
 }
 
 /* Stretches of equal size, the short ones without a call. */
@@ -131,14 +130,14 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
     const struct weftmpi_type *type = elements->type;
 
     if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return FAIL(request, MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
+        return weftmpi_fail(MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
     *row = weftmpi_request_memory(request, elements->bytes);
     if (*row == NULL ||
         (how == WEFTMPI_FILL && weftmpi_request_unpack(request, *row, elements) == NULL))
-        return weftmpi_no_memory(request->comm, request->call);
+        return weftmpi_no_memory();
     if (how != WEFTMPI_FILL)
         weftmpi_pack(type, elements->count, elements->user, *row);
     return MPI_SUCCESS;
@@ -147,17 +146,16 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 /* ---- what programs call ---------------------------------------------------------------------- */
 
 /* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
-static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count position,
-                  bool packs, size_t *used)
+static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, MPI_Count count,
+                  const void *buffer, MPI_Count bytes, MPI_Count position, bool packs, size_t *used)
 {
     struct weftmpi_elements e;
-    COMM_OF(comm, call, comm_handle);
+    COMM_OF(comm, comm_handle);
 
-    TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
+    TRY(weftmpi_elements_in(user, count, handle, &e));
     if (position < 0 || position > bytes || e.bytes > (size_t)(bytes - position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
-                            e.bytes, (long long)position, (long long)bytes);
+        return weftmpi_fail(MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", e.bytes,
+                            (long long)position, (long long)bytes);
     copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
     *used = e.bytes;
     return MPI_SUCCESS;
@@ -168,7 +166,8 @@ static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, c
     API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
     {                                                                                              \
         size_t used;                                                                               \
-        TRY(packed(__func__, comm, type, user, count, buffer, bytes, *position, packs, &used));    \
+        ENTER;                                                                                     \
+        TRY(packed(comm, type, user, count, buffer, bytes, *position, packs, &used));              \
         *position += (N)used;                                                                      \
         return MPI_SUCCESS;                                                                        \
     }
@@ -182,11 +181,10 @@ static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, c
         struct weftmpi_elements elements;                                                          \
         OUT(bytes);                                                                                \
         COMM_IN(comm, handle);                                                                     \
-        TRY(weftmpi_elements_in(comm, __func__, NULL, count, type, &elements));                    \
+        TRY(weftmpi_elements_in(NULL, count, type, &elements));                                    \
         *bytes = (N)elements.bytes;                                                                \
         if ((size_t)*bytes != elements.bytes)                                                      \
-            return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%zu bytes are no int",             \
-                                elements.bytes);                                                   \
+            return weftmpi_fail(MPI_ERR_COUNT, "%zu bytes are no int", elements.bytes);            \
         return MPI_SUCCESS;                                                                        \
     }
 PACKING(, int)
@@ -221,7 +219,7 @@ API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count 
 {
     TYPE_IN(type, handle);
     if (count < 0)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
+        return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
     const size_t bytes = weftmpi_bytes_of(type, (size_t)count);
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;

@@ -55,11 +55,14 @@ struct weftmpi_request {
     struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* As weftmpi_fail and weftmpi_failed, of a request's call. */
-#define FAIL(request, ...) weftmpi_fail((request)->comm, (request)->call, __VA_ARGS__)
+/* What it was begun by, and how it ended. */
+static inline struct weftmpi_call weftmpi_call_of(const struct weftmpi_request *request)
+{
+    return (struct weftmpi_call){request->call, request->comm};
+}
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
-    return weftmpi_failed(request->comm, request->call, status);
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(weftmpi_call_of(request), status);
 }
 
 /* Where elements begin; and whether their bytes are there in a row, and may be used. */
@@ -92,9 +95,9 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
     OUT(place);                                                                                    \
     struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)));           \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_memory(NULL, __func__)
+    return weftmpi_no_memory()
 /* It is begun by that call. */
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
@@ -111,12 +114,13 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a call, the second with a request: `begin`, an expression with begun and
- * __func__, begins it and is its error. TOLD: the blocking form has a status.
+ * Defines both forms of a the second with a request: `begin`, an expression with begun and
+ * begins it and is its error. TOLD: the blocking form has a status.
  */
 #define BLOCKING(name, begin, parameters, status)                                                  \
     API(name, parameters)                                                                          \
     {                                                                                              \
+        ENTER;                                                                                     \
         struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         begun->waits = true;                                                                       \
         const int error = begin;                                                                   \
@@ -139,6 +143,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Moves what only moves when it is driven; after so many seconds again. */
 double weftmpi_meanwhile(void);
+/* Nobody waits for it any more: it is ended when it is complete. */
+int weftmpi_request_orphan(struct weftmpi_request *request);
 /* Ends what the program has freed, sends that are over. */
 void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
@@ -159,7 +165,7 @@ int weftmpi_point_begin(struct weftmpi_request *request);
 /* A buffered send: the bytes are copied. */
 int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
-int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
+int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
 /* All but MPI_ERROR. */
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
 size_t weftmpi_status_bytes(const MPI_Status *status);
@@ -171,11 +177,11 @@ size_t weftmpi_status_bytes(const MPI_Status *status);
 extern struct weftmpi_request weftmpi_requests[2]; /* MPI_REQUEST_NULL's, WEFTMPI_REQUEST_DONE's */
 void weftmpi_request_end(void *request);
 
-/* The request of a handle, in a function of MPI, or for `call`: declares it. */
+/* The request of a handle: declares it. _IN: enters the call. */
 #define REQUEST_IN(name, handle)                                                                   \
-    TRY(weftmpi_is_open(__func__));                                                                \
-    REQUEST_OF(name, __func__, handle)
-#define REQUEST_OF(name, call, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, call, handle)
+    OPEN_IN;                                                                                       \
+    REQUEST_OF(name, handle)
+#define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Its receive, or its send, has ended with that status. */

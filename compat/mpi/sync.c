@@ -11,7 +11,7 @@ enum { TAG_POST, TAG_COMPLETE };
 
 /* ---- flush ----------------------------------------------------------------------------------- */
 
-int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+int weftmpi_win_flush(struct weftmpi_win *win, struct weftmpi_target *target)
 {
     const bool alone = weftmpi.level != MPI_THREAD_MULTIPLE;
 
@@ -20,22 +20,21 @@ int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_
         return MPI_SUCCESS; /* of a dynamic window every operation is flushed by itself */
     if (alone)
         target->dirty = false;
-    return weftmpi_failed(win, call, weft_host_flush(weftmpi.job, target->win));
+    return weftmpi_failed(weft_host_flush(weftmpi.job, target->win));
 }
 
-int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call)
+int weftmpi_win_flush_all(struct weftmpi_win *win)
 {
     for (int i = 0; i < win->comm->size; i++)
-        TRY(weftmpi_win_flush(win, call, &win->targets[i]));
+        TRY(weftmpi_win_flush(win, &win->targets[i]));
     return MPI_SUCCESS;
 }
 
-int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
-                        bool busy)
+int weftmpi_check_epoch(int assertion, int known, bool busy)
 {
     if ((assertion & ~known) != 0)
-        return weftmpi_fail(win, call, MPI_ERR_ASSERT, "assertion %d", assertion);
-    return busy ? weftmpi_win_wrong(win, call, "another epoch is open") : MPI_SUCCESS;
+        return weftmpi_fail(MPI_ERR_ASSERT, "assertion %d", assertion);
+    return busy ? weftmpi_fail(MPI_ERR_RMA_SYNC, "another epoch is open") : MPI_SUCCESS;
 }
 
 /* ---- fence ----------------------------------------------------------------------------------- */
@@ -44,45 +43,43 @@ API(Win_fence, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
     TRY(weftmpi_check_epoch(
-        win, __func__, assertion,
-        MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
+        assertion, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
         weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0));
-    TRY(weftmpi_win_flush_all(win, __func__));
+    TRY(weftmpi_win_flush_all(win));
     win->epoch = (assertion & MPI_MODE_NOSUCCEED) != 0 ? WEFTMPI_CLOSED : WEFTMPI_FENCE;
-    return weftmpi_barrier(__func__, win->comm);
+    return weftmpi_barrier(win->comm);
 }
 
 /* ---- post, start, complete, wait ------------------------------------------------------------- */
 
 /* The rank in the window of each member of a group. */
-static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
-                    int *count)
+static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int *count)
 {
-    OBJECT_ON(win, group, group, WEFTMPI_GROUP, call, handle);
+    OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
 
     *count = group->size;
     *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
-    TRY(weftmpi_memory_in(win, call, *ranks));
+    TRY(weftmpi_memory_in(*ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
         if ((*ranks)[i] < 0)
-            return weftmpi_fail(win, call, MPI_ERR_GROUP, "member %d is not in the window", i);
+            return weftmpi_fail(MPI_ERR_GROUP, "member %d is not in the window", i);
     }
     return MPI_SUCCESS;
 }
 
 /* An empty message, which goes by itself. */
-static int send_empty(struct weftmpi_win *win, const char *call, int rank, int tag)
+static int send_empty(struct weftmpi_win *win, int rank, int tag)
 {
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     MPI_Request handle;
 
-    TRY(weftmpi_memory_in(win, call, request));
-    weftmpi_request_open(request, WEFTMPI_SEND, call, win->comm);
+    TRY(weftmpi_memory_in(request));
+    weftmpi_request_open(request, WEFTMPI_SEND, win->comm);
     const weft_status status =
         weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
-    TRY(weftmpi_request_keep(request, weftmpi_failed(win, call, status), &handle));
-    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : PMPI_Request_free(&handle);
+    TRY(weftmpi_request_keep(request, weftmpi_failed(status), &handle));
+    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : weftmpi_request_orphan(request);
 }
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
@@ -90,21 +87,19 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     FREED int *ranks = NULL;
     int count;
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(win, __func__, assertion,
-                            MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+    TRY(weftmpi_check_epoch(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                             win->posted >= 0 || weftmpi_win_is_locked(win)));
-    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    TRY(ranks_of(win, group, &ranks, &count));
     win->completes = calloc((size_t)count + 1, sizeof(*win->completes));
-    TRY(weftmpi_memory_in(win, __func__, win->completes));
+    TRY(weftmpi_memory_in(win->completes));
     win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < count; i++)
-        TRY(weftmpi_failed(win, __func__,
-                           weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
+        TRY(weftmpi_failed(weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
                                                    TAG_COMPLETE, NULL, 0, &win->completes[i])));
     for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
-        TRY(send_empty(win, __func__, ranks[i], TAG_POST));
+        TRY(send_empty(win, ranks[i], TAG_POST));
     return MPI_SUCCESS;
 }
 
@@ -113,15 +108,14 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
     FREED int *ranks = NULL;
     int count;
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
+    TRY(weftmpi_check_epoch(assertion, MPI_MODE_NOCHECK,
                             win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
-    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    TRY(ranks_of(win, group, &ranks, &count));
     win->epoch = WEFTMPI_STARTED;
     for (int i = 0; i < count; i++) {
         win->targets[ranks[i]].started = true;
         if ((assertion & MPI_MODE_NOCHECK) == 0)
-            TRY(weftmpi_message(__func__, win->comm, win->comm->messages, ranks[i], TAG_POST, true,
-                                NULL, 0));
+            TRY(weftmpi_message(win->comm, win->comm->messages, ranks[i], TAG_POST, true, NULL, 0));
     }
     return MPI_SUCCESS;
 }
@@ -130,28 +124,28 @@ API(Win_complete, (MPI_Win handle))
 {
     WIN_IN(win, handle);
     if (win->epoch != WEFTMPI_STARTED)
-        return weftmpi_win_wrong(win, __func__, "no epoch was started");
+        return weftmpi_fail(MPI_ERR_RMA_SYNC, "no epoch was started");
     win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < win->comm->size; i++) {
         if (!win->targets[i].started)
             continue;
         win->targets[i].started = false;
-        TRY(weftmpi_win_flush(win, __func__, &win->targets[i]));
-        TRY(send_empty(win, __func__, i, TAG_COMPLETE));
+        TRY(weftmpi_win_flush(win, &win->targets[i]));
+        TRY(send_empty(win, i, TAG_COMPLETE));
     }
     return MPI_SUCCESS;
 }
 
 /* Whether all origins have completed; waits until they have (`blocks`). */
-static int wait_for_completes(struct weftmpi_win *win, const char *call, bool blocks, int *over)
+static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
     if (win->posted < 0)
-        return weftmpi_win_wrong(win, call, "no epoch was posted");
+        return weftmpi_fail(MPI_ERR_RMA_SYNC, "no epoch was posted");
     weftmpi_drive();
     *over = 1;
     for (int i = 0; i < win->posted && *over; i++) {
         struct weftmpi_request request = {0};
-        weftmpi_request_open(&request, WEFTMPI_RECEIVE, call, win->comm);
+        weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
         request.op = win->completes[i];
         if (blocks)
             TRY(weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE));
@@ -171,35 +165,35 @@ API(Win_wait, (MPI_Win handle))
 {
     int over;
     WIN_IN(win, handle);
-    return wait_for_completes(win, __func__, true, &over);
+    return wait_for_completes(win, true, &over);
 }
 
 API(Win_test, (MPI_Win handle, int *flag))
 {
     OUT(flag);
     WIN_IN(win, handle);
-    return wait_for_completes(win, __func__, false, flag);
+    return wait_for_completes(win, false, flag);
 }
 
-static int flush(struct weftmpi_win *win, const char *call, int rank)
+static int flush(struct weftmpi_win *win, int rank)
 {
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
-    return win->targets[rank].lock != 0 ? weftmpi_win_flush(win, call, &win->targets[rank])
-                                        : weftmpi_win_wrong(win, call, "nothing is locked");
+    TRY(weftmpi_check_rank(rank, win->comm->size));
+    return win->targets[rank].lock != 0 ? weftmpi_win_flush(win, &win->targets[rank])
+                                        : weftmpi_fail(MPI_ERR_RMA_SYNC, "nothing is locked");
 }
 
-static int flush_all(struct weftmpi_win *win, const char *call)
+static int flush_all(struct weftmpi_win *win)
 {
-    return weftmpi_win_is_locked(win) ? weftmpi_win_flush_all(win, call)
-                                      : weftmpi_win_wrong(win, call, "nothing is locked");
+    return weftmpi_win_is_locked(win) ? weftmpi_win_flush_all(win)
+                                      : weftmpi_fail(MPI_ERR_RMA_SYNC, "nothing is locked");
 }
 
-ON(Win_flush, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
-ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
-ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
-ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
+ON(Win_flush, WIN_IN, (int rank, MPI_Win handle), flush(of, rank))
+ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, rank))
+ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of))
+ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of))
 
 /* Stores of this thread before, and loads after: a barrier of the processor. */
 API(Win_sync, (MPI_Win handle))

@@ -28,11 +28,11 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
     return topology;
 }
 
-int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind)
+int weftmpi_check_topology(struct weftmpi_comm *comm, int kind)
 {
     if (comm->topology != NULL && comm->topology->kind == kind)
         return MPI_SUCCESS;
-    return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
+    return weftmpi_fail(MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
                         kind == MPI_CART ? "grid" : "graph");
 }
 
@@ -110,17 +110,15 @@ static void divide(int left, int ndims, int dims[], int zeros)
 API(Dims_create, (int nodes, int ndims, int dims[]))
 {
     int left = nodes, zeros = 0;
-
+    ENTER;
     for (int i = 0; i < ndims; i++) {
         if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
-            return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i,
-                                dims[i], nodes);
+            return weftmpi_fail(MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i, dims[i], nodes);
         zeros += dims[i] == 0;
         left /= dims[i] == 0 ? 1 : dims[i];
     }
     if (nodes < 1 || (zeros == 0 && left != 1))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "%d nodes do not fill the dimensions",
-                            nodes);
+        return weftmpi_fail(MPI_ERR_DIMS, "%d nodes do not fill the dimensions", nodes);
     if (zeros != 0)
         divide(left, ndims, dims, zeros);
     return MPI_SUCCESS;
@@ -172,30 +170,28 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
 }
 
 /* How many processes a grid of a communicator has. */
-static int cells_of(const char *call, struct weftmpi_comm *comm, int ndims, const int dims[],
-                    int *cells)
+static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int *cells)
 {
     long product = 1;
 
     if (ndims < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+        return weftmpi_fail(MPI_ERR_DIMS, "%d dimensions", ndims);
     for (int i = 0; i < ndims; i++) {
         product *= dims[i];
         if (dims[i] < 1 || product > comm->size)
-            return weftmpi_fail(comm, call, MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes",
-                                i, dims[i], comm->name, comm->size);
+            return weftmpi_fail(MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes", i, dims[i],
+                                comm->name, comm->size);
     }
     *cells = (int)product;
     return MPI_SUCCESS;
 }
 
-int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
-                          struct weftmpi_topology *topology, MPI_Comm *made)
+int weftmpi_topology_give(struct weftmpi_comm *comm, int count, struct weftmpi_topology *topology,
+                          MPI_Comm *made)
 {
     if (comm->rank < count)
-        TRY(weftmpi_memory_in(comm, call, topology));
-    return weftmpi_split(call, comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology,
-                         made);
+        TRY(weftmpi_memory_in(topology));
+    return weftmpi_split(comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology, made);
 }
 
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
@@ -205,10 +201,9 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     (void)reorder; /* ranks stay */
     OUT(cart);
     BASE_IN(comm, handle);
-    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    TRY(cells_of(comm, ndims, dims, &cells));
     return weftmpi_topology_give(
-        __func__, comm, cells,
-        comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
+        comm, cells, comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
 }
 
 API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank))
@@ -217,7 +212,7 @@ API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[]
     (void)periods;
     OUT(rank);
     BASE_IN(comm, handle);
-    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    TRY(cells_of(comm, ndims, dims, &cells));
     *rank = comm->rank < cells ? comm->rank : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
@@ -238,9 +233,9 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
     GRID_IN(grid, handle);
-    TRY(weftmpi_check_rank(comm, __func__, rank, comm->size));
+    TRY(weftmpi_check_rank(rank, comm->size));
     if (most < grid->ndims)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
+        return weftmpi_fail(MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
     coords_of(grid, rank, coords);
     return MPI_SUCCESS;
 }
@@ -251,7 +246,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
     GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
+        return weftmpi_fail(MPI_ERR_ARG, "coordinates outside of the grid");
     *rank = found;
     return MPI_SUCCESS;
 }
@@ -260,8 +255,7 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 {
     GRID_IN(grid, handle);
     if (direction < 0 || direction >= grid->ndims)
-        return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
-                            grid->ndims);
+        return weftmpi_fail(MPI_ERR_DIMS, "direction %d of %d", direction, grid->ndims);
     *from = rank_near(grid, grid->coords, direction, -distance);
     *to = rank_near(grid, grid->coords, direction, distance);
     return MPI_SUCCESS;
@@ -282,6 +276,6 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
         own = own * grid->dims[i] + grid->coords[i];
     }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    TRY(weftmpi_memory_in(comm, __func__, sub));
-    return weftmpi_split(__func__, comm, others, own, sub, part);
+    TRY(weftmpi_memory_in(sub));
+    return weftmpi_split(comm, others, own, sub, part);
 }

@@ -39,13 +39,13 @@ struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle)
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle)
 {
-    OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
+    OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
     if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
-    return weftmpi_fail(on, call, MPI_ERR_COUNT, "count %lld", (long long)count);
+        return weftmpi_fail(MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
+    return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
             *found = rows[i].type;
             return MPI_SUCCESS;
         }
-    return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
+    return weftmpi_fail(MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
 }
 
 NAMES(Type, TYPE_IN, MPI_Datatype)
@@ -111,8 +111,8 @@ API(Type_free, (MPI_Datatype * handle))
 {
     TYPE_IN(type, *handle);
     if (type->basic)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
-    TRY(weftmpi_attributes_delete(__func__, &type->object));
+        return weftmpi_fail(MPI_ERR_TYPE, "%s is the standard's", type->name);
+    TRY(weftmpi_attributes_delete(&type->object));
     weftmpi_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
