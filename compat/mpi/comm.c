@@ -42,13 +42,11 @@ static bool take_groups(struct weftmpi_comm *comm)
 /* False: something is left in one, whose number is then not used again. */
 static bool give_groups(struct weftmpi_comm *comm)
 {
-    weft_comm *const groups[] = {&comm->messages, &comm->collectives, &comm->agreements};
+    weft_comm *const groups[] = {&comm->messages, &comm->collectives};
     bool free_again = true;
 
     if (comm->team != NULL)
         free_again = weft_team_close(&comm->team) == WEFT_OK;
-    if (comm->agree_team != NULL)
-        free_again = weft_team_close(&comm->agree_team) == WEFT_OK && free_again;
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
         if (*groups[i] != WEFT_COMM_NONE)
             free_again = weft_message_group_give(weftmpi.job, groups[i]) == WEFT_OK && free_again;

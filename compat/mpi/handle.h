@@ -223,7 +223,8 @@ struct weftmpi_call {
     const char *name;
     void *on;
 };
-extern _Thread_local struct weftmpi_call weftmpi_call __attribute__((visibility("hidden")));
+extern _Thread_local struct weftmpi_call weftmpi_call
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 /* A function of MPI begins: what takes its arguments, OUT and all that end in _IN, says so. */
 #define ENTER (weftmpi_call = (struct weftmpi_call){.name = __func__})
 /* In the rest of the block the program, or another function of MPI, is called meanwhile. */

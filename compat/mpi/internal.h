@@ -51,9 +51,8 @@ struct weftmpi_comm {
     int own, base; /* in `all`: this process; and rank 0 of `peers` */
     /* Of its groups of messages: WEFTMPI_GROUPS * number and those behind it; -1: not open yet. */
     int number;
-    weft_comm messages, collectives, agreements;
-    weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
-    struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
+    weft_comm messages, collectives;
+    weft_team *team;
     struct weftmpi_topology *topology;
     bool unnamed; /* by the program: its name is for texts */
     char name[MPI_MAX_OBJECT_NAME];
@@ -100,10 +99,9 @@ struct weftmpi_op {
     bool commutes;
 };
 
-struct weftmpi_agreement; /* agree.c */
-struct weftmpi_request;   /* request.h */
+struct weftmpi_request; /* request.h */
 
-enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator; the fourth: of WORLD alone */
+enum { WEFTMPI_GROUPS = 4 }; /* numbers of groups for a communicator; the third is WORLD's alone */
 
 /* Elements of a datatype in the program's buffer. */
 struct weftmpi_elements {
@@ -270,10 +268,6 @@ bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
 /* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
 int weftmpi_barrier(struct weftmpi_comm *comm);
 int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all);
-/* One message, waited for; the errors are the communicator's. */
-int weftmpi_message(struct weftmpi_comm *comm, weft_comm group, int peer, int tag, bool receives,
-                    void *data, size_t bytes);
-
 /*
  * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
  * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:

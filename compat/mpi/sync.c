@@ -82,6 +82,16 @@ static int send_empty(struct weftmpi_win *win, int rank, int tag)
     return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : weftmpi_request_orphan(request);
 }
 
+static int receive_empty(struct weftmpi_win *win, int rank, int tag)
+{
+    struct weftmpi_request request = {0};
+
+    weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
+    const weft_status status =
+        weft_host_receive_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request.op);
+    return weftmpi_request_wait(&request, weftmpi_failed(status), MPI_STATUS_IGNORE);
+}
+
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
 {
     FREED int *ranks = NULL;
@@ -115,7 +125,7 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
     for (int i = 0; i < count; i++) {
         win->targets[ranks[i]].started = true;
         if ((assertion & MPI_MODE_NOCHECK) == 0)
-            TRY(weftmpi_message(win->comm, win->comm->messages, ranks[i], TAG_POST, true, NULL, 0));
+            TRY(receive_empty(win, ranks[i], TAG_POST));
     }
     return MPI_SUCCESS;
 }
