@@ -293,21 +293,29 @@ int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                  error, made);
 }
 
-int weftmpi_agree_now(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made)
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
+                     MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
+    struct weftmpi_comm *comm = NULL;
 
+    if (group != NULL) {
+        comm = weftmpi_comm_make(parent, group, remote, topology);
+        TRY(weftmpi_memory_in(comm));
+    }
+    const int error = weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-int weftmpi_agree_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
-                        int tag, MPI_Comm *made)
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    struct weftmpi_group *all = weftmpi_group_both(comm->group, comm->remote);
-    const int error =
-        agree(&request, parent, comm, all, context, tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
+    struct weftmpi_comm *comm = weftmpi_comm_make(parent, group, remote, NULL);
 
+    TRY(weftmpi_memory_in(comm));
+    const int error = agree(&request, parent, comm, weftmpi_group_both(group, remote), context,
+                            tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }

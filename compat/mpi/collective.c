@@ -245,13 +245,11 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 
     TRY(weftmpi_place_in(handle));
     COMM_OF(comm, given->comm);
-    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
-    TRY(weftmpi_memory_in(made));
-    TRY(weftmpi_agree_now(comm, made, &own));
+    TRY(weftmpi_comm_new(comm, comm->group, comm->remote, comm->topology, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     TRY(weftmpi_memory_in(request));
     request->persistent = true;
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, made);
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, weftmpi_find(WEFTMPI_COMM, own));
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */

@@ -222,23 +222,19 @@ int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_
     const struct claim mine = {color, key, comm->own};
     HELD struct weftmpi_topology *of = topology;
     HELD struct weftmpi_group *group = NULL, *remote = NULL;
-    struct weftmpi_comm *made = NULL;
     FREED struct claim *all;
 
     TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &all));
     if (color == MPI_UNDEFINED)
-        return weftmpi_agree_now(comm, NULL, part);
+        return weftmpi_comm_new(comm, NULL, NULL, NULL, part);
     group = gather_claims(comm, all, color, false);
     TRY(weftmpi_memory_in(group));
     if (comm->remote != NULL) {
         remote = gather_claims(comm, all, color, true);
         TRY(weftmpi_memory_in(remote));
     }
-    if (remote == NULL || remote->size != 0) { /* else there is nobody over there */
-        made = weftmpi_comm_make(comm, group, remote, of);
-        TRY(weftmpi_memory_in(made));
-    }
-    return weftmpi_agree_now(comm, made, part);
+    const bool alone = remote != NULL && remote->size == 0; /* there is nobody over there */
+    return weftmpi_comm_new(comm, alone ? NULL : group, remote, of, part);
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
@@ -279,43 +275,39 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     return *part != MPI_COMM_NULL ? assert_memory(*part, info) : MPI_SUCCESS;
 }
 
-/* This process's rank in the group, all members of which are in the communicator. */
-static int own_in(struct weftmpi_comm *comm, const struct weftmpi_group *group, int *own)
+/* apart: by the members of the group alone. */
+static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
-    *own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
+    const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
             return weftmpi_fail(MPI_ERR_GROUP, "rank %d of the group is not in %s", i, comm->name);
-    return MPI_SUCCESS;
-}
-
-API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
-{
-    int own;
-    OUT(part);
-    COMM_IN(comm, handle);
-    OBJECT_IN(group, group, WEFTMPI_GROUP, group_handle);
-    TRY(own_in(comm, group, &own));
+    if (tag < 0)
+        return weftmpi_fail(MPI_ERR_TAG, "tag %d", tag);
+    if (apart) {
+        *part = MPI_COMM_NULL;
+        return own < 0 ? MPI_SUCCESS
+                       : weftmpi_comm_new_apart(comm, group, NULL, comm->number, tag, part);
+    }
     /* Groups of one call have no member in common; members do not know the remote one. */
-    const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
+    const int color = comm->remote != NULL || own < 0 ? 0 : group->processes[0];
     return weftmpi_split(comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
-API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
+API(Comm_create, (MPI_Comm handle, MPI_Group group, MPI_Comm *part))
 {
-    int own;
     OUT(part);
     COMM_IN(comm, handle);
-    OBJECT_IN(group, group, WEFTMPI_GROUP, group_handle);
-    TRY(own_in(comm, group, &own));
-    if (tag < 0)
-        return weftmpi_fail(MPI_ERR_TAG, "tag %d", tag);
-    *part = MPI_COMM_NULL;
-    if (own < 0)
-        return MPI_SUCCESS;
-    struct weftmpi_comm *made = weftmpi_comm_make(comm, group, NULL, NULL);
-    TRY(weftmpi_memory_in(made));
-    return weftmpi_agree_apart(comm, made, comm->number, tag, part);
+    return create(comm, group, false, 0, part);
+}
+
+API(Comm_create_group, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *part))
+{
+    OUT(part);
+    COMM_IN(comm, handle);
+    return create(comm, group, true, tag, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))

@@ -53,9 +53,8 @@ API(Intercomm_create,
     TRY(weftmpi_check_rank(leader, comm->size));
     TRY(learn(comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
-    struct weftmpi_comm *between = weftmpi_comm_make(comm, comm->group, group, NULL);
-    TRY(weftmpi_memory_in(between));
-    return weftmpi_agree_apart(comm, between, first ? comm->number : number, tag, made);
+    return weftmpi_comm_new_apart(comm, comm->group, group, first ? comm->number : number, tag,
+                                  made);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -78,9 +77,7 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     else
         group = weftmpi_group_join(comm->remote, comm->group);
     TRY(weftmpi_memory_in(group));
-    struct weftmpi_comm *of_both = weftmpi_comm_make(comm, group, NULL, NULL);
-    TRY(weftmpi_memory_in(of_both));
-    return weftmpi_agree_now(comm, of_both, merged);
+    return weftmpi_comm_new(comm, group, NULL, NULL, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */

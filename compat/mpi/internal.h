@@ -275,11 +275,13 @@ int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes,
  */
 int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                   struct weftmpi_comm *comm, int error, MPI_Comm *made);
-/* The same without one, and waits. */
-int weftmpi_agree_now(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made);
+/* Makes one, as weftmpi_comm_make does (group NULL: this process gets none), and waits for that. */
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
+                     MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_agree_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
-                        int tag, MPI_Comm *made);
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
 int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
                   MPI_Comm *part);

@@ -49,10 +49,8 @@ static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_
     win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
     TRY(weftmpi_memory_in(win->targets));
     TRY(weftmpi_info_set(&win->object, true, info));
-    struct weftmpi_comm *own = weftmpi_comm_make(parent, parent->group, NULL, NULL);
-    TRY(weftmpi_memory_in(own));
-    TRY(weftmpi_agree_now(parent, own, &comm));
-    win->comm = own;
+    TRY(weftmpi_comm_new(parent, parent->group, NULL, NULL, &comm));
+    win->comm = weftmpi_find(WEFTMPI_COMM, comm);
     win->object.errhandler = &weftmpi_errhandlers[0];
     return MPI_SUCCESS;
 }

@@ -57,8 +57,6 @@ struct weftmpi_win {
     OBJECT_IN(name, win, WEFTMPI_WIN, handle);                                                     \
     weftmpi_call.on = name
 
-/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
-int weftmpi_check_epoch(int assertion, int known, bool busy);
 static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
 {
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
@@ -77,7 +75,7 @@ struct weftmpi_table {
 
 int weftmpi_win_detach(struct weftmpi_region *row);
 
-/* ---- locks: lock.c --------------------------------------------------------------------------- */
+/* ---- locks, flushes: sync.c ------------------------------------------------------------------ */
 
 /*
  * Who wants a lock takes a ticket; writers wait until `write` has come to theirs, readers `read`.
@@ -104,8 +102,7 @@ int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_wor
                       enum weftmpi_lock_word turn);
 /* It is the next one's turn. What was done before is ordered before it. */
 int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn);
-/* Everything of this process is there: at one member, at all. */
-int weftmpi_win_flush(struct weftmpi_win *win, struct weftmpi_target *target);
+/* Everything of this process is there, at all members. */
 int weftmpi_win_flush_all(struct weftmpi_win *win);
 
 #endif
