@@ -200,6 +200,8 @@ int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *g
     COMM_OF(comm, given->comm);
 
     weftmpi_request_open(request, WEFTMPI_COLLECTIVE, comm);
+    if (given->parent != NULL)
+        weftmpi_call.on = request->call.on = given->parent;
     return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
 }
 
@@ -216,26 +218,20 @@ static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_
     return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
 }
 
-/* Copies an array of a side behind others. */
-static void *keep(char **at, const void *array, size_t bytes)
+/* An array of a side, of n elements of 8 bytes at most, is at *at from now on. */
+static const void *keep(MPI_Count **at, const void *array, size_t n, size_t bytes)
 {
     void *const copy = *at;
 
-    if (array == NULL || bytes == 0)
-        return NULL;
-    *at += (bytes + sizeof(MPI_Count) - 1) / sizeof(MPI_Count) * sizeof(MPI_Count);
-    return memcpy(copy, array, bytes);
+    *at += n;
+    return array != NULL && n != 0 ? memcpy(copy, array, n * bytes) : NULL;
 }
 
-/* A side's arrays are at *at from now on. */
-static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
+static void keep_arrays(struct weftmpi_side *side, size_t n, MPI_Count **at)
 {
-    const size_t displ = side->displs.wide ? sizeof(MPI_Count) : sizeof(int);
-    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
-
-    side->handles = keep(at, side->handles, n * sizeof(*side->handles));
-    side->displs.at = keep(at, side->displs.at, n * displ);
-    side->counts.at = keep(at, side->counts.at, n * count);
+    side->handles = keep(at, side->handles, n, sizeof(*side->handles));
+    side->displs.at = keep(at, side->displs.at, n, weftmpi_width(side->displs));
+    side->counts.at = keep(at, side->counts.at, n, weftmpi_width(side->counts));
 }
 
 /* On a communicator of its own, since members may start several in any order. */
@@ -254,7 +250,7 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */
     TRY(weftmpi_memory_in(kept));
-    char *at = (char *)(kept + 1);
+    MPI_Count *at = (MPI_Count *)(kept + 1);
     *kept = *given;
     kept->comm = own;
     kept->parent = weftmpi_hold(comm);
@@ -265,15 +261,6 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
-}
-
-void weftmpi_given_handler(const struct weftmpi_given *given)
-{
-    struct weftmpi_comm *own = weftmpi_find(WEFTMPI_COMM, given->comm);
-
-    LOCKED;
-    weftmpi_leave(own->object.errhandler);
-    own->object.errhandler = weftmpi_errhandler_of(&given->parent->object);
 }
 
 void weftmpi_given_end(struct weftmpi_given *given)

@@ -54,8 +54,6 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
 /* The persistent form; and what it holds is let go. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle);
 void weftmpi_given_end(struct weftmpi_given *given);
-/* Errors from now on are raised as the program's communicator says now. */
-void weftmpi_given_handler(const struct weftmpi_given *given);
 
 /*
  * Defines the three forms of a collective that `function` begins: blocking, non-blocking and

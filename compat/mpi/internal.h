@@ -166,6 +166,10 @@ struct weftmpi_numbers {
     bool wide, same;
 };
 #define NUMBERS(array) ((struct weftmpi_numbers){array, sizeof(*(array)) != sizeof(int), false})
+static inline size_t weftmpi_width(struct weftmpi_numbers numbers)
+{
+    return numbers.wide ? sizeof(MPI_Count) : sizeof(int);
+}
 static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count i)
 {
     i = numbers.same ? 0 : i;

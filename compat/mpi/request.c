@@ -28,7 +28,7 @@ void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                           struct weftmpi_comm *comm)
 {
     request->way = way;
-    request->call = weftmpi_call.name;
+    request->call = (struct weftmpi_call){weftmpi_call.name, comm};
     request->comm = comm;
     request->active = true;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);

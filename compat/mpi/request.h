@@ -39,9 +39,9 @@ struct weftmpi_request {
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
-    weft_op update; /* of RMA */
-    const char *call;
-    MPI_Status status; /* once it is complete */
+    weft_op update;           /* of RMA */
+    struct weftmpi_call call; /* that began it; whose errors its own are */
+    MPI_Status status;        /* once it is complete */
     int error;
     /* What the program gave. The datatype is in use until it is over, and so is its operation. */
     struct weftmpi_elements elements;
@@ -55,14 +55,10 @@ struct weftmpi_request {
     struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* What it was begun by, and how it ended. */
-static inline struct weftmpi_call weftmpi_call_of(const struct weftmpi_request *request)
-{
-    return (struct weftmpi_call){request->call, request->comm};
-}
+/* How it ended, which is an error of the call that began it. */
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
-    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(weftmpi_call_of(request), status);
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(request->call, status);
 }
 
 /* Where elements begin; and whether their bytes are there in a row, and may be used. */

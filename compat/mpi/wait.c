@@ -130,13 +130,11 @@ CALL(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_
 API(Start, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
-    weftmpi_call.on = request->comm;
-    if (request->given != NULL)
-        weftmpi_given_handler(request->given);
+    weftmpi_call.on = request->call.on;
     if (!request->persistent || request->active)
         return weftmpi_fail(MPI_ERR_REQUEST, request->persistent ? "the request is active"
                                                                  : "no persistent request");
-    weftmpi_call.name = request->call; /* whose errors they are */
+    weftmpi_call = request->call; /* whose errors they are */
     request->complete = false;
     request->error = MPI_SUCCESS;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
@@ -159,7 +157,7 @@ API(Cancel, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
     int cancelled = 0;
-    weftmpi_call.on = request->comm;
+    weftmpi_call.on = request->call.on;
     if (request->way == WEFTMPI_GENERAL)
         return weftmpi_general_cancel(request);
     if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE ||
