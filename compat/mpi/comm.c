@@ -90,7 +90,6 @@ struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftm
 
 bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 {
-    const int process = weft_numbers_of(weftmpi.job)->process;
     const struct weftmpi_group *group = comm->group, *remote = comm->remote;
 
     comm->number = number;
@@ -98,8 +97,8 @@ bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
     if (comm->all == NULL)
         return false;
     comm->size = group->size;
-    comm->rank = weftmpi_group_rank(group, process);
-    comm->own = weftmpi_group_rank(comm->all, process);
+    comm->rank = weftmpi_group_own(group);
+    comm->own = weftmpi_group_own(comm->all);
     comm->peers = remote != NULL ? remote->size : group->size;
     comm->base = remote != NULL && comm->all->processes[0] == group->processes[0] ? group->size : 0;
     comm->unnamed = number >= 2;
@@ -279,7 +278,7 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
 static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
     OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
-    const int own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    const int own = weftmpi_group_own(group);
 
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)

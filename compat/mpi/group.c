@@ -51,8 +51,7 @@ ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *made), GIVE(of->rem
 ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *made), GIVE(of->comm->group))
 
 ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
-ASK(Group_rank, GROUP_IN, MPI_Group, int,
-    weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
+ASK(Group_rank, GROUP_IN, MPI_Group, int, weftmpi_group_own(of))
 
 /* How often each rank of the group is named, which must be once at most. */
 static int mark(const struct weftmpi_group *group, int rank, unsigned char *named)

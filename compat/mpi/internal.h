@@ -157,9 +157,6 @@ int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter);
 
 extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
-/* Basic elements of a datatype in so many bytes (-1: they end within one), and the reverse. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes);
-size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements);
 /* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
 struct weftmpi_numbers {
     const void *at;
@@ -242,6 +239,10 @@ extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no key
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
+static inline int weftmpi_group_own(const struct weftmpi_group *group) /* this process's */
+{
+    return weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+}
 /* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */

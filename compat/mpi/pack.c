@@ -85,45 +85,6 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
     copy(type, bytes, (char *)packed, user, false);
 }
 
-/* How many basic elements so many bytes are; -1: they end within one. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes)
-{
-    if (type->size == 0)
-        return 0;
-    MPI_Count elements = (MPI_Count)(bytes / type->size * type->elements);
-    bytes %= type->size;
-    if (type->contents == NULL && bytes != 0)
-        return -1;
-    for (MPI_Count i = 0; bytes != 0; i++) {
-        size_t times;
-        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
-        const size_t whole = part->size * times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = weftmpi_elements_of(part, some);
-        if (more < 0)
-            return -1;
-        elements += more;
-        bytes -= some;
-    }
-    return elements;
-}
-
-size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements)
-{
-    if (type->elements == 0)
-        return 0;
-    size_t bytes = elements / type->elements * type->size;
-    elements %= type->elements;
-    for (MPI_Count i = 0; elements != 0; i++) {
-        size_t times;
-        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
-        const size_t whole = part->elements * times;
-        const size_t some = elements < whole ? elements : whole;
-        bytes += weftmpi_bytes_of(part, some);
-        elements -= some;
-    }
-    return bytes;
-}
-
 int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
                 enum weftmpi_row how, void **row)
 {
@@ -198,6 +159,40 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     return whole * type->size == bytes ? (MPI_Count)whole : -1;
 }
 
+/* What may still be walked over: bytes, and basic elements. */
+struct left {
+    size_t bytes, elements;
+};
+
+/* Walks over so many of the datatype, as far as it may. True: over all. */
+static bool walk(const struct weftmpi_type *type, size_t times, struct left *left)
+{
+    const struct weftmpi_type *part;
+    size_t whole = times, of_part;
+
+    if (type->size == 0)
+        return true;
+    if (whole > left->bytes / type->size)
+        whole = left->bytes / type->size;
+    if (whole > left->elements / type->elements)
+        whole = left->elements / type->elements;
+    left->bytes -= whole * type->size;
+    left->elements -= whole * type->elements;
+    for (MPI_Count i = 0; whole != times && (part = weftmpi_part(type, i, &of_part)) != NULL; i++)
+        if (!walk(part, of_part, left))
+            return false;
+    return whole == times;
+}
+
+/* How many basic elements so many bytes are; -1: they end within one. */
+static MPI_Count elements_of(const struct weftmpi_type *type, size_t bytes)
+{
+    struct left left = {bytes, SIZE_MAX};
+
+    walk(type, SIZE_MAX, &left);
+    return left.bytes != 0 && type->size != 0 ? -1 : (MPI_Count)(SIZE_MAX - left.elements);
+}
+
 /* What a status has: `count` is an expression of the type and the bytes. */
 #define TOLD(name, N, count)                                                                       \
     API(name, (const MPI_Status *status, MPI_Datatype handle, N *told))                            \
@@ -211,8 +206,8 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     }
 TOLD(Get_count, int, whole_of(type, bytes))
 TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
-TOLD(Get_elements, int, weftmpi_elements_of(type, bytes))
-TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements, int, elements_of(type, bytes))
+TOLD(Get_elements_c, MPI_Count, elements_of(type, bytes))
 SAME(Get_elements_x, Get_elements_c)
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
@@ -220,7 +215,9 @@ API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count 
     TYPE_IN(type, handle);
     if (count < 0)
         return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
-    const size_t bytes = weftmpi_bytes_of(type, (size_t)count);
+    struct left left = {SIZE_MAX, (size_t)count};
+    walk(type, SIZE_MAX, &left);
+    const size_t bytes = SIZE_MAX - left.bytes;
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }

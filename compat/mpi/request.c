@@ -84,8 +84,6 @@ static weft_status poll_message(weft_message_op *op, double seconds, weft_messag
 
     if (seconds == 0)
         status = weft_host_message_test(weftmpi.job, op, &is_done, message);
-    else if (isinf(seconds))
-        status = weft_host_message_wait(weftmpi.job, op, message);
     else if ((status = weft_host_message_wait_for(weftmpi.job, op, seconds, message)) ==
              WEFT_ERR_TIMEOUT) {
         is_done = 0; /* if the job has failed, the next look says so */

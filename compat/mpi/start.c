@@ -173,12 +173,13 @@ API(Get_library_version, (char *version, int *length))
     return MPI_SUCCESS;
 }
 
-/* Memory that others map, for windows over it; of a process with a GPU the host's. */
-static bool maps(void)
+int MPIX_Query_cuda_support(void)
 {
-    return weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) != WEFT_KIND_CUDA;
+    return weftmpi.job != NULL &&
+           weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
 }
 
+/* Memory that others map, for windows over it; of a process with a GPU the host's. */
 API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
 {
     (void)info;
@@ -187,7 +188,8 @@ API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
     LOCKED;
     void *memory = NULL;
     if (bytes >= 0)
-        memory = maps() ? weft_malloc(weftmpi.job, (size_t)bytes + 1) : malloc((size_t)bytes + 1);
+        memory = MPIX_Query_cuda_support() ? malloc((size_t)bytes + 1)
+                                           : weft_malloc(weftmpi.job, (size_t)bytes + 1);
     if (memory == NULL)
         return weftmpi_fail(MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
     *(void **)base = memory;
@@ -198,10 +200,10 @@ API(Free_mem, (void *base))
 {
     OPEN_IN;
     LOCKED;
-    if (maps())
-        weft_free(weftmpi.job, base);
-    else
+    if (MPIX_Query_cuda_support())
         free(base);
+    else
+        weft_free(weftmpi.job, base);
     return MPI_SUCCESS;
 }
 
@@ -214,9 +216,3 @@ API(Pcontrol, (const int level, ...))
 TELL(Get_address, (const void *location, MPI_Aint *address), MPI_SUCCESS, address,
      (MPI_Aint)location)
 SAME(Address, Get_address)
-
-int MPIX_Query_cuda_support(void)
-{
-    return weftmpi.job != NULL &&
-           weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
-}

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <mpi-ext.h>
+
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What members tell each other of their parts. */
@@ -24,7 +26,7 @@ static int check(struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit, const
         return weftmpi_fail(MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit);
     if (given && base == NULL && bytes > 0)
         return weftmpi_fail(MPI_ERR_BASE, "%td bytes at NULL", (ptrdiff_t)bytes);
-    if (weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA)
+    if (MPIX_Query_cuda_support())
         return weftmpi_fail(MPI_ERR_UNSUPPORTED_OPERATION,
                             "one-sided communication of processes that drive a GPU is not "
                             "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
