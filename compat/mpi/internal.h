@@ -87,7 +87,7 @@ struct weftmpi_type {
     size_t runs_count;
     size_t elements;                         /* of basic types, as Get_elements counts them */
     const struct weftmpi_type *only_basic;   /* the only basic type in it; NULL: none, or several */
-    const struct weftmpi_contents *contents; /* what it is made of (contents.c); NULL: basic */
+    const struct weftmpi_contents *contents; /* what it is made of (type.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -173,7 +173,7 @@ static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count
     return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
 }
 /*
- * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
+ * What a datatype was made of (type.c): numbers, one list after the other, and datatypes, whose
  * handles it keeps. Those of 8 bytes are addresses, or, of a `large` counts.
  */
 struct weftmpi_list {

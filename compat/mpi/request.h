@@ -158,8 +158,6 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* Begins what the request says; a persistent one again. Raises the error. */
 int weftmpi_point_begin(struct weftmpi_request *request);
-/* A buffered send: the bytes are copied. */
-int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
 int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
 /* All but MPI_ERROR. */

@@ -62,8 +62,6 @@ static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
 }
 
-/* ---- dynamic windows: dynamic.c -------------------------------------------------------------- */
-
 enum { WEFTMPI_REGIONS = 2048 };
 /* What a process has attached, as origins get it. A row of 0 bytes is free. */
 struct weftmpi_table {
@@ -72,8 +70,6 @@ struct weftmpi_table {
         uint64_t base, bytes, number;
     } regions[WEFTMPI_REGIONS];
 };
-
-int weftmpi_win_detach(struct weftmpi_region *row);
 
 /* ---- locks, flushes: sync.c ------------------------------------------------------------------ */
 
