@@ -113,7 +113,7 @@ static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
 }
 
 /* N: the type of sizes. */
-#define ARRAY_TYPES(c, N)                                                                          \
+#define ARRAY_TYPES(c, N, A)                                                                       \
     CALL(Type_create_subarray##c,                                                                  \
          (int ndims, const N sizes[], const N subsizes[], const N starts[], int order,             \
           MPI_Datatype old, MPI_Datatype *made),                                                   \
@@ -124,5 +124,4 @@ static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
           MPI_Datatype *made),                                                                     \
          darray(size, rank, ndims, NUMBERS(sizes), distributions, arguments, grid, order, old,     \
                 made))
-ARRAY_TYPES(, int)
-ARRAY_TYPES(_c, MPI_Count)
+TWINS(ARRAY_TYPES)

@@ -262,8 +262,7 @@ static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower
                 made))                                                                             \
     CALL(Type_create_resized##c, (MPI_Datatype old, A lower, A extent, MPI_Datatype * made),       \
          resize(LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
-CONSTRUCTORS(, int, MPI_Aint)
-CONSTRUCTORS(_c, MPI_Count, MPI_Count)
+TWINS(CONSTRUCTORS)
 
 /* Those of MPI 1. */
 SAME(Type_hvector, Type_create_hvector)

@@ -29,14 +29,6 @@ static const int class_of[WEFT_STATUS_COUNT] = {
     [WEFT_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
 };
 
-/* Ends the whole job, for an error that is fatal. */
-static void die(const char *text, int error_class)
-{
-    if (weftmpi.job != NULL)
-        weft_abort(weftmpi.job, text);
-    weftmpi_exit(error_class);
-}
-
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object)
 {
     LOCKED;
@@ -62,7 +54,9 @@ int weftmpi_fail(int error_class, const char *format, ...)
     if (handler == NULL || (handler->function == NULL && handler != &weftmpi_errhandlers[1])) {
         fprintf(stderr, "weft-mpi: [p%d] %s\n",
                 weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
-        die(text, error_class);
+        if (weftmpi.job != NULL)
+            weft_abort(weftmpi.job, text);
+        weftmpi_exit(error_class);
     } else if (handler->function != NULL) {
         CALLS_BACK;
         MPI_Comm handle = object->handle;

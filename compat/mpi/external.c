@@ -118,5 +118,4 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
         *bytes = (A)(e.count * external_bytes(e.type));                                            \
         return MPI_SUCCESS;                                                                        \
     }
-EXTERNAL(, int, MPI_Aint)
-EXTERNAL(_c, MPI_Count, MPI_Count)
+TWINS(EXTERNAL)

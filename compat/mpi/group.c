@@ -53,15 +53,6 @@ ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *made), GIVE(of->comm->grou
 ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
 ASK(Group_rank, GROUP_IN, MPI_Group, int, weftmpi_group_own(of))
 
-/* How often each rank of the group is named, which must be once at most. */
-static int mark(const struct weftmpi_group *group, int rank, unsigned char *named)
-{
-    TRY(weftmpi_check_rank(rank, group->size));
-    if (named[rank]++ != 0)
-        return weftmpi_fail(MPI_ERR_RANK, "rank %d is named twice", rank);
-    return MPI_SUCCESS;
-}
-
 /*
  * The group of the ranks that are named, in order, or of those that are not (`exclude`). They are
  * ranks, or ranges: first, last and stride.
@@ -84,7 +75,9 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
         if (step == 0)
             return weftmpi_fail(MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
         for (long r = first; step > 0 ? r <= last : r >= last; r += step) {
-            TRY(mark(group, (int)r, named));
+            TRY(weftmpi_check_rank((int)r, group->size));
+            if (named[r]++ != 0)
+                return weftmpi_fail(MPI_ERR_RANK, "rank %ld is named twice", r);
             if (!exclude)
                 chosen[size++] = group->processes[r];
         }

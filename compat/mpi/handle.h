@@ -22,6 +22,9 @@
 #define SAME(name, as)                                                                             \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #as)));                  \
     extern __typeof__(MPI_##name) MPI_##name __attribute__((weak, alias("MPI_" #as)));
+/* Both forms of what `of` defines: it gets the end of the names, the types of counts and addresses.
+ */
+#define TWINS(of) of(, int, MPI_Aint) of(_c, MPI_Count, MPI_Count)
 /* One that is an expression, its error. */
 #define CALL(name, parameters, expression)                                                         \
     API(name, parameters)                                                                          \

@@ -132,7 +132,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
         *position += (N)used;                                                                      \
         return MPI_SUCCESS;                                                                        \
     }
-#define PACKING(c, N)                                                                              \
+#define PACKING(c, N, A)                                                                           \
     MOVING(Pack##c, N, in, out, true, const void *in, N count, MPI_Datatype type, void *out,       \
            N bytes, N *position)                                                                   \
     MOVING(Unpack##c, N, out, in, false, const void *in, N bytes, N *position, void *out, N count, \
@@ -148,8 +148,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
             return weftmpi_fail(MPI_ERR_COUNT, "%zu bytes are no int", elements.bytes);            \
         return MPI_SUCCESS;                                                                        \
     }
-PACKING(, int)
-PACKING(_c, MPI_Count)
+TWINS(PACKING)
 
 /* Whole elements in so many bytes; -1: they end within one. */
 static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)

@@ -1,4 +1,4 @@
-/* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
+/* compat/mpi/point.c - point-to-point: sends and receives are weft's messages. */
 #include "request.h"
 
 #include <math.h>
@@ -112,7 +112,7 @@ static int attach(void *buffer, MPI_Count bytes)
     return MPI_SUCCESS;
 }
 
-#define BUFFER(c, N)                                                                               \
+#define BUFFER(c, N, A)                                                                            \
     CALL(Buffer_attach##c, (void *buffer, N bytes), attach(buffer, bytes))                         \
     API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
     {                                                                                              \
@@ -126,8 +126,7 @@ static int attach(void *buffer, MPI_Count bytes)
         attached_bytes = 0;                                                                        \
         return MPI_SUCCESS;                                                                        \
     }
-BUFFER(, int)
-BUFFER(_c, MPI_Count)
+TWINS(BUFFER)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
@@ -257,17 +256,17 @@ static int start(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handle)
 #define SENDS(name, iname, way)                                                                    \
     SEND_FORMS(name, iname, name##_init, way, int)                                                 \
     SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
-#define RECEIVES(name, iname, init, N)                                                             \
-    BLOCKING(name, begin(begun, WEFTMPI_RECEIVE, GIVEN), (FROM(N), MPI_Status * status), status)   \
-    STARTED(iname, WEFTMPI_RECEIVE, FROM(N))                                                       \
-    INIT(init, WEFTMPI_RECEIVE, FROM(N))
+#define RECEIVES(c, N, A)                                                                          \
+    BLOCKING(Recv##c, begin(begun, WEFTMPI_RECEIVE, GIVEN), (FROM(N), MPI_Status * status),        \
+             status)                                                                               \
+    STARTED(Irecv##c, WEFTMPI_RECEIVE, FROM(N))                                                    \
+    INIT(Recv_init##c, WEFTMPI_RECEIVE, FROM(N))
 
 SENDS(Send, Isend, WEFTMPI_SEND)
 SENDS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
 SENDS(Rsend, Irsend, WEFTMPI_SEND)
 SENDS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
-RECEIVES(Recv, Irecv, Recv_init, int)
-RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
+TWINS(RECEIVES)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
@@ -299,7 +298,7 @@ static int sendrecv(struct weftmpi_request *both, const void *send, MPI_Count se
     return error;
 }
 
-#define SENDRECVS(c, N)                                                                            \
+#define SENDRECVS(c, N, A)                                                                         \
     BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
               sendrecv(begun, send, send_count, send_type, to, send_tag, receive, receive_count,   \
                        receive_type, from, receive_tag, comm),                                     \
@@ -311,5 +310,4 @@ static int sendrecv(struct weftmpi_request *both, const void *send, MPI_Count se
                        receive_tag, comm),                                                         \
               void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
               int receive_tag, MPI_Comm comm)
-SENDRECVS(, int)
-SENDRECVS(_c, MPI_Count)
+TWINS(SENDRECVS)

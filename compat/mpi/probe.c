@@ -103,8 +103,7 @@ static int begin_matched(struct weftmpi_request *request, void *buffer, MPI_Coun
     return weftmpi_failed(status);
 }
 
-#define MATCHED(c, N)                                                                              \
+#define MATCHED(c, N, A)                                                                           \
     BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, buffer, count, type, message),             \
               void *buffer, N count, MPI_Datatype type, MPI_Message *message)
-MATCHED(, int)
-MATCHED(_c, MPI_Count)
+TWINS(MATCHED)

@@ -12,12 +12,6 @@ static void combine(const weft_combine *combine, const void *from, void *into, s
                     (char *)into - type->true_lower, count);
 }
 
-/* Whether elements in the program's buffer are as those in a message. */
-static bool is_plain(const struct weftmpi_type *type)
-{
-    return type->basic || type->dense;
-}
-
 /* The request's elements have a datatype, and no place yet. */
 static int open_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
                           weft_combine *combination)
@@ -58,7 +52,7 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     void *packed;
 
     *at = (char *)user + type->true_lower;
-    if (is_plain(type))
+    if (type->basic || type->dense)
         return MPI_SUCCESS;
     TRY(weftmpi_row(request, &elements, WEFTMPI_COPY, &packed));
     *at = weftmpi_request_memory(request, bytes);
