@@ -36,9 +36,8 @@ static int array(int ndims, struct weftmpi_numbers sizes, const struct stretch o
 
 static int check_array(int ndims, int order)
 {
-    if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
-        return weftmpi_fail(MPI_ERR_ARG, "%d dimensions, order %d", ndims, order);
-    return MPI_SUCCESS;
+    return HOLDS(ndims >= 1 && (order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN), MPI_ERR_ARG,
+                 "%d dimensions, order %d", ndims, order);
 }
 
 static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numbers subsizes,
@@ -50,9 +49,9 @@ static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numb
     for (int i = 0; i < ndims; i++) {
         const MPI_Count size = weftmpi_number(sizes, i), part = weftmpi_number(subsizes, i);
         const MPI_Count start = weftmpi_number(starts, i);
-        if (size < 1 || part < 1 || start < 0 || start > size - part)
-            return weftmpi_fail(MPI_ERR_ARG, "dimension %d: %lld from %lld on, of %lld", i,
-                                (long long)part, (long long)start, (long long)size);
+        TRY(HOLDS(size >= 1 && part >= 1 && start >= 0 && start <= size - part, MPI_ERR_ARG,
+                  "dimension %d: %lld from %lld on, of %lld", i, (long long)part, (long long)start,
+                  (long long)size));
         of[i] = (struct stretch){start, part, size};
     }
     const struct weftmpi_list lists[] = {SCALAR(false, ndims),
@@ -72,12 +71,11 @@ static int distribute(MPI_Count size, int how, int argument, int n, int at, stru
 
     if (argument == MPI_DISTRIBUTE_DFLT_DARG)
         block = cyclic ? 1 : least;
-    if (size < 1 || n < 1 || block < 1 || (whole && n != 1) ||
-        (how == MPI_DISTRIBUTE_BLOCK && block < least) ||
-        (!whole && !cyclic && how != MPI_DISTRIBUTE_BLOCK))
-        return weftmpi_fail(MPI_ERR_ARG,
-                            "%lld elements over %d processes, distribution %d, argument %d",
-                            (long long)size, n, how, argument);
+    TRY(HOLDS(size >= 1 && n >= 1 && block >= 1 && (!whole || n == 1) &&
+                  (how != MPI_DISTRIBUTE_BLOCK || block >= least) &&
+                  (whole || cyclic || how == MPI_DISTRIBUTE_BLOCK),
+              MPI_ERR_ARG, "%lld elements over %d processes, distribution %d, argument %d",
+              (long long)size, n, how, argument));
     if (whole)
         block = size;
     /* One whose first lies behind the end has none. */
@@ -96,8 +94,8 @@ static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++)
         cells *= grid[i];
-    if (cells != size || rank < 0 || rank >= size)
-        return weftmpi_fail(MPI_ERR_ARG, "rank %d of %d in a grid of %ld", rank, size, cells);
+    TRY(HOLDS(cells == size && rank >= 0 && rank < size, MPI_ERR_ARG,
+              "rank %d of %d in a grid of %ld", rank, size, cells));
     for (int i = ndims - 1, rest = rank; i >= 0; rest /= grid[i--]) /* as MPI numbers grids */
         TRY(distribute(weftmpi_number(sizes, i), distributions[i], arguments[i], grid[i],
                        rest % grid[i], &of[i]));

@@ -117,7 +117,7 @@ static int call_erase(struct weftmpi_object *object, int keyval)
         CALLS_BACK;
         error = key.erase(object->handle, keyval, value, key.extra);
     }
-    return error == MPI_SUCCESS ? MPI_SUCCESS : weftmpi_fail(error, "keyval %d: delete", keyval);
+    return HOLDS(error == MPI_SUCCESS, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */

@@ -6,10 +6,8 @@
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
-    if (root < 0 || root >= request->comm->size)
-        return weftmpi_fail(MPI_ERR_ROOT, "root %d of %d in %s", root, request->comm->size,
-                            request->comm->name);
-    return MPI_SUCCESS;
+    return HOLDS(root >= 0 && root < request->comm->size, MPI_ERR_ROOT, "root %d of %d in %s", root,
+                 request->comm->size, request->comm->name);
 }
 
 /* ---- barrier, broadcast ---------------------------------------------------------------------- */
@@ -40,8 +38,7 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
     const MPI_Count count = weftmpi_count_of(side, i);
     MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
 
-    if (count < 0)
-        return weftmpi_fail(MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i);
+    TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i));
     TRY(weftmpi_elements_in(side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs.at != NULL)

@@ -101,10 +101,8 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
 /* What a member gives and what it gets are not one place. */
 static inline int weftmpi_check_apart(const void *from, const void *into, size_t bytes)
 {
-    return from != into || bytes == 0
-               ? MPI_SUCCESS
-               : weftmpi_fail(MPI_ERR_BUFFER,
-                              "one buffer to send and to receive: MPI_IN_PLACE says that");
+    return HOLDS(from != into || bytes == 0, MPI_ERR_BUFFER,
+                 "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);

@@ -20,10 +20,8 @@ struct weftmpi_comm weftmpi_comms[] = {
 
 int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter)
 {
-    if ((comm->remote != NULL) == inter)
-        return MPI_SUCCESS;
-    return weftmpi_fail(MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
-                        inter ? "no" : "an");
+    return HOLDS((comm->remote != NULL) == inter, MPI_ERR_COMM, "%s is %s intercommunicator",
+                 comm->name, inter ? "no" : "an");
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
@@ -240,8 +238,7 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 {
     OUT(part);
     COMM_IN(comm, handle);
-    if (color < 0 && color != MPI_UNDEFINED)
-        return weftmpi_fail(MPI_ERR_ARG, "color %d", color);
+    TRY(HOLDS(color >= 0 || color == MPI_UNDEFINED, MPI_ERR_ARG, "color %d", color));
     return weftmpi_split(comm, color, key, NULL, part);
 }
 
@@ -266,8 +263,9 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     OUT(part);
     COMM_IN(comm, handle);
-    if (type != MPI_UNDEFINED && (type < MPI_COMM_TYPE_SHARED || type > MPI_COMM_TYPE_HW_GUIDED))
-        return weftmpi_fail(MPI_ERR_ARG, "type %d", type);
+    TRY(HOLDS(type == MPI_UNDEFINED ||
+                  (type >= MPI_COMM_TYPE_SHARED && type <= MPI_COMM_TYPE_HW_GUIDED),
+              MPI_ERR_ARG, "type %d", type));
     const bool nodes =
         type == MPI_COMM_TYPE_SHARED || (type == MPI_COMM_TYPE_HW_UNGUIDED && numbers->nodes > 1);
     TRY(weftmpi_split(comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
@@ -281,10 +279,9 @@ static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int t
     const int own = weftmpi_group_own(group);
 
     for (int i = 0; i < group->size; i++)
-        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
-            return weftmpi_fail(MPI_ERR_GROUP, "rank %d of the group is not in %s", i, comm->name);
-    if (tag < 0)
-        return weftmpi_fail(MPI_ERR_TAG, "tag %d", tag);
+        TRY(HOLDS(weftmpi_group_rank(comm->group, group->processes[i]) >= 0, MPI_ERR_GROUP,
+                  "rank %d of the group is not in %s", i, comm->name));
+    TRY(HOLDS(tag >= 0, MPI_ERR_TAG, "tag %d", tag));
     if (apart) {
         *part = MPI_COMM_NULL;
         return own < 0 ? MPI_SUCCESS
@@ -312,8 +309,7 @@ API(Comm_create_group, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *par
 API(Comm_free, (MPI_Comm * handle))
 {
     COMM_IN(comm, *handle);
-    if (comm->number < 2)
-        return weftmpi_fail(MPI_ERR_COMM, "%s stays", comm->name);
+    TRY(HOLDS(comm->number >= 2, MPI_ERR_COMM, "%s stays", comm->name));
     TRY(weftmpi_attributes_delete(&comm->object));
     weftmpi_drop(*handle);
     *handle = MPI_COMM_NULL;

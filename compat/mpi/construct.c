@@ -156,7 +156,7 @@ int weftmpi_type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type *
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
     if (*old == NULL)
         return weftmpi_no_object(WEFTMPI_TYPE);
-    return count >= 0 ? MPI_SUCCESS : weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
+    return HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* `count` blocks of elements, of which those of a struct have a datatype each. */
@@ -173,9 +173,8 @@ static int blocks(bool large, int combiner, MPI_Count count, struct weftmpi_numb
         const MPI_Count length = weftmpi_number(lengths, i);
         if (several)
             TRY(weftmpi_type_old(olds[i], 0, &old));
-        if (length < 0)
-            return weftmpi_fail(several ? MPI_ERR_COUNT : MPI_ERR_ARG,
-                                "block %lld has %lld elements", (long long)i, (long long)length);
+        TRY(HOLDS(length >= 0, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
+                  "block %lld has %lld elements", (long long)i, (long long)length));
     }
     struct weftmpi_type *type = weftmpi_type_make();
     for (MPI_Count i = 0; i < count; i++) {
@@ -196,8 +195,7 @@ static int vector(bool large, int combiner, MPI_Count count, MPI_Count length, M
     struct weftmpi_type *old;
 
     TRY(weftmpi_type_old(handle, count, &old));
-    if (length < 0)
-        return weftmpi_fail(MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
+    TRY(HOLDS(length >= 0, MPI_ERR_ARG, "blocks of %lld elements", (long long)length));
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
     struct weftmpi_type *type = weftmpi_type_make();

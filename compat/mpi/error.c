@@ -94,8 +94,7 @@ int weftmpi_no_place(void)
 
 int weftmpi_check_rank(int rank, int size)
 {
-    return rank >= 0 && rank < size ? MPI_SUCCESS
-                                    : weftmpi_fail(MPI_ERR_RANK, "rank %d of %d", rank, size);
+    return HOLDS(rank >= 0 && rank < size, MPI_ERR_RANK, "rank %d of %d", rank, size);
 }
 
 int weftmpi_not_open(void)
@@ -120,8 +119,8 @@ static int class_in(int code, int *error_class)
     TRY(weftmpi_place_in(error_class));
     LOCKED;
     const struct added *at = added_at(code);
-    if (code < 0 || (code > MPI_ERR_LASTCODE && at == NULL))
-        return weftmpi_fail(MPI_ERR_ARG, "%d is no code", code);
+    TRY(HOLDS(code >= 0 && (code <= MPI_ERR_LASTCODE || at != NULL), MPI_ERR_ARG, "%d is no code",
+              code));
     *error_class = at != NULL ? at->error_class : code;
     return MPI_SUCCESS;
 }
@@ -156,8 +155,7 @@ API(Add_error_string, (int code, const char *text))
     OPEN_IN;
     LOCKED;
     struct added *at = added_at(code);
-    if (at == NULL)
-        return weftmpi_fail(MPI_ERR_ARG, "%d is no code of the program", code);
+    TRY(HOLDS(at != NULL, MPI_ERR_ARG, "%d is no code of the program", code));
     snprintf(at->text, sizeof(at->text), "%s", text);
     return MPI_SUCCESS;
 }
@@ -173,8 +171,8 @@ static int text_in(int code, char *text, int *length)
     const char *known = at != NULL ? at->text : NULL;
     if (code >= 0 && (size_t)code < sizeof(classes) / sizeof(*classes))
         known = classes[code];
-    if (known == NULL && (code < 0 || code > MPI_ERR_LASTCODE))
-        return weftmpi_fail(MPI_ERR_ARG, "%d is no code", code);
+    TRY(HOLDS(known != NULL || (code >= 0 && code <= MPI_ERR_LASTCODE), MPI_ERR_ARG,
+              "%d is no code", code));
     *length = known != NULL ? snprintf(text, MPI_MAX_ERROR_STRING, "%s", known)
                             : snprintf(text, MPI_MAX_ERROR_STRING, "error %d", code);
     return MPI_SUCCESS;
@@ -192,8 +190,7 @@ struct weftmpi_errhandler weftmpi_errhandlers[] = {
 
 static int make(enum weftmpi_kind kind, void (*function)(void), MPI_Errhandler *handle)
 {
-    if (function == NULL)
-        return weftmpi_fail(MPI_ERR_ARG, "no function");
+    TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
     if (handler != NULL) {
         handler->kind = kind;
@@ -206,8 +203,8 @@ static int set(struct weftmpi_object *object, enum weftmpi_kind kind, MPI_Errhan
 {
     OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, handle);
 
-    if (handler->function != NULL && handler->kind != kind)
-        return weftmpi_fail(MPI_ERR_ARG, "a handler of other objects");
+    TRY(HOLDS(handler->function == NULL || handler->kind == kind, MPI_ERR_ARG,
+              "a handler of other objects"));
     LOCKED;
     weftmpi_hold(handler);
     weftmpi_leave(object->errhandler);

@@ -55,8 +55,7 @@ static int among_neighbours(struct weftmpi_request *request, const struct weftmp
 {
     const struct weftmpi_topology *topology = request->comm->topology;
 
-    if (topology == NULL)
-        return weftmpi_fail(MPI_ERR_TOPOLOGY, "%s has no topology", request->comm->name);
+    TRY(HOLDS(topology != NULL, MPI_ERR_TOPOLOGY, "%s has no topology", request->comm->name));
     const struct weftmpi_peers to = {.count = topology->outdegree, .members = topology->targets};
     const struct weftmpi_peers from = {.count = topology->indegree,
                                        .members = topology->sources,

@@ -73,8 +73,7 @@ static int open(const char *datarep, const void *user, MPI_Count count, MPI_Data
                 struct weftmpi_elements *elements)
 {
     TRY(weftmpi_is_open());
-    if (strcmp(datarep, "external32") != 0)
-        return weftmpi_fail(MPI_ERR_ARG, "the representation '%s'", datarep);
+    TRY(HOLDS(strcmp(datarep, "external32") == 0, MPI_ERR_ARG, "the representation '%s'", datarep));
     return weftmpi_elements_in(user, count, handle, elements);
 }
 
@@ -85,9 +84,9 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
 
     TRY(open(datarep, user, count, handle, &e));
     const size_t all = e.count * external_bytes(e.type);
-    if (*position < 0 || *position > bytes || all > (size_t)(bytes - *position))
-        return weftmpi_fail(MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td", all,
-                            (ptrdiff_t)*position, (ptrdiff_t)bytes);
+    TRY(HOLDS(*position >= 0 && *position <= bytes && all <= (size_t)(bytes - *position),
+              MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td", all, (ptrdiff_t)*position,
+              (ptrdiff_t)bytes));
     FREED char *native = malloc(e.bytes + 1);
     TRY(weftmpi_memory_in(native));
     struct place at = {native, (char *)buffer + *position};

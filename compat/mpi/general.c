@@ -14,8 +14,7 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
 {
     OPEN_IN;
     OUT(handle);
-    if (query == NULL || release == NULL || cancel == NULL)
-        return weftmpi_fail(MPI_ERR_ARG, "no function");
+    TRY(HOLDS(query != NULL && release != NULL && cancel != NULL, MPI_ERR_ARG, "no function"));
     struct general *general = malloc(sizeof(*general));
     struct weftmpi_request *request =
         general == NULL ? NULL : weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
@@ -32,8 +31,8 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
 API(Grequest_complete, (MPI_Request handle))
 {
     REQUEST_IN(request, handle);
-    if (request->way != WEFTMPI_GENERAL || !request->active)
-        return weftmpi_fail(MPI_ERR_REQUEST, "no generalized request");
+    TRY(HOLDS(request->way == WEFTMPI_GENERAL && request->active, MPI_ERR_REQUEST,
+              "no generalized request"));
     struct general *general = request->state;
     __atomic_store_n(&general->complete, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;

@@ -5,15 +5,14 @@
 
 static int check_graph(struct weftmpi_comm *comm, int nodes, const int index[], const int edges[])
 {
-    if (nodes < 0 || nodes > comm->size)
-        return weftmpi_fail(MPI_ERR_ARG, "%d nodes; %s has %d processes", nodes, comm->name,
-                            comm->size);
+    TRY(HOLDS(nodes >= 0 && nodes <= comm->size, MPI_ERR_ARG, "%d nodes; %s has %d processes",
+              nodes, comm->name, comm->size));
     for (int i = 0; i < nodes; i++)
-        if (index[i] < (i == 0 ? 0 : index[i - 1]))
-            return weftmpi_fail(MPI_ERR_ARG, "index %d is %d", i, index[i]);
+        TRY(HOLDS(index[i] >= (i == 0 ? 0 : index[i - 1]), MPI_ERR_ARG, "index %d is %d", i,
+                  index[i]));
     for (int i = 0; nodes > 0 && i < index[nodes - 1]; i++)
-        if (edges[i] < 0 || edges[i] >= nodes)
-            return weftmpi_fail(MPI_ERR_ARG, "edge %d leads to node %d of %d", i, edges[i], nodes);
+        TRY(HOLDS(edges[i] >= 0 && edges[i] < nodes, MPI_ERR_ARG, "edge %d leads to node %d of %d",
+                  i, edges[i], nodes));
     return MPI_SUCCESS;
 }
 
@@ -110,8 +109,8 @@ API(Dist_graph_create_adjacent,
     (void)reorder;
     OUT(graph);
     BASE_IN(comm, handle);
-    if (indegree < 0 || outdegree < 0)
-        return weftmpi_fail(MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
+    TRY(HOLDS(indegree >= 0 && outdegree >= 0, MPI_ERR_ARG, "degrees %d and %d", indegree,
+              outdegree));
     for (int i = 0; i < indegree; i++)
         TRY(weftmpi_check_rank(sources[i], comm->size));
     for (int i = 0; i < outdegree; i++)
@@ -174,11 +173,9 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
 {
     size_t all = 0, at = 0;
 
-    if (n < 0)
-        return weftmpi_fail(MPI_ERR_ARG, "%d sources", n);
+    TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d sources", n));
     for (int i = 0; i < n; i++) {
-        if (degrees[i] < 0)
-            return weftmpi_fail(MPI_ERR_ARG, "degree %d", degrees[i]);
+        TRY(HOLDS(degrees[i] >= 0, MPI_ERR_ARG, "degree %d", degrees[i]));
         all += (size_t)degrees[i];
     }
     *edges = malloc((all + 1) * sizeof(**edges));
@@ -187,10 +184,10 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
         for (int k = 0; k < degrees[i]; k++, at++) {
             (*edges)[at] =
                 (struct edge){sources[i], targets[at], weights != MPI_UNWEIGHTED ? weights[at] : 1};
-            if (sources[i] < 0 || sources[i] >= comm->size || targets[at] < 0 ||
-                targets[at] >= comm->size || (*edges)[at].weight < 0)
-                return weftmpi_fail(MPI_ERR_ARG, "an edge from %d to %d of %d", sources[i],
-                                    targets[at], comm->size);
+            TRY(HOLDS(sources[i] >= 0 && sources[i] < comm->size && targets[at] >= 0 &&
+                          targets[at] < comm->size && (*edges)[at].weight >= 0,
+                      MPI_ERR_ARG, "an edge from %d to %d of %d", sources[i], targets[at],
+                      comm->size));
         }
     *count = all;
     return MPI_SUCCESS;

@@ -67,17 +67,14 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
 
     TRY(weftmpi_memory_in(named));
     TRY(weftmpi_memory_in(chosen));
-    if (n < 0)
-        return weftmpi_fail(MPI_ERR_ARG, "%d ranks", n);
+    TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d ranks", n));
     for (int i = 0; i < n; i++) {
         const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
         const int first = range[0], last = range[1], step = range[2];
-        if (step == 0)
-            return weftmpi_fail(MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
+        TRY(HOLDS(step != 0, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last));
         for (long r = first; step > 0 ? r <= last : r >= last; r += step) {
             TRY(weftmpi_check_rank((int)r, group->size));
-            if (named[r]++ != 0)
-                return weftmpi_fail(MPI_ERR_RANK, "rank %ld is named twice", r);
+            TRY(HOLDS(named[r]++ == 0, MPI_ERR_RANK, "rank %ld is named twice", r));
             if (!exclude)
                 chosen[size++] = group->processes[r];
         }

@@ -265,6 +265,8 @@ int weftmpi_no_memory(void);
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
+/* `holds`, or it is an error of that class, with that text. */
+#define HOLDS(holds, ...) ((holds) ? MPI_SUCCESS : weftmpi_fail(__VA_ARGS__))
 static inline int weftmpi_memory_in(const void *memory)
 {
     return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory();

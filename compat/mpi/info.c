@@ -52,10 +52,10 @@ CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
 
 static int set_key(struct weftmpi_info *info, const char *key, const char *value)
 {
-    if (strlen(key) >= MPI_MAX_INFO_KEY || *key == '\0')
-        return weftmpi_fail(MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
-    if (strlen(value) >= MPI_MAX_INFO_VAL)
-        return weftmpi_fail(MPI_ERR_INFO_VALUE, "a value of %zu bytes", strlen(value));
+    TRY(HOLDS(strlen(key) < MPI_MAX_INFO_KEY && *key != '\0', MPI_ERR_INFO_KEY,
+              "a key of %zu bytes", strlen(key)));
+    TRY(HOLDS(strlen(value) < MPI_MAX_INFO_VAL, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
+              strlen(value)));
     struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
@@ -108,8 +108,7 @@ ASK(Info_get_nkeys, INFO_IN, MPI_Info, int, of->count)
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
     INFO_IN(info, handle);
-    if (n < 0 || n >= info->count)
-        return weftmpi_fail(MPI_ERR_ARG, "key %d of %d", n, info->count);
+    TRY(HOLDS(n >= 0 && n < info->count, MPI_ERR_ARG, "key %d of %d", n, info->count));
     strcpy(key, info->entries[n].key);
     return MPI_SUCCESS;
 }
@@ -118,8 +117,7 @@ API(Info_delete, (MPI_Info handle, const char *key))
 {
     INFO_IN(info, handle);
     struct weftmpi_entry *entry = look(info, key);
-    if (entry == NULL)
-        return weftmpi_fail(MPI_ERR_INFO_NOKEY, "no key '%s'", key);
+    TRY(HOLDS(entry != NULL, MPI_ERR_INFO_NOKEY, "no key '%s'", key));
     info->count--;
     memmove(entry, entry + 1, (size_t)(info->entries + info->count - entry) * sizeof(*entry));
     return MPI_SUCCESS;

@@ -36,8 +36,8 @@ static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle, i
     }
     TRY(weftmpi_failed(weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
     for (int i = 0; i < theirs->size; i++)
-        if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
-            return weftmpi_fail(MPI_ERR_COMM, "process %d is in both groups", theirs->processes[i]);
+        TRY(HOLDS(weftmpi_group_rank(comm->group, theirs->processes[i]) < 0, MPI_ERR_COMM,
+                  "process %d is in both groups", theirs->processes[i]));
     *number = theirs->number;
     *group = weftmpi_group_make(theirs->size, theirs->processes);
     return weftmpi_memory_in(*group);
@@ -70,8 +70,8 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &all));
     const int theirs = all[comm->base];
     for (int i = 0; i < n; i++)
-        if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-            return weftmpi_fail(MPI_ERR_ARG, "a group says high %d and %d", all[i], 1 - all[i]);
+        TRY(HOLDS(all[i] == (weftmpi_is_remote(comm, i) ? theirs : mine), MPI_ERR_ARG,
+                  "a group says high %d and %d", all[i], 1 - all[i]));
     if (mine != theirs ? theirs != 0 : comm->base != 0)
         group = weftmpi_group_join(comm->group, comm->remote);
     else
@@ -93,8 +93,8 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     *to = *from = nobody;
     if (root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (root != MPI_ROOT && (root < 0 || root >= comm->peers))
-        return weftmpi_fail(MPI_ERR_ROOT, "root %d of %d in %s", root, comm->peers, comm->name);
+    TRY(HOLDS(root == MPI_ROOT || (root >= 0 && root < comm->peers), MPI_ERR_ROOT,
+              "root %d of %d in %s", root, comm->peers, comm->name));
     if (root == MPI_ROOT)
         *(root_sends ? to : from) = all;
     else

@@ -163,8 +163,7 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 static int make(void (*function)(void), bool large, bool commutes, MPI_Op *handle)
 {
     TRY(weftmpi_is_open());
-    if (function == NULL)
-        return weftmpi_fail(MPI_ERR_ARG, "no function");
+    TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
     if (op != NULL) {
         op->function = function;
@@ -182,8 +181,7 @@ CALL(Op_create_c, (MPI_User_function_c * function, int commute, MPI_Op *op),
 API(Op_free, (MPI_Op * handle))
 {
     OP_IN(op, *handle);
-    if (op->function == NULL)
-        return weftmpi_fail(MPI_ERR_OP, "no operation of the program's");
+    TRY(HOLDS(op->function != NULL, MPI_ERR_OP, "no operation of the program's"));
     weftmpi_drop(*handle);
     weftmpi_leave(op);
     *handle = MPI_OP_NULL;
@@ -200,10 +198,10 @@ static int reduce_local(const void *in, void *inout, MPI_Count count, MPI_Dataty
 
     TRY(weftmpi_is_open());
     TRY(weftmpi_elements_in(inout, count, handle, &e));
-    if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || (in == inout && count > 0))
-        return weftmpi_fail(MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE");
-    if (op == NULL || !weftmpi_can_operate(op, e.type))
-        return weftmpi_fail(MPI_ERR_OP, "no operation for %s", e.type->name);
+    TRY(HOLDS(in != MPI_IN_PLACE && inout != MPI_IN_PLACE && (in != inout || count <= 0),
+              MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE"));
+    TRY(HOLDS(op != NULL && weftmpi_can_operate(op, e.type), MPI_ERR_OP, "no operation for %s",
+              e.type->name));
     weftmpi_operate(op, e.type, in, inout, e.count);
     return MPI_SUCCESS;
 }

@@ -90,8 +90,8 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 {
     const struct weftmpi_type *type = elements->type;
 
-    if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return weftmpi_fail(MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
+    TRY(HOLDS(elements->user != NULL || elements->bytes == 0 || type->true_lower != 0,
+              MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes));
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
@@ -114,9 +114,9 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
     COMM_OF(comm, comm_handle);
 
     TRY(weftmpi_elements_in(user, count, handle, &e));
-    if (position < 0 || position > bytes || e.bytes > (size_t)(bytes - position))
-        return weftmpi_fail(MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", e.bytes,
-                            (long long)position, (long long)bytes);
+    TRY(HOLDS(position >= 0 && position <= bytes && e.bytes <= (size_t)(bytes - position),
+              MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", e.bytes,
+              (long long)position, (long long)bytes));
     copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
     *used = e.bytes;
     return MPI_SUCCESS;
@@ -212,8 +212,7 @@ SAME(Get_elements_x, Get_elements_c)
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
     TYPE_IN(type, handle);
-    if (count < 0)
-        return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
+    TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count));
     struct left left = {SIZE_MAX, (size_t)count};
     walk(type, SIZE_MAX, &left);
     const size_t bytes = SIZE_MAX - left.bytes;

@@ -25,12 +25,10 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
 
 int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
 {
-    if ((peer < 0 || peer >= comm->peers) && peer != MPI_PROC_NULL &&
-        !(any && peer == MPI_ANY_SOURCE))
-        return weftmpi_fail(MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers, comm->name);
-    if (tag < 0 && !(any && tag == MPI_ANY_TAG))
-        return weftmpi_fail(MPI_ERR_TAG, "tag %d", tag);
-    return MPI_SUCCESS;
+    TRY(HOLDS((peer >= 0 && peer < comm->peers) || peer == MPI_PROC_NULL ||
+                  (any && peer == MPI_ANY_SOURCE),
+              MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers, comm->name));
+    return HOLDS(tag >= 0 || (any && tag == MPI_ANY_TAG), MPI_ERR_TAG, "tag %d", tag);
 }
 
 /* A request of that which is not begun yet. */
@@ -74,10 +72,9 @@ static int send_buffered(struct weftmpi_request *request, const void *row, size_
     LOCKED;
 
     weftmpi_orphans_sweep();
-    if (whole > attached_bytes - attached_used)
-        return weftmpi_fail(MPI_ERR_BUFFER,
-                            "%zu bytes do not fit the attached buffer: %zu of %zu used", whole,
-                            attached_used, attached_bytes);
+    TRY(HOLDS(whole <= attached_bytes - attached_used, MPI_ERR_BUFFER,
+              "%zu bytes do not fit the attached buffer: %zu of %zu used", whole, attached_used,
+              attached_bytes));
     struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
     TRY(weftmpi_memory_in(send));
     weftmpi_request_open(send, WEFTMPI_SEND, request->comm);
@@ -104,9 +101,8 @@ static int attach(void *buffer, MPI_Count bytes)
 {
     TRY(weftmpi_is_open());
     LOCKED;
-    if (attached_bytes != 0 || bytes < 0)
-        return weftmpi_fail(MPI_ERR_BUFFER, "%lld bytes; %zu are attached", (long long)bytes,
-                            attached_bytes);
+    TRY(HOLDS(attached_bytes == 0 && bytes >= 0, MPI_ERR_BUFFER, "%lld bytes; %zu are attached",
+              (long long)bytes, attached_bytes));
     attached = buffer;
     attached_bytes = (size_t)bytes;
     return MPI_SUCCESS;

@@ -19,12 +19,11 @@ static int open_reduction(struct weftmpi_request *request, const struct weftmpi_
     TRY(weftmpi_elements_in(NULL, given->receive.count, given->receive.handle, &request->elements));
     struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, given->op);
     const struct weftmpi_type *of = request->elements.type;
-    if (op == NULL || !weftmpi_can_operate(op, of))
-        return weftmpi_fail(MPI_ERR_OP, "no operation, or not for %s", of->name);
-    if (of->true_upper - of->true_lower > weftmpi_extent(of))
-        return weftmpi_fail(
-            MPI_ERR_TYPE, "elements of the datatype overlap: %td to %td, extent %td",
-            (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper, (ptrdiff_t)weftmpi_extent(of));
+    TRY(HOLDS(op != NULL && weftmpi_can_operate(op, of), MPI_ERR_OP, "no operation, or not for %s",
+              of->name));
+    TRY(HOLDS(of->true_upper - of->true_lower <= weftmpi_extent(of), MPI_ERR_TYPE,
+              "elements of the datatype overlap: %td to %td, extent %td", (ptrdiff_t)of->true_lower,
+              (ptrdiff_t)of->true_upper, (ptrdiff_t)weftmpi_extent(of)));
     request->operation = op->function != NULL ? op : NULL;
     *combination = (weft_combine){
         .combine = combine,
@@ -112,8 +111,7 @@ static int counts_of(struct weftmpi_request *request, const struct weftmpi_given
     *all = 0;
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
-        if (count < 0)
-            return weftmpi_fail(MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
+        TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i));
         (*each)[i] = (size_t)count;
         *all += (size_t)count;
     }

@@ -353,8 +353,7 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 API(Request_free, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
-    if (*handle == MPI_REQUEST_NULL)
-        return weftmpi_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
+    TRY(HOLDS(*handle != MPI_REQUEST_NULL, MPI_ERR_REQUEST, "MPI_REQUEST_NULL"));
     *handle = MPI_REQUEST_NULL;
     return weftmpi_request_orphan(request);
 }

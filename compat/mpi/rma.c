@@ -24,9 +24,8 @@ static int add_piece(struct weftmpi_reach *reach, const struct weftmpi_region *r
     const int most = sizeof(reach->pieces) / sizeof(reach->pieces[0]);
     struct weftmpi_piece *piece = &reach->pieces[reach->pieces_count];
 
-    if (reach->pieces_count == most)
-        return weftmpi_fail(MPI_ERR_RMA_RANGE, "more than %d attached regions in one operation",
-                            most);
+    TRY(HOLDS(reach->pieces_count != most, MPI_ERR_RMA_RANGE,
+              "more than %d attached regions in one operation", most));
     reach->pieces_count++;
     *piece = (struct weftmpi_piece){.base = region->base, .end = region->base + region->bytes};
     return weftmpi_failed(
@@ -52,10 +51,8 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
         if (r->bytes != 0 && from < r->base + r->bytes && r->base < to)
             TRY(add_piece(reach, r));
     }
-    if (reach->pieces_count == 0)
-        return weftmpi_fail(MPI_ERR_RMA_RANGE, "nothing is attached from 0x%zx to 0x%zx",
-                            (size_t)from, (size_t)to);
-    return MPI_SUCCESS;
+    return HOLDS(reach->pieces_count != 0, MPI_ERR_RMA_RANGE,
+                 "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
 }
 
 /* Whether the epoch lets this process access the target. */
@@ -77,10 +74,9 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Ai
         return MPI_SUCCESS;
     TRY(weftmpi_check_rank(to, win->comm->size));
     struct weftmpi_target *target = &win->targets[to];
-    if (!is_open(win, target))
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
-    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC && offset < 0)
-        return weftmpi_fail(MPI_ERR_DISP, "displacement %td", (ptrdiff_t)offset);
+    TRY(HOLDS(is_open(win, target), MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to));
+    TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_DYNAMIC || offset >= 0, MPI_ERR_DISP,
+              "displacement %td", (ptrdiff_t)offset));
     if (reach->elements.bytes == 0)
         return MPI_SUCCESS;
     reach->target = target;
@@ -89,10 +85,9 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Ai
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return find_pieces(reach, (uintptr_t)(offset + low), (uintptr_t)(offset + high));
     const MPI_Aint at = offset * target->unit;
-    if (at + low < 0 || at + high > target->bytes)
-        return weftmpi_fail(MPI_ERR_RMA_RANGE, "bytes %td to %td of %td at rank %d",
-                            (ptrdiff_t)(at + low), (ptrdiff_t)(at + high), (ptrdiff_t)target->bytes,
-                            to);
+    TRY(HOLDS(at + low >= 0 && at + high <= target->bytes, MPI_ERR_RMA_RANGE,
+              "bytes %td to %td of %td at rank %d", (ptrdiff_t)(at + low), (ptrdiff_t)(at + high),
+              (ptrdiff_t)target->bytes, to));
     reach->exposure = target->win;
     reach->home = target->home - target->at;
     reach->at = target->at + (size_t)at;
@@ -111,8 +106,7 @@ static int stretch_in_pieces(struct weftmpi_reach *reach, each_stretch *each, vo
         for (int i = 0; i < reach->pieces_count; i++)
             if (at >= reach->pieces[i].base && at < reach->pieces[i].end)
                 piece = &reach->pieces[i];
-        if (piece == NULL)
-            return weftmpi_fail(MPI_ERR_RMA_RANGE, "nothing is attached at 0x%zx", (size_t)at);
+        TRY(HOLDS(piece != NULL, MPI_ERR_RMA_RANGE, "nothing is attached at 0x%zx", (size_t)at));
         const size_t some = bytes < piece->end - at ? bytes : piece->end - at;
         if (reach->stretches != 0 && reach->exposure != piece->exposure)
             TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
@@ -197,10 +191,8 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
 {
     weftmpi_request_open(request, WEFTMPI_RMA, reach->win->comm);
     TRY(weftmpi_elements_in(user, count, type, elements));
-    if (reach->target != NULL && elements->bytes != reach->elements.bytes)
-        return weftmpi_fail(MPI_ERR_TYPE, "%zu bytes here, and %zu at the target", elements->bytes,
-                            reach->elements.bytes);
-    return MPI_SUCCESS;
+    return HOLDS(reach->target == NULL || elements->bytes == reach->elements.bytes, MPI_ERR_TYPE,
+                 "%zu bytes here, and %zu at the target", elements->bytes, reach->elements.bytes);
 }
 
 /* ---- put and get ----------------------------------------------------------------------------- */

@@ -151,8 +151,7 @@ __attribute__((weak)) double MPI_Wtick(void)
 API(Get_processor_name, (char *name, int *length))
 {
     OPEN_IN;
-    if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
-        return weftmpi_fail(MPI_ERR_OTHER, "no host name");
+    TRY(HOLDS(gethostname(name, MPI_MAX_PROCESSOR_NAME) == 0, MPI_ERR_OTHER, "no host name"));
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
     *length = (int)strlen(name);
     return MPI_SUCCESS;
@@ -190,8 +189,7 @@ API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
     if (bytes >= 0)
         memory = MPIX_Query_cuda_support() ? malloc((size_t)bytes + 1)
                                            : weft_malloc(weftmpi.job, (size_t)bytes + 1);
-    if (memory == NULL)
-        return weftmpi_fail(MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
+    TRY(HOLDS(memory != NULL, MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes));
     *(void **)base = memory;
     return MPI_SUCCESS;
 }

@@ -112,8 +112,7 @@ int weftmpi_win_flush_all(struct weftmpi_win *win)
 /* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
 static int check_epoch(int assertion, int known, bool busy)
 {
-    if ((assertion & ~known) != 0)
-        return weftmpi_fail(MPI_ERR_ASSERT, "assertion %d", assertion);
+    TRY(HOLDS((assertion & ~known) == 0, MPI_ERR_ASSERT, "assertion %d", assertion));
     return busy ? weftmpi_fail(MPI_ERR_RMA_SYNC, "another epoch is open") : MPI_SUCCESS;
 }
 
@@ -142,8 +141,7 @@ static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int 
     TRY(weftmpi_memory_in(*ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
-        if ((*ranks)[i] < 0)
-            return weftmpi_fail(MPI_ERR_GROUP, "member %d is not in the window", i);
+        TRY(HOLDS((*ranks)[i] >= 0, MPI_ERR_GROUP, "member %d is not in the window", i));
     }
     return MPI_SUCCESS;
 }
@@ -213,8 +211,7 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
 API(Win_complete, (MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if (win->epoch != WEFTMPI_STARTED)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "no epoch was started");
+    TRY(HOLDS(win->epoch == WEFTMPI_STARTED, MPI_ERR_RMA_SYNC, "no epoch was started"));
     win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < win->comm->size; i++) {
         if (!win->targets[i].started)
@@ -229,8 +226,7 @@ API(Win_complete, (MPI_Win handle))
 /* Whether all origins have completed; waits until they have (`blocks`). */
 static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
-    if (win->posted < 0)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "no epoch was posted");
+    TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
     weftmpi_drive();
     *over = 1;
     for (int i = 0; i < win->posted && *over; i++) {
@@ -295,16 +291,15 @@ static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
 API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if (kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED)
-        return weftmpi_fail(MPI_ERR_LOCKTYPE, "lock %d", kind);
+    TRY(HOLDS(kind == MPI_LOCK_EXCLUSIVE || kind == MPI_LOCK_SHARED, MPI_ERR_LOCKTYPE, "lock %d",
+              kind));
     TRY(check_epoch(assertion, MPI_MODE_NOCHECK,
                     rank != MPI_PROC_NULL && (win->epoch == WEFTMPI_LOCKED_ALL ||
                                               win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     TRY(weftmpi_check_rank(rank, win->comm->size));
-    if (win->targets[rank].lock != 0)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "the rank is locked already");
+    TRY(HOLDS(win->targets[rank].lock == 0, MPI_ERR_RMA_SYNC, "the rank is locked already"));
     win->epoch = WEFTMPI_CLOSED; /* after a fence */
     __atomic_add_fetch(&win->locks, 1, __ATOMIC_RELAXED);
     return take_lock(&win->targets[rank], kind, (assertion & MPI_MODE_NOCHECK) != 0);
@@ -316,8 +311,8 @@ API(Win_unlock, (int rank, MPI_Win handle))
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     TRY(weftmpi_check_rank(rank, win->comm->size));
-    if (win->targets[rank].lock == 0 || win->epoch == WEFTMPI_LOCKED_ALL)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "the rank is not locked");
+    TRY(HOLDS(win->targets[rank].lock != 0 && win->epoch != WEFTMPI_LOCKED_ALL, MPI_ERR_RMA_SYNC,
+              "the rank is not locked"));
     __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);
     return leave_lock(win, &win->targets[rank]);
 }
@@ -337,8 +332,7 @@ API(Win_lock_all, (int assertion, MPI_Win handle))
 API(Win_unlock_all, (MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if (win->epoch != WEFTMPI_LOCKED_ALL)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "not all are locked");
+    TRY(HOLDS(win->epoch == WEFTMPI_LOCKED_ALL, MPI_ERR_RMA_SYNC, "not all are locked"));
     win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < win->comm->size; i++)
         TRY(leave_lock(win, &win->targets[i]));

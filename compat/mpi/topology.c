@@ -30,10 +30,8 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
 
 int weftmpi_check_topology(struct weftmpi_comm *comm, int kind)
 {
-    if (comm->topology != NULL && comm->topology->kind == kind)
-        return MPI_SUCCESS;
-    return weftmpi_fail(MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
-                        kind == MPI_CART ? "grid" : "graph");
+    return HOLDS(comm->topology != NULL && comm->topology->kind == kind, MPI_ERR_TOPOLOGY,
+                 "%s has no %s", comm->name, kind == MPI_CART ? "grid" : "graph");
 }
 
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
@@ -112,13 +110,13 @@ API(Dims_create, (int nodes, int ndims, int dims[]))
     int left = nodes, zeros = 0;
     ENTER;
     for (int i = 0; i < ndims; i++) {
-        if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
-            return weftmpi_fail(MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i, dims[i], nodes);
+        TRY(HOLDS(dims[i] >= 0 && (dims[i] <= 0 || left % dims[i] == 0), MPI_ERR_DIMS,
+                  "dimension %d is %d, of %d nodes", i, dims[i], nodes));
         zeros += dims[i] == 0;
         left /= dims[i] == 0 ? 1 : dims[i];
     }
-    if (nodes < 1 || (zeros == 0 && left != 1))
-        return weftmpi_fail(MPI_ERR_DIMS, "%d nodes do not fill the dimensions", nodes);
+    TRY(HOLDS(nodes >= 1 && (zeros != 0 || left == 1), MPI_ERR_DIMS,
+              "%d nodes do not fill the dimensions", nodes));
     if (zeros != 0)
         divide(left, ndims, dims, zeros);
     return MPI_SUCCESS;
@@ -174,13 +172,11 @@ static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int 
 {
     long product = 1;
 
-    if (ndims < 0)
-        return weftmpi_fail(MPI_ERR_DIMS, "%d dimensions", ndims);
+    TRY(HOLDS(ndims >= 0, MPI_ERR_DIMS, "%d dimensions", ndims));
     for (int i = 0; i < ndims; i++) {
         product *= dims[i];
-        if (dims[i] < 1 || product > comm->size)
-            return weftmpi_fail(MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes", i, dims[i],
-                                comm->name, comm->size);
+        TRY(HOLDS(dims[i] >= 1 && product <= comm->size, MPI_ERR_DIMS,
+                  "dimension %d is %d; %s has %d processes", i, dims[i], comm->name, comm->size));
     }
     *cells = (int)product;
     return MPI_SUCCESS;
@@ -234,8 +230,7 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
     GRID_IN(grid, handle);
     TRY(weftmpi_check_rank(rank, comm->size));
-    if (most < grid->ndims)
-        return weftmpi_fail(MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
+    TRY(HOLDS(most >= grid->ndims, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims));
     coords_of(grid, rank, coords);
     return MPI_SUCCESS;
 }
@@ -245,8 +240,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
     OUT(rank);
     GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
-    if (found == MPI_PROC_NULL)
-        return weftmpi_fail(MPI_ERR_ARG, "coordinates outside of the grid");
+    TRY(HOLDS(found != MPI_PROC_NULL, MPI_ERR_ARG, "coordinates outside of the grid"));
     *rank = found;
     return MPI_SUCCESS;
 }
@@ -254,8 +248,8 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
     GRID_IN(grid, handle);
-    if (direction < 0 || direction >= grid->ndims)
-        return weftmpi_fail(MPI_ERR_DIMS, "direction %d of %d", direction, grid->ndims);
+    TRY(HOLDS(direction >= 0 && direction < grid->ndims, MPI_ERR_DIMS, "direction %d of %d",
+              direction, grid->ndims));
     *from = rank_near(grid, grid->coords, direction, -distance);
     *to = rank_near(grid, grid->coords, direction, distance);
     return MPI_SUCCESS;

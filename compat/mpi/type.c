@@ -43,8 +43,8 @@ int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle)
 {
     OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
-    if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_fail(MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
+    TRY(HOLDS(__atomic_load_n(&type->committed, __ATOMIC_RELAXED), MPI_ERR_TYPE,
+              "the datatype %s is not committed", type->name));
     return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
@@ -110,8 +110,7 @@ API(Type_commit, (MPI_Datatype * handle))
 API(Type_free, (MPI_Datatype * handle))
 {
     TYPE_IN(type, *handle);
-    if (type->basic)
-        return weftmpi_fail(MPI_ERR_TYPE, "%s is the standard's", type->name);
+    TRY(HOLDS(!type->basic, MPI_ERR_TYPE, "%s is the standard's", type->name));
     TRY(weftmpi_attributes_delete(&type->object));
     weftmpi_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
@@ -187,9 +186,8 @@ static int contents_in(MPI_Datatype handle, bool large, const struct weftmpi_con
     OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
     *contents = type->basic ? &basic : type->contents;
-    return large || !(*contents)->large
-               ? MPI_SUCCESS
-               : weftmpi_fail(MPI_ERR_TYPE, "%s was made with large counts", type->name);
+    return HOLDS(large || !(*contents)->large, MPI_ERR_TYPE, "%s was made with large counts",
+                 type->name);
 }
 
 API(Type_get_envelope,
@@ -227,15 +225,14 @@ static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Co
     const struct weftmpi_contents *contents = NULL;
 
     TRY(contents_in(handle, large, &contents));
-    if (contents->combiner == MPI_COMBINER_NAMED)
-        return weftmpi_fail(MPI_ERR_TYPE, "the datatype is the standard's");
-    if (most_integers < contents->integers_count ||
-        (contents->large ? most_counts : most_addresses) < contents->wides_count ||
-        most_types < contents->types_count)
-        return weftmpi_fail(MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
-                            (long long)contents->integers_count, (long long)contents->wides_count,
-                            contents->large ? "counts" : "addresses",
-                            (long long)contents->types_count);
+    TRY(HOLDS(contents->combiner != MPI_COMBINER_NAMED, MPI_ERR_TYPE,
+              "the datatype is the standard's"));
+    TRY(HOLDS(most_integers >= contents->integers_count &&
+                  (contents->large ? most_counts : most_addresses) >= contents->wides_count &&
+                  most_types >= contents->types_count,
+              MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
+              (long long)contents->integers_count, (long long)contents->wides_count,
+              contents->large ? "counts" : "addresses", (long long)contents->types_count));
     for (MPI_Count i = 0; i < contents->integers_count; i++)
         integers[i] = contents->integers[i];
     for (MPI_Count i = 0; i < contents->wides_count; i++)

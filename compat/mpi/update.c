@@ -208,17 +208,17 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
 {
     const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
 
-    if (op == NULL || op->function != NULL || (handle == MPI_NO_OP && !fetches))
-        return weftmpi_fail(MPI_ERR_OP, "no operation of the standard's for an update");
+    TRY(HOLDS(op != NULL && op->function == NULL && (handle != MPI_NO_OP || fetches), MPI_ERR_OP,
+              "no operation of the standard's for an update"));
     *update = (struct update){.op = op, .handle = handle};
     if (reach->target == NULL)
         return MPI_SUCCESS;
     update->basic = reach->elements.type->only_basic;
-    if (update->basic == NULL)
-        return weftmpi_fail(MPI_ERR_TYPE, "elements of several basic datatypes in %s",
-                            reach->elements.type->name);
-    if (handle != MPI_REPLACE && handle != MPI_NO_OP && !weftmpi_can_operate(op, update->basic))
-        return weftmpi_fail(MPI_ERR_OP, "no operation for %s", update->basic->name);
+    TRY(HOLDS(update->basic != NULL, MPI_ERR_TYPE, "elements of several basic datatypes in %s",
+              reach->elements.type->name));
+    TRY(HOLDS(handle == MPI_REPLACE || handle == MPI_NO_OP ||
+                  weftmpi_can_operate(op, update->basic),
+              MPI_ERR_OP, "no operation for %s", update->basic->name));
     update->known = weftmpi_know(op, update->basic, &update->element, &update->function);
     return MPI_SUCCESS;
 }
@@ -291,8 +291,8 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
     struct weftmpi_request request = {.waits = true};
     const struct weftmpi_type *found = weftmpi_find(WEFTMPI_TYPE, type);
     ENTER;
-    if (found != NULL && !found->basic)
-        return weftmpi_fail(MPI_ERR_TYPE, "%s is not the standard's", found->name);
+    TRY(HOLDS(found == NULL || found->basic, MPI_ERR_TYPE, "%s is not the standard's",
+              found->name));
     return weftmpi_rma_begun(&request, begin_update(&request, from, 1, type, true, old, 1, type, op,
                                                     win, to, offset, 1, type));
 }
@@ -310,10 +310,10 @@ API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Da
         return MPI_SUCCESS;
     const struct weftmpi_type *basic = update.basic;
     const size_t size = basic->size;
-    if (!reach.elements.type->basic || !basic->dense ||
-        (!weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) &&
-         !weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) && type != MPI_CHARACTER))
-        return weftmpi_fail(MPI_ERR_TYPE, "%s is no integer", basic->name);
+    TRY(HOLDS(reach.elements.type->basic && basic->dense &&
+                  (weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) ||
+                   weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) || type == MPI_CHARACTER),
+              MPI_ERR_TYPE, "%s is no integer", basic->name));
     memcpy(&put, from, size);
     update.old = old;
     update.expected = expected;

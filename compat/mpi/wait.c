@@ -131,9 +131,8 @@ API(Start, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
     weftmpi_call.on = request->call.on;
-    if (!request->persistent || request->active)
-        return weftmpi_fail(MPI_ERR_REQUEST, request->persistent ? "the request is active"
-                                                                 : "no persistent request");
+    TRY(HOLDS(request->persistent && !request->active, MPI_ERR_REQUEST,
+              request->persistent ? "the request is active" : "no persistent request"));
     weftmpi_call = request->call; /* whose errors they are */
     request->complete = false;
     request->error = MPI_SUCCESS;
@@ -160,10 +159,9 @@ API(Cancel, (MPI_Request * handle))
     weftmpi_call.on = request->call.on;
     if (request->way == WEFTMPI_GENERAL)
         return weftmpi_general_cancel(request);
-    if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE ||
-        request->way == WEFTMPI_RMA)
-        return weftmpi_fail(MPI_ERR_REQUEST,
-                            request->active ? "a collective" : "the request is not active");
+    TRY(HOLDS(request->active && request->way != WEFTMPI_COLLECTIVE &&
+                  request->way != WEFTMPI_AGREE && request->way != WEFTMPI_RMA,
+              MPI_ERR_REQUEST, request->active ? "a collective" : "the request is not active"));
     if (request->complete || request->way == WEFTMPI_SENDRECV)
         return MPI_SUCCESS;
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);

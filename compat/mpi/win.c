@@ -20,17 +20,13 @@ static int check(struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit, const
                  bool given)
 {
     TRY(weftmpi_check_inter(comm, false));
-    if (bytes < 0)
-        return weftmpi_fail(MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes);
-    if (unit < 1)
-        return weftmpi_fail(MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit);
-    if (given && base == NULL && bytes > 0)
-        return weftmpi_fail(MPI_ERR_BASE, "%td bytes at NULL", (ptrdiff_t)bytes);
-    if (MPIX_Query_cuda_support())
-        return weftmpi_fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                            "one-sided communication of processes that drive a GPU is not "
-                            "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
-    return MPI_SUCCESS;
+    TRY(HOLDS(bytes >= 0, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes));
+    TRY(HOLDS(unit >= 1, MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit));
+    TRY(HOLDS(!given || base != NULL || bytes <= 0, MPI_ERR_BASE, "%td bytes at NULL",
+              (ptrdiff_t)bytes));
+    return HOLDS(!MPIX_Query_cuda_support(), MPI_ERR_UNSUPPORTED_OPERATION,
+                 "one-sided communication of processes that drive a GPU is not "
+                 "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
 }
 
 /* A window without a part yet, and its communicator. */
@@ -125,11 +121,10 @@ static int map_parts(struct weftmpi_win *win)
     TRY(place_parts(win));
     TRY(weftmpi_allgather(win->comm, &win->mapped, sizeof(*all), &all));
     for (int i = 0; i < win->comm->size; i++)
-        if (!all[i])
-            return weftmpi_fail(MPI_ERR_RMA_SHARED,
-                                "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
-                                "are on several nodes)",
-                                i);
+        TRY(HOLDS(all[i], MPI_ERR_RMA_SHARED,
+                  "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
+                  "are on several nodes)",
+                  i));
     return MPI_SUCCESS;
 }
 
@@ -210,8 +205,8 @@ static int shared_query(MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *uni
     TRY(weftmpi_place_in(bytes));
     TRY(weftmpi_place_in(base));
     WIN_OF(win, handle);
-    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
-        return weftmpi_fail(MPI_ERR_RMA_FLAVOR, "the window is not shared");
+    TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_SHARED, MPI_ERR_RMA_FLAVOR,
+              "the window is not shared"));
     if (rank == MPI_PROC_NULL)
         for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
             rank++;
@@ -253,8 +248,8 @@ CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
 /* The dynamic window of a handle, in a function of MPI: declares it. */
 #define DYNAMIC_IN(win, handle)                                                                    \
     WIN_IN(win, handle);                                                                           \
-    if ((win)->flavor != MPI_WIN_FLAVOR_DYNAMIC)                                                   \
-    return weftmpi_fail(MPI_ERR_RMA_FLAVOR, "the window is not dynamic")
+    TRY(HOLDS((win)->flavor == MPI_WIN_FLAVOR_DYNAMIC, MPI_ERR_RMA_FLAVOR,                         \
+              "the window is not dynamic"))
 
 static void set(uint64_t *word, uint64_t value)
 {
@@ -264,8 +259,8 @@ static void set(uint64_t *word, uint64_t value)
 API(Win_attach, (MPI_Win handle, void *base, MPI_Aint bytes))
 {
     DYNAMIC_IN(win, handle);
-    if (bytes < 0 || (base == NULL && bytes > 0))
-        return weftmpi_fail(MPI_ERR_ARG, "%td bytes at %p", (ptrdiff_t)bytes, base);
+    TRY(HOLDS(bytes >= 0 && (base != NULL || bytes <= 0), MPI_ERR_ARG, "%td bytes at %p",
+              (ptrdiff_t)bytes, base));
     LOCKED;
     struct weftmpi_table *table = win->table;
     struct weftmpi_region *row = NULL;
@@ -279,8 +274,7 @@ API(Win_attach, (MPI_Win handle, void *base, MPI_Aint bytes))
             return weftmpi_fail(MPI_ERR_RMA_ATTACH, "%td bytes at %p overlap what is attached",
                                 (ptrdiff_t)bytes, base);
     }
-    if (row == NULL)
-        return weftmpi_fail(MPI_ERR_RMA_ATTACH, "%d regions are attached", WEFTMPI_REGIONS);
+    TRY(HOLDS(row != NULL, MPI_ERR_RMA_ATTACH, "%d regions are attached", WEFTMPI_REGIONS));
     const uint32_t number = weftmpi_exposure_number();
     TRY(weftmpi_failed(weft_expose(weftmpi.job, base, (size_t)bytes, number)));
     set(&row->base, (uintptr_t)base);
@@ -308,8 +302,7 @@ API(Win_detach, (MPI_Win handle, const void *base))
         if (row->bytes != 0 && row->base == (uintptr_t)base)
             return detach(row);
     }
-    return base == NULL ? MPI_SUCCESS
-                        : weftmpi_fail(MPI_ERR_RMA_ATTACH, "nothing is attached at %p", base);
+    return HOLDS(base == NULL, MPI_ERR_RMA_ATTACH, "nothing is attached at %p", base);
 }
 
 /* ---- freed ----------------------------------------------------------------------------------- */
@@ -334,8 +327,8 @@ void weftmpi_win_end(void *object)
 API(Win_free, (MPI_Win * handle))
 {
     WIN_IN(win, *handle);
-    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win) || win->posted >= 0)
-        return weftmpi_fail(MPI_ERR_RMA_SYNC, "an epoch is open");
+    TRY(HOLDS(win->epoch != WEFTMPI_STARTED && !weftmpi_win_is_locked(win) && win->posted < 0,
+              MPI_ERR_RMA_SYNC, "an epoch is open"));
     TRY(weftmpi_attributes_delete(&win->object));
     TRY(weftmpi_win_flush_all(win));
     TRY(weftmpi_barrier(win->comm));
