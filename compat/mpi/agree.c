@@ -3,8 +3,9 @@
  * says which numbers are free in its process; of those that are in all, they try one; each says
  * whether it is free still, since it may make several communicators at once. Until all say yes.
  *
- * Agreements on one communicator are made one after the other, in messages of their own, so that
- * they stand in no order with its collectives.
+ * What all say goes up and down a tree, in messages over the whole job: so it stands in no order
+ * with collectives, and those of a group alone can agree. Their tag is the communicator's number
+ * with the program's tag; agreements of one tag are made one after the other.
  */
 #include "request.h"
 
@@ -12,29 +13,43 @@ enum {
     LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
     BLOCK = 2048, /* numbers that one message tells of */
-    WORDS = BLOCK / 64
+    WORDS = BLOCK / 64,
+    TAG_BITS = 17,                    /* of the program's tag, */
+    TAG_OF_ALL = 1 << (TAG_BITS - 1), /* which does not have this bit */
 };
+_Static_assert(((int64_t)NUMBERS << TAG_BITS) - 1 <= WEFT_TAG_MOST, "numbers and tags are one tag");
 
 static uint64_t used[NUMBERS / 64] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
 
+/* What a member does with those above and below it in the tree. */
+enum step { FROM_FIRST, FROM_SECOND, TO_PARENT, FROM_PARENT, TO_FIRST, TO_SECOND, STEPS };
+
 struct weftmpi_agreement {
-    struct weftmpi_agreement *behind;   /* the next on this communicator */
-    struct weftmpi_agreement *next;     /* of all */
+    struct weftmpi_agreement *next;
     struct weftmpi_comm *parent, *comm; /* comm NULL: this process gets none */
-    struct weftmpi_group *apart;        /* who agree, in messages with that tag; NULL: all */
-    int tag, context;
+    struct weftmpi_group *all;          /* who agree */
+    int own, tag, context;              /* own: this process, among them */
     MPI_Comm *made;
-    const char *call;
-    weft_team_op *op;
+    struct weftmpi_call call;
     bool voting, over;
     weft_status status; /* once it is over, */
     int error;          /* and of this process alone */
     unsigned attempt, block, looks;
     int number; /* that is tried; -1: this process has not taken it */
-    uint64_t words[WORDS];
+    enum step step;
+    bool begun; /* the step */
+    weft_message_op op;
+    size_t count; /* of words */
+    uint64_t words[WORDS], theirs[WORDS];
 };
 
-static struct weftmpi_agreement *agreements; /* under way, for whoever waits to drive */
+static struct weftmpi_agreement *agreements; /* under way, in their order */
+static weft_comm channel;                    /* messages over the whole job */
+
+weft_status weftmpi_channel_open(const struct weftmpi_group *world)
+{
+    return weft_message_group_take(weftmpi.job, 2, world->processes, world->size, &channel);
+}
 
 /* The number is used now. False: it was before. */
 static bool take(int number)
@@ -51,96 +66,69 @@ void weftmpi_number_give(int number)
     used[number / 64] &= ~((uint64_t)1 << number % 64);
 }
 
-static void both(const weft_combine *combine, const void *from, void *into, size_t count)
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+/* All are to get what is in all their words. */
+static void begin(struct weftmpi_agreement *agreement, size_t count)
 {
-    const uint64_t *a = from;
-    uint64_t *b = into;
-
-    (void)combine;
-    for (size_t i = 0; i < count; i++)
-        b[i] &= a[i];
-}
-static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t), .commutes = 1};
-
-/* ---- apart: those of a group alone, in messages over the whole job --------------------------- */
-
-static weft_comm channel; /* messages of WORLD's fourth group */
-
-int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
-                    bool receives, void *data, size_t bytes)
-{
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, receives ? WEFTMPI_RECEIVE : WEFTMPI_SEND, call, comm);
-    const weft_status status =
-        receives ? weft_host_receive_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op)
-                 : weft_host_send_begin(weftmpi.job, group, peer, tag, data, bytes, &request.op);
-    return weftmpi_request_wait(&request, weftmpi_request_failed(&request, status),
-                                MPI_STATUS_IGNORE);
+    agreement->step = FROM_FIRST;
+    agreement->count = count;
 }
 
-static int message_apart(const struct weftmpi_agreement *agreement, int process, bool receives,
-                         uint64_t words[], size_t count)
+/* The process that the step is with; -1: none. */
+static int peer_of(const struct weftmpi_agreement *agreement)
 {
-    return weftmpi_message(agreement->call, agreement->parent, channel, process, agreement->tag,
-                           receives, words, count * sizeof(words[0]));
+    const int own = agreement->own, child = 2 * own + 1;
+    const int up = own == 0 ? -1 : (own - 1) / 2;
+    const int peers[STEPS] = {child, child + 1, up, up, child, child + 1};
+    const int peer = peers[agreement->step];
+
+    return peer >= 0 && peer < agreement->all->size ? agreement->all->processes[peer] : -1;
 }
 
-/* All get what is in all their words: the first collects, and tells. */
-static int and_apart(struct weftmpi_agreement *agreement, size_t count)
+static weft_status begin_step(struct weftmpi_agreement *a, int peer)
 {
-    const struct weftmpi_group *all = agreement->apart;
-    const int own = weftmpi_group_rank(all, weft_numbers_of(weftmpi.job)->process);
-    uint64_t *const words = agreement->words, theirs[WORDS];
+    const size_t bytes = a->count * sizeof(a->words[0]);
 
-    for (int i = 1; own == 0 && i < all->size; i++) {
-        TRY(message_apart(agreement, all->processes[i], true, theirs, count));
-        both(&and_words, theirs, words, count);
+    if (a->step < TO_PARENT || a->step == FROM_PARENT)
+        return weft_host_receive_begin(weftmpi.job, channel, peer, a->tag,
+                                       a->step < TO_PARENT ? a->theirs : a->words, bytes, &a->op);
+    return weft_host_send_begin(weftmpi.job, channel, peer, a->tag, a->words, bytes, &a->op);
+}
+
+/* Goes on as far as it gets; *done: all have it. */
+static weft_status climb(struct weftmpi_agreement *a, int *done)
+{
+    weft_status status = WEFT_OK;
+
+    for (*done = 1; a->step < STEPS; a->step++, a->begun = false) {
+        const int peer = peer_of(a);
+        if (peer < 0)
+            continue;
+        if (!a->begun)
+            status = begin_step(a, peer);
+        a->begun = true;
+        if (status == WEFT_OK)
+            status = weft_host_message_test(weftmpi.job, &a->op, done, NULL);
+        if (status != WEFT_OK || !*done)
+            return status;
+        for (size_t i = 0; a->step < TO_PARENT && i < a->count; i++)
+            a->words[i] &= a->theirs[i];
     }
-    for (int i = 1; own == 0 && i < all->size; i++)
-        TRY(message_apart(agreement, all->processes[i], false, words, count));
-    if (own == 0)
-        return MPI_SUCCESS;
-    TRY(message_apart(agreement, all->processes[0], false, words, count));
-    return message_apart(agreement, all->processes[0], true, words, count);
+    return WEFT_OK;
 }
 
 /* ---- one agreement --------------------------------------------------------------------------- */
 
-static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
-{
-    struct weftmpi_comm *parent = agreement->parent;
-    weft_status status = WEFT_OK;
-
-    if (agreement->apart != NULL) {
-        agreement->error = and_apart(agreement, words);
-        return WEFT_OK;
-    }
-    if (parent->agree_team == NULL) {
-        status =
-            weft_message_group_take(weftmpi.job, (uint32_t)parent->number * WEFTMPI_GROUPS + 2,
-                                    parent->all->processes, parent->all->size, &parent->agreements);
-        if (status == WEFT_OK)
-            status = weft_team_open(weftmpi.job, parent->agreements, parent->all->size, parent->own,
-                                    parent->name, NULL, &parent->agree_team);
-    }
-    if (status == WEFT_OK)
-        status = weft_team_allreduce(parent->agree_team, agreement->words, agreement->words, words,
-                                     &and_words, &agreement->op);
-    return status;
-}
-
 /* Says which numbers of the block are free here. Who gets no communicator has no say. */
-static weft_status begin_offer(struct weftmpi_agreement *agreement)
+static void begin_offer(struct weftmpi_agreement *agreement)
 {
     const bool silent = agreement->comm == NULL;
 
     agreement->voting = false;
-    weftmpi_lock();
     for (int i = 0; i < WORDS; i++)
         agreement->words[i] = silent ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
-    weftmpi_unlock();
-    return begin(agreement, WORDS);
+    begin(agreement, WORDS);
 }
 
 /* One of the numbers of a block that are free everywhere, another at every attempt; -1: none. */
@@ -162,15 +150,18 @@ static weft_status begin_vote(struct weftmpi_agreement *agreement)
         pick(agreement->words, (unsigned)agreement->context, agreement->attempt, agreement->block);
 
     if (number < 0) {
-        agreement->block++;
-        return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+        if (++agreement->block == NUMBERS / BLOCK)
+            return WEFT_ERR_LIMIT;
+        begin_offer(agreement);
+        return WEFT_OK;
     }
     agreement->number = number;
     agreement->words[0] = agreement->comm == NULL || take(number);
     if (agreement->words[0] == 0)
         agreement->number = -1;
     agreement->voting = true;
-    return begin(agreement, 1);
+    begin(agreement, 1);
+    return WEFT_OK;
 }
 
 static weft_status end_vote(struct weftmpi_agreement *agreement)
@@ -184,54 +175,40 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
     if (agreement->comm != NULL && agreement->number >= 0)
         weftmpi_number_give(agreement->number);
     agreement->attempt++;
-    return begin_offer(agreement);
+    begin_offer(agreement);
+    return WEFT_OK;
 }
 
-static void start(struct weftmpi_agreement *agreement)
+/* Moves the one at that place as far as it gets, if none before it has its tag. Locked. */
+static void move(struct weftmpi_agreement **at)
 {
-    agreement->status = begin_offer(agreement);
-    agreement->over = agreement->status != WEFT_OK;
-}
-
-/* Out of the lists: the next on this communicator begins. */
-static void leave(struct weftmpi_agreement *agreement)
-{
-    struct weftmpi_agreement **at = &agreements;
-
-    while (*at != agreement)
-        at = &(*at)->next;
-    __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
-    agreement->parent->agreeing = agreement->behind;
-    if (agreement->behind != NULL)
-        start(agreement->behind);
-}
-
-/* Moves it as far as it gets. The lock is held. */
-static void move(struct weftmpi_agreement *agreement)
-{
+    struct weftmpi_agreement *agreement = *at;
     int done = 1;
 
-    while (!agreement->over && agreement->parent->agreeing == agreement && done) {
-        weft_status status = weft_team_test(&agreement->op, &done);
+    for (const struct weftmpi_agreement *a = agreements; a != agreement; a = a->next)
+        if (a->tag == agreement->tag)
+            return;
+    while (!agreement->over && done) {
+        weft_status status = climb(agreement, &done);
         if (status == WEFT_OK && done)
             status = agreement->voting ? end_vote(agreement) : begin_vote(agreement);
         agreement->status = status;
         agreement->over |= status != WEFT_OK;
     }
-    if (agreement->over && agreement->parent->agreeing == agreement)
-        leave(agreement);
+    if (agreement->over)
+        __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
 }
 
 bool weftmpi_drive(void)
 {
-    struct weftmpi_agreement *next;
-
     if (__atomic_load_n(&agreements, __ATOMIC_RELAXED) == NULL)
         return false;
     LOCKED;
-    for (struct weftmpi_agreement *a = agreements; a != NULL; a = next) {
-        next = a->next;
-        move(a);
+    for (struct weftmpi_agreement **at = &agreements; *at != NULL;) {
+        struct weftmpi_agreement *agreement = *at;
+        move(at);
+        if (*at == agreement)
+            at = &agreement->next;
     }
     return true;
 }
@@ -240,15 +217,18 @@ bool weftmpi_drive(void)
 static int tell(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_comm *comm = agreement->comm;
-    int error = weftmpi_failed(agreement->parent, agreement->call, agreement->status);
+    int error = agreement->error;
 
-    error = error != MPI_SUCCESS ? error : agreement->error;
+    if (agreement->status != WEFT_OK)
+        error = weftmpi_failed_in(agreement->call, agreement->status);
     if (comm != NULL && error != MPI_SUCCESS) {
-        weftmpi_attributes_delete(agreement->call, &comm->object);
+        weftmpi_attributes_delete(&comm->object);
         weftmpi_leave(comm);
     } else if (comm != NULL) {
         *agreement->made = comm->object.handle;
     }
+    weftmpi_leave(agreement->all);
+    free(agreement);
     return error;
 }
 
@@ -258,11 +238,10 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 
     weftmpi_drive();
     weftmpi_lock();
-    const bool over = agreement->over && agreement->parent->agreeing != agreement;
+    const bool over = agreement->over;
     weftmpi_unlock();
     if (over) {
         *error = tell(agreement);
-        free(agreement);
         request->state = NULL;
     } else if (seconds > 0 && ++agreement->looks > LOOKS) { /* another's turn, or messages */
         weftmpi_pause();
@@ -270,69 +249,73 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
     return over;
 }
 
-int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
-                  struct weftmpi_comm *comm, int error, MPI_Comm *made)
+/* By those of a group, which is taken; tag: the program's, or TAG_OF_ALL. */
+static int agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
+                 struct weftmpi_comm *comm, struct weftmpi_group *all, int context, int tag,
+                 int error, MPI_Comm *made)
 {
-    struct weftmpi_agreement *agreement = made != NULL ? calloc(1, sizeof(*agreement)) : NULL;
+    struct weftmpi_agreement *agreement =
+        made != NULL && all != NULL ? calloc(1, sizeof(*agreement)) : NULL;
 
-    weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
+    weftmpi_request_open(request, WEFTMPI_AGREE, parent);
     if (agreement == NULL) {
         weftmpi_leave(comm);
-        return made == NULL ? weftmpi_place_in(call, made) : weftmpi_no_memory(parent, call);
+        weftmpi_leave(all);
+        return made == NULL ? weftmpi_no_place() : weftmpi_no_memory();
     }
     *made = MPI_COMM_NULL;
-    *agreement = (struct weftmpi_agreement){.parent = parent,
-                                            .comm = comm,
-                                            .context = parent->number,
-                                            .made = made,
-                                            .call = call,
-                                            .error = error,
-                                            .number = -1};
+    *agreement = (struct weftmpi_agreement){
+        .parent = parent,
+        .comm = comm,
+        .all = all,
+        .own = weftmpi_group_own(all),
+        .tag = context << TAG_BITS | tag,
+        .context = context,
+        .made = made,
+        .call = weftmpi_call,
+        .error = error,
+        .number = -1,
+    };
     request->state = agreement;
     LOCKED;
-    struct weftmpi_agreement **last = &parent->agreeing;
+    begin_offer(agreement);
+    struct weftmpi_agreement **last = &agreements;
     while (*last != NULL)
-        last = &(*last)->behind;
-    *last = agreement;
-    agreement->next = agreements;
-    __atomic_store_n(&agreements, agreement, __ATOMIC_RELAXED);
-    if (parent->agreeing == agreement)
-        start(agreement);
+        last = &(*last)->next;
+    __atomic_store_n(last, agreement, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
 
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                      MPI_Comm *made)
+int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
+                  struct weftmpi_comm *comm, int error, MPI_Comm *made)
+{
+    return agree(request, parent, comm, weftmpi_hold(parent->all), parent->number, TAG_OF_ALL,
+                 error, made);
+}
+
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
+                     MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    const int error = weftmpi_agree(&request, call, parent, comm, MPI_SUCCESS, made);
+    struct weftmpi_comm *comm = NULL;
 
+    if (group != NULL) {
+        comm = weftmpi_comm_make(parent, group, remote, topology);
+        TRY(weftmpi_memory_in(comm));
+    }
+    const int error = weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                        int context, int tag, MPI_Comm *made)
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made)
 {
-    HELD struct weftmpi_group *all = weftmpi_group_both(comm->group, comm->remote);
-    /* Of several at once, those on one communicator are told apart by the program's tags. */
-    struct weftmpi_agreement agreement = {.parent = parent,
-                                          .comm = comm,
-                                          .made = made,
-                                          .call = call,
-                                          .number = -1,
-                                          .apart = all,
-                                          .tag = context << 17 | (tag & 0x1ffff),
-                                          .context = context};
+    struct weftmpi_request request = {0};
+    struct weftmpi_comm *comm = weftmpi_comm_make(parent, group, remote, NULL);
 
-    agreement.error = weftmpi_memory_in(parent, call, all);
-    if (agreement.error == MPI_SUCCESS)
-        agreement.status = begin_offer(&agreement);
-    while (!agreement.over && agreement.status == WEFT_OK && agreement.error == MPI_SUCCESS)
-        agreement.status = agreement.voting ? end_vote(&agreement) : begin_vote(&agreement);
-    return tell(&agreement);
-}
-
-weft_status weftmpi_channel_open(const struct weftmpi_group *world)
-{
-    return weft_message_group_take(weftmpi.job, 3, world->processes, world->size, &channel);
+    TRY(weftmpi_memory_in(comm));
+    const int error = agree(&request, parent, comm, weftmpi_group_both(group, remote), context,
+                            tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }

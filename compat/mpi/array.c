@@ -7,13 +7,13 @@ struct stretch {
 };
 
 /* Dimension by dimension, the one that varies fastest first: rows of rows. */
-static int array(const char *call, int ndims, struct weftmpi_numbers sizes,
-                 const struct stretch of[], int order, MPI_Datatype handle, int combiner,
-                 const struct weftmpi_list lists[], int lists_count, MPI_Datatype *made)
+static int array(int ndims, struct weftmpi_numbers sizes, const struct stretch of[], int order,
+                 MPI_Datatype handle, int combiner, const struct weftmpi_list lists[],
+                 int lists_count, MPI_Datatype *made)
 {
     struct weftmpi_type *old;
 
-    TRY(weftmpi_type_old(call, handle, ndims, &old));
+    TRY(weftmpi_type_old(handle, ndims, &old));
     const MPI_Aint extent = weftmpi_extent(old);
     MPI_Aint step = extent;
     struct weftmpi_type *row = weftmpi_type_make();
@@ -31,28 +31,27 @@ static int array(const char *call, int ndims, struct weftmpi_numbers sizes,
     }
     weftmpi_remember(row, combiner, sizes.wide, lists, lists_count, &handle, 1);
     weftmpi_type_bound(row, 0, step);
-    return weftmpi_type_give(call, row, made);
+    return weftmpi_type_give(row, made);
 }
 
-static int check_array(const char *call, int ndims, int order)
+static int check_array(int ndims, int order)
 {
-    if (ndims < 1 || (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN))
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d dimensions, order %d", ndims, order);
-    return MPI_SUCCESS;
+    return HOLDS(ndims >= 1 && (order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN), MPI_ERR_ARG,
+                 "%d dimensions, order %d", ndims, order);
 }
 
-static int subarray(const char *call, int ndims, struct weftmpi_numbers sizes,
-                    struct weftmpi_numbers subsizes, struct weftmpi_numbers starts, int order,
-                    MPI_Datatype handle, MPI_Datatype *made)
+static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numbers subsizes,
+                    struct weftmpi_numbers starts, int order, MPI_Datatype handle,
+                    MPI_Datatype *made)
 {
-    TRY(check_array(call, ndims, order));
+    TRY(check_array(ndims, order));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++) {
         const MPI_Count size = weftmpi_number(sizes, i), part = weftmpi_number(subsizes, i);
         const MPI_Count start = weftmpi_number(starts, i);
-        if (size < 1 || part < 1 || start < 0 || start > size - part)
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "dimension %d: %lld from %lld on, of %lld",
-                                i, (long long)part, (long long)start, (long long)size);
+        TRY(HOLDS(size >= 1 && part >= 1 && start >= 0 && start <= size - part, MPI_ERR_ARG,
+                  "dimension %d: %lld from %lld on, of %lld", i, (long long)part, (long long)start,
+                  (long long)size));
         of[i] = (struct stretch){start, part, size};
     }
     const struct weftmpi_list lists[] = {SCALAR(false, ndims),
@@ -60,12 +59,11 @@ static int subarray(const char *call, int ndims, struct weftmpi_numbers sizes,
                                          {subsizes, ndims},
                                          {starts, ndims},
                                          SCALAR(false, order)};
-    return array(call, ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
+    return array(ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
 }
 
 /* What of a dimension of `size` has the process at that place among `n`. */
-static int distribute(const char *call, MPI_Count size, int how, int argument, int n, int at,
-                      struct stretch *of)
+static int distribute(MPI_Count size, int how, int argument, int n, int at, struct stretch *of)
 {
     const bool whole = how == MPI_DISTRIBUTE_NONE, cyclic = how == MPI_DISTRIBUTE_CYCLIC;
     const MPI_Count least = (size + n - 1) / n;
@@ -73,12 +71,11 @@ static int distribute(const char *call, MPI_Count size, int how, int argument, i
 
     if (argument == MPI_DISTRIBUTE_DFLT_DARG)
         block = cyclic ? 1 : least;
-    if (size < 1 || n < 1 || block < 1 || (whole && n != 1) ||
-        (how == MPI_DISTRIBUTE_BLOCK && block < least) ||
-        (!whole && !cyclic && how != MPI_DISTRIBUTE_BLOCK))
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG,
-                            "%lld elements over %d processes, distribution %d, argument %d",
-                            (long long)size, n, how, argument);
+    TRY(HOLDS(size >= 1 && n >= 1 && block >= 1 && (!whole || n == 1) &&
+                  (how != MPI_DISTRIBUTE_BLOCK || block >= least) &&
+                  (whole || cyclic || how == MPI_DISTRIBUTE_BLOCK),
+              MPI_ERR_ARG, "%lld elements over %d processes, distribution %d, argument %d",
+              (long long)size, n, how, argument));
     if (whole)
         block = size;
     /* One whose first lies behind the end has none. */
@@ -87,21 +84,20 @@ static int distribute(const char *call, MPI_Count size, int how, int argument, i
     return MPI_SUCCESS;
 }
 
-static int darray(const char *call, int size, int rank, int ndims, struct weftmpi_numbers sizes,
+static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
                   const int distributions[], const int arguments[], const int grid[], int order,
                   MPI_Datatype handle, MPI_Datatype *made)
 {
     long cells = 1;
 
-    TRY(check_array(call, ndims, order));
+    TRY(check_array(ndims, order));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++)
         cells *= grid[i];
-    if (cells != size || rank < 0 || rank >= size)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "rank %d of %d in a grid of %ld", rank, size,
-                            cells);
+    TRY(HOLDS(cells == size && rank >= 0 && rank < size, MPI_ERR_ARG,
+              "rank %d of %d in a grid of %ld", rank, size, cells));
     for (int i = ndims - 1, rest = rank; i >= 0; rest /= grid[i--]) /* as MPI numbers grids */
-        TRY(distribute(call, weftmpi_number(sizes, i), distributions[i], arguments[i], grid[i],
+        TRY(distribute(weftmpi_number(sizes, i), distributions[i], arguments[i], grid[i],
                        rest % grid[i], &of[i]));
     const struct weftmpi_list lists[] = {SCALAR(false, size),
                                          SCALAR(false, rank),
@@ -111,21 +107,19 @@ static int darray(const char *call, int size, int rank, int ndims, struct weftmp
                                          {NUMBERS(arguments), ndims},
                                          {NUMBERS(grid), ndims},
                                          SCALAR(false, order)};
-    return array(call, ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
+    return array(ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
 }
 
 /* N: the type of sizes. */
-#define ARRAY_TYPES(c, N)                                                                          \
+#define ARRAY_TYPES(c, N, A)                                                                       \
     CALL(Type_create_subarray##c,                                                                  \
          (int ndims, const N sizes[], const N subsizes[], const N starts[], int order,             \
           MPI_Datatype old, MPI_Datatype *made),                                                   \
-         subarray(__func__, ndims, NUMBERS(sizes), NUMBERS(subsizes), NUMBERS(starts), order, old, \
-                  made))                                                                           \
+         subarray(ndims, NUMBERS(sizes), NUMBERS(subsizes), NUMBERS(starts), order, old, made))    \
     CALL(Type_create_darray##c,                                                                    \
          (int size, int rank, int ndims, const N sizes[], const int distributions[],               \
           const int arguments[], const int grid[], int order, MPI_Datatype old,                    \
           MPI_Datatype *made),                                                                     \
-         darray(__func__, size, rank, ndims, NUMBERS(sizes), distributions, arguments, grid,       \
-                order, old, made))
-ARRAY_TYPES(, int)
-ARRAY_TYPES(_c, MPI_Count)
+         darray(size, rank, ndims, NUMBERS(sizes), distributions, arguments, grid, order, old,     \
+                made))
+TWINS(ARRAY_TYPES)

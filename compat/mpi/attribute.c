@@ -28,19 +28,19 @@ static struct key *find(int keyval)
     return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
 }
 
-static int no_key(struct weftmpi_object *object, const char *call, int keyval)
+static int no_key(int keyval)
 {
-    return weftmpi_fail(object, call, MPI_ERR_KEYVAL,
-                        "keyval %d is none, or was freed, or is for other objects", keyval);
+    return weftmpi_fail(MPI_ERR_KEYVAL, "keyval %d is none, or was freed, or is for other objects",
+                        keyval);
 }
 
-static int keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(void),
-                       void (*erase)(void), int *keyval, void *extra)
+static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)(void), int *keyval,
+                       void *extra)
 {
-    TRY(weftmpi_is_open(call));
-    TRY(weftmpi_place_in(call, keyval));
+    TRY(weftmpi_is_open());
+    TRY(weftmpi_place_in(keyval));
     struct key *key = weftmpi_make(WEFTMPI_KEYVAL, sizeof(*key));
-    TRY(weftmpi_memory_in(NULL, call, key));
+    TRY(weftmpi_memory_in(key));
     key->copy = (MPI_Comm_copy_attr_function *)copy;
     key->erase = (MPI_Comm_delete_attr_function *)erase;
     key->extra = extra;
@@ -50,13 +50,13 @@ static int keyval_make(const char *call, enum weftmpi_kind kind, void (*copy)(vo
 }
 
 /* It may be freed again while there are values. */
-static int keyval_free(const char *call, enum weftmpi_kind kind, int *keyval)
+static int keyval_free(enum weftmpi_kind kind, int *keyval)
 {
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open());
     LOCKED;
     struct key *key = find(*keyval);
     if (key == NULL || key->kind != kind)
-        return no_key(NULL, call, *keyval);
+        return no_key(*keyval);
     if (!key->freed) {
         key->freed = true;
         weftmpi_leave(key);
@@ -98,7 +98,7 @@ static void take(struct weftmpi_attribute **at)
 }
 
 /* Calls the delete function of a value that is there. */
-static int call_erase(struct weftmpi_object *object, const char *call, int keyval)
+static int call_erase(struct weftmpi_object *object, int keyval)
 {
     struct key key = {.erase = MPI_COMM_NULL_DELETE_FN};
     void *value = NULL;
@@ -112,37 +112,39 @@ static int call_erase(struct weftmpi_object *object, const char *call, int keyva
     weftmpi_unlock();
     if (key.erase == MPI_COMM_NULL_DELETE_FN)
         return MPI_SUCCESS;
-    const int error = key.erase(object->handle, keyval, value, key.extra);
-    return error == MPI_SUCCESS ? MPI_SUCCESS
-                                : weftmpi_fail(object, call, error, "keyval %d: delete", keyval);
+    int error;
+    {
+        CALLS_BACK;
+        error = key.erase(object->handle, keyval, value, key.extra);
+    }
+    return HOLDS(error == MPI_SUCCESS, error, "keyval %d: delete", keyval);
 }
 
 /* With no error from its delete function the value is gone. */
-static int erase_one(const char *call, struct weftmpi_object *object, int keyval)
+static int erase_one(struct weftmpi_object *object, int keyval)
 {
-    TRY(call_erase(object, call, keyval));
+    TRY(call_erase(object, keyval));
     LOCKED;
     struct weftmpi_attribute **at = look(object, find(keyval));
     if (*at == NULL)
-        return no_key(object, call, keyval);
+        return no_key(keyval);
     take(at);
     return MPI_SUCCESS;
 }
 
 /* A new one before the others, so that the last one is deleted first. */
-static int set(const char *call, enum weftmpi_kind kind, struct weftmpi_object *object, int keyval,
-               void *value)
+static int set(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval, void *value)
 {
-    TRY(call_erase(object, call, keyval));
+    TRY(call_erase(object, keyval));
     LOCKED;
     struct key *const key = find(keyval);
     struct weftmpi_attribute *before = *look(object, key);
     if (key == NULL || key->freed || key->kind != kind)
-        return no_key(object, call, keyval);
+        return no_key(keyval);
     if (before != NULL)
         before->value = value;
     else if (!put(&object->attributes, key, value))
-        return weftmpi_no_memory(object, call);
+        return weftmpi_no_memory();
     return MPI_SUCCESS;
 }
 
@@ -178,11 +180,11 @@ static const void *of_window(struct weftmpi_object *object, int keyval)
     return keyval >= MPI_WIN_BASE && keyval <= MPI_WIN_MODEL ? values[keyval - MPI_WIN_BASE] : NULL;
 }
 
-static int get(const char *call, enum weftmpi_kind kind, struct weftmpi_object *object, int keyval,
-               void *value, int *flag)
+static int get(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval, void *value,
+               int *flag)
 {
-    TRY(weftmpi_place_in(call, value));
-    TRY(weftmpi_place_in(call, flag));
+    TRY(weftmpi_place_in(value));
+    TRY(weftmpi_place_in(flag));
     if (keyval > 0 && keyval < FIRST_KEY) {
         const void *const there = kind == WEFTMPI_WIN    ? of_window(object, keyval)
                                   : kind == WEFTMPI_COMM ? of_world(keyval)
@@ -196,7 +198,7 @@ static int get(const char *call, enum weftmpi_kind kind, struct weftmpi_object *
     const struct key *const key = find(keyval);
     const struct weftmpi_attribute *attribute = *look(object, key);
     if (key == NULL || key->kind != kind)
-        return no_key(object, call, keyval);
+        return no_key(keyval);
     *flag = attribute != NULL;
     if (attribute != NULL)
         *(void **)value = attribute->value;
@@ -204,8 +206,7 @@ static int get(const char *call, enum weftmpi_kind kind, struct weftmpi_object *
 }
 
 /* First all, so that they are those of this moment; then each is asked for its value over there. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
-                            struct weftmpi_attribute **to)
+int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to)
 {
     struct weftmpi_attribute **at = to;
     int error = MPI_SUCCESS;
@@ -222,22 +223,24 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
         struct weftmpi_attribute *a = *at;
         const struct key *const key = a->key;
         int flag = key->copy == MPI_COMM_DUP_FN;
-        if (error == MPI_SUCCESS && !flag && key->copy != MPI_COMM_NULL_COPY_FN)
+        if (error == MPI_SUCCESS && !flag && key->copy != MPI_COMM_NULL_COPY_FN) {
+            CALLS_BACK;
             error = key->copy(from->handle, weftmpi_to_fortran(key->object.handle), key->extra,
                               a->value, &a->value, &flag);
+        }
         LOCKED;
         if (flag && error == MPI_SUCCESS)
             at = &a->next;
         else
             take(at);
     }
-    return error == MPI_SUCCESS ? error : weftmpi_fail(from, call, error, "an attribute's copy");
+    return error == MPI_SUCCESS ? error : weftmpi_fail(error, "an attribute's copy");
 }
 
-int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
+int weftmpi_attributes_delete(struct weftmpi_object *object)
 {
     while (object->attributes != NULL)
-        TRY(erase_one(call, object, weftmpi_to_fortran(object->attributes->key->object.handle)));
+        TRY(erase_one(object, weftmpi_to_fortran(object->attributes->key->object.handle)));
     return MPI_SUCCESS;
 }
 
@@ -245,22 +248,20 @@ int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object)
     CALL(name##_create_keyval,                                                                     \
          (MPI_##name##_copy_attr_function * copy, MPI_##name##_delete_attr_function * erase,       \
           int *keyval, void *extra),                                                               \
-         keyval_make(__func__, KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))  \
-    CALL(name##_free_keyval, (int *keyval), keyval_free(__func__, KIND, keyval))                   \
+         keyval_make(KIND, (void (*)(void))copy, (void (*)(void))erase, keyval, extra))            \
+    CALL(name##_free_keyval, (int *keyval), keyval_free(KIND, keyval))                             \
     ON(name##_set_attr, IN, (type handle, int keyval, void *value),                                \
-       set(__func__, KIND, &of->object, keyval, value))                                            \
+       set(KIND, &of->object, keyval, value))                                                      \
     ON(name##_get_attr, IN, (type handle, int keyval, void *value, int *flag),                     \
-       get(__func__, KIND, &of->object, keyval, value, flag))                                      \
-    ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(__func__, &of->object, keyval))
+       get(KIND, &of->object, keyval, value, flag))                                                \
+    ON(name##_delete_attr, IN, (type handle, int keyval), erase_one(&of->object, keyval))
 ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
 ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-CALL(Keyval_create,
-     (MPI_Copy_function * copy, MPI_Delete_function *erase, int *keyval, void *extra),
-     PMPI_Comm_create_keyval(copy, erase, keyval, extra))
-CALL(Keyval_free, (int *keyval), PMPI_Comm_free_keyval(keyval))
-CALL(Attr_put, (MPI_Comm comm, int keyval, void *value), PMPI_Comm_set_attr(comm, keyval, value))
-CALL(Attr_get, (MPI_Comm comm, int keyval, void *value, int *flag),
-     PMPI_Comm_get_attr(comm, keyval, value, flag))
-CALL(Attr_delete, (MPI_Comm comm, int keyval), PMPI_Comm_delete_attr(comm, keyval))
+/* Those of MPI 1. */
+SAME(Keyval_create, Comm_create_keyval)
+SAME(Keyval_free, Comm_free_keyval)
+SAME(Attr_put, Comm_set_attr)
+SAME(Attr_get, Comm_get_attr)
+SAME(Attr_delete, Comm_delete_attr)

@@ -6,10 +6,8 @@
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
-    if (root < 0 || root >= request->comm->size)
-        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, request->comm->size,
-                    request->comm->name);
-    return MPI_SUCCESS;
+    return HOLDS(root >= 0 && root < request->comm->size, MPI_ERR_ROOT, "root %d of %d in %s", root,
+                 request->comm->size, request->comm->name);
 }
 
 /* ---- barrier, broadcast ---------------------------------------------------------------------- */
@@ -17,8 +15,7 @@ int weftmpi_check_root(const struct weftmpi_request *request, int root)
 static int barrier(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     (void)given;
-    return weftmpi_request_failed(request,
-                                  weft_team_barrier(request->comm->team, COLLECTIVE_OF(request)));
+    return weftmpi_failed(weft_team_barrier(request->comm->team, COLLECTIVE_OF(request)));
 }
 
 static int broadcast(struct weftmpi_request *request, const struct weftmpi_given *given)
@@ -27,8 +24,7 @@ static int broadcast(struct weftmpi_request *request, const struct weftmpi_given
     struct weftmpi_elements elements;
     void *row;
 
-    TRY(weftmpi_elements_in(request->comm, request->call, side->base, side->count, side->handle,
-                            &elements));
+    TRY(weftmpi_elements_in(side->base, side->count, side->handle, &elements));
     TRY(weftmpi_check_root(request, given->root));
     TRY(weftmpi_row(request, &elements,
                     request->comm->rank == given->root ? WEFTMPI_TAKE : WEFTMPI_FILL, &row));
@@ -37,15 +33,13 @@ static int broadcast(struct weftmpi_request *request, const struct weftmpi_given
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
-                  struct weftmpi_elements *piece)
+int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_elements *piece)
 {
     const MPI_Count count = weftmpi_count_of(side, i);
     MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
 
-    if (count < 0)
-        return FAIL(request, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i);
-    TRY(weftmpi_elements_in(request->comm, request->call, side->base, count,
+    TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i));
+    TRY(weftmpi_elements_in(side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs.at != NULL)
         at = weftmpi_number(side->displs, i);
@@ -73,8 +67,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     void *at;
     size_t all = 0;
 
-    TRY(weftmpi_elements_in(request->comm, request->call, side->base, side->count, side->handle,
-                            &piece));
+    TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
     const struct weftmpi_type *type = piece.type;
     if (!side->unlike) {
         piece.count *= n;
@@ -85,10 +78,10 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     }
     row->at = (char *)side->base + type->true_lower;
     row->sizes = weftmpi_request_memory(request, 2 * n * sizeof(size_t));
-    TRY(weftmpi_memory_in(request->comm, request->call, row->sizes));
+    TRY(weftmpi_memory_in(row->sizes));
     row->offsets = row->sizes + n;
     for (size_t i = 0; i < n; i++) {
-        TRY(weftmpi_piece(request, side, (int)i, &piece));
+        TRY(weftmpi_piece(side, (int)i, &piece));
         row->sizes[i] = piece.bytes;
         row->offsets[i] = type->dense ? (size_t)((char *)piece.user - (char *)side->base) : all;
         all += piece.bytes;
@@ -97,13 +90,13 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
         return MPI_SUCCESS;
     row->at = weftmpi_request_memory(request, all);
     for (size_t i = 0; row->at != NULL && i < n; i++) {
-        TRY(weftmpi_piece(request, side, (int)i, &piece));
+        TRY(weftmpi_piece(side, (int)i, &piece));
         if (how != WEFTMPI_FILL)
             weftmpi_pack(type, piece.count, piece.user, row->at + row->offsets[i]);
         else if (weftmpi_request_unpack(request, row->at + row->offsets[i], &piece) == NULL)
             row->at = NULL;
     }
-    return weftmpi_memory_in(request->comm, request->call, row->at);
+    return weftmpi_memory_in(row->at);
 }
 
 /* This member's own piece: from its buffer, or in place among all, which are here. Its bytes. */
@@ -113,16 +106,16 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
     struct weftmpi_elements piece, place;
 
     if (here)
-        TRY(weftmpi_piece(request, all, request->comm->rank, &place));
+        TRY(weftmpi_piece(all, request->comm->rank, &place));
     if (send->base != MPI_IN_PLACE) {
-        TRY(weftmpi_piece(request, send, 0, &piece));
+        TRY(weftmpi_piece(send, 0, &piece));
         if (here)
-            TRY(weftmpi_check_apart(request, weftmpi_begin_of(&piece), weftmpi_begin_of(&place),
+            TRY(weftmpi_check_apart(weftmpi_begin_of(&piece), weftmpi_begin_of(&place),
                                     piece.bytes));
     } else if (here) {
         piece = place;
     } else {
-        return FAIL(request, MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
+        return weftmpi_fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     }
     *bytes = piece.bytes;
     return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
@@ -157,14 +150,13 @@ static int scatter(struct weftmpi_request *request, const struct weftmpi_given *
     TRY(weftmpi_check_root(request, root));
     if (here) {
         TRY(row_of(request, &given->send, WEFTMPI_TAKE, &row));
-        TRY(weftmpi_piece(request, &given->send, root, &own));
+        TRY(weftmpi_piece(&given->send, root, &own));
         piece = own;
     }
     if (!here || given->receive.base != MPI_IN_PLACE) {
-        TRY(weftmpi_piece(request, &given->receive, 0, &piece));
+        TRY(weftmpi_piece(&given->receive, 0, &piece));
         if (here)
-            TRY(weftmpi_check_apart(request, weftmpi_begin_of(&own), weftmpi_begin_of(&piece),
-                                    piece.bytes));
+            TRY(weftmpi_check_apart(weftmpi_begin_of(&own), weftmpi_begin_of(&piece), piece.bytes));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
     return given->send.unlike
@@ -190,11 +182,11 @@ static int alltoall(struct weftmpi_request *request, const struct weftmpi_given 
     struct weftmpi_elements piece;
     struct row from, into;
 
-    TRY(weftmpi_piece(request, &given->receive, 0, &piece));
+    TRY(weftmpi_piece(&given->receive, 0, &piece));
     TRY(row_of(request, in_place ? &given->receive : &given->send,
                in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
     TRY(row_of(request, &given->receive, WEFTMPI_FILL, &into));
-    TRY(weftmpi_check_apart(request, given->send.base, given->receive.base, piece.bytes));
+    TRY(weftmpi_check_apart(given->send.base, given->receive.base, piece.bytes));
     return TEAM(alltoall, from.at, into.at, piece.bytes);
 }
 
@@ -202,9 +194,11 @@ static int alltoall(struct weftmpi_request *request, const struct weftmpi_given 
 
 int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
-    COMM_OF(comm, given->call, given->comm);
+    COMM_OF(comm, given->comm);
 
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, comm);
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, comm);
+    if (given->parent != NULL)
+        weftmpi_call.on = request->call.on = given->parent;
     return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
 }
 
@@ -221,26 +215,20 @@ static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_
     return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
 }
 
-/* Copies an array of a side behind others. */
-static void *keep(char **at, const void *array, size_t bytes)
+/* An array of a side, of n elements of 8 bytes at most, is at *at from now on. */
+static const void *keep(MPI_Count **at, const void *array, size_t n, size_t bytes)
 {
     void *const copy = *at;
 
-    if (array == NULL || bytes == 0)
-        return NULL;
-    *at += (bytes + sizeof(MPI_Count) - 1) / sizeof(MPI_Count) * sizeof(MPI_Count);
-    return memcpy(copy, array, bytes);
+    *at += n;
+    return array != NULL && n != 0 ? memcpy(copy, array, n * bytes) : NULL;
 }
 
-/* A side's arrays are at *at from now on. */
-static void keep_arrays(struct weftmpi_side *side, size_t n, char **at)
+static void keep_arrays(struct weftmpi_side *side, size_t n, MPI_Count **at)
 {
-    const size_t displ = side->displs.wide ? sizeof(MPI_Count) : sizeof(int);
-    const size_t count = side->counts.wide ? sizeof(MPI_Count) : sizeof(int);
-
-    side->handles = keep(at, side->handles, n * sizeof(*side->handles));
-    side->displs.at = keep(at, side->displs.at, n * displ);
-    side->counts.at = keep(at, side->counts.at, n * count);
+    side->handles = keep(at, side->handles, n, sizeof(*side->handles));
+    side->displs.at = keep(at, side->displs.at, n, weftmpi_width(side->displs));
+    side->counts.at = keep(at, side->counts.at, n, weftmpi_width(side->counts));
 }
 
 /* On a communicator of its own, since members may start several in any order. */
@@ -248,20 +236,18 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
     MPI_Comm own;
 
-    TRY(weftmpi_place_in(given->call, handle));
-    COMM_OF(comm, given->call, given->comm);
-    struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
-    TRY(weftmpi_memory_in(comm, given->call, made));
-    TRY(weftmpi_agree_now(given->call, comm, made, &own));
+    TRY(weftmpi_place_in(handle));
+    COMM_OF(comm, given->comm);
+    TRY(weftmpi_comm_new(comm, comm->group, comm->remote, comm->topology, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
-    TRY(weftmpi_memory_in(comm, given->call, request));
+    TRY(weftmpi_memory_in(request));
     request->persistent = true;
-    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, given->call, made);
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, weftmpi_find(WEFTMPI_COMM, own));
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
         malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */
-    TRY(weftmpi_memory_in(comm, given->call, kept));
-    char *at = (char *)(kept + 1);
+    TRY(weftmpi_memory_in(kept));
+    MPI_Count *at = (MPI_Count *)(kept + 1);
     *kept = *given;
     kept->comm = own;
     kept->parent = weftmpi_hold(comm);
@@ -272,15 +258,6 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
     weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
-}
-
-void weftmpi_given_handler(const struct weftmpi_given *given)
-{
-    struct weftmpi_comm *own = weftmpi_find(WEFTMPI_COMM, given->comm);
-
-    LOCKED;
-    weftmpi_leave(own->object.errhandler);
-    own->object.errhandler = weftmpi_errhandler_of(&given->parent->object);
 }
 
 void weftmpi_given_end(struct weftmpi_given *given)

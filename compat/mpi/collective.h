@@ -12,7 +12,7 @@
 #define RECEIVES(N, A)                                                                             \
     void *receive, const N receive_counts[], const A receive_offsets[], MPI_Datatype receive_type
 
-/* The pieces of one side of a call, as its forms give them. */
+/* The pieces of one side of a as its forms give them. */
 struct weftmpi_side {
     void *base;
     MPI_Count count;               /* of each piece */
@@ -40,7 +40,6 @@ static inline MPI_Count weftmpi_count_of(const struct weftmpi_side *side, int i)
 /* The arguments of a collective. */
 struct weftmpi_given {
     int (*begin)(struct weftmpi_request *request, const struct weftmpi_given *given);
-    const char *call;
     MPI_Comm comm;
     struct weftmpi_comm *parent; /* of a persistent one: the program's, whose errors they are */
     enum weft_team_kind kind;
@@ -55,8 +54,6 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
 /* The persistent form; and what it holds is let go. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle);
 void weftmpi_given_end(struct weftmpi_given *given);
-/* Errors from now on are raised as the program's communicator says now. */
-void weftmpi_given_handler(const struct weftmpi_given *given);
 
 /*
  * Defines the three forms of a collective that `function` begins: blocking, non-blocking and
@@ -64,15 +61,11 @@ void weftmpi_given_handler(const struct weftmpi_given *given);
  */
 #define GIVEN_FIELDS(...) __VA_ARGS__
 #define GIVEN_OF(function, fields)                                                                 \
-    (&(struct weftmpi_given){                                                                      \
-        .begin = (function), .call = __func__, .comm = comm, GIVEN_FIELDS fields})
+    (&(struct weftmpi_given){.begin = (function), .comm = comm, GIVEN_FIELDS fields})
 #define COLLECTIVE(name, iname, init, function, fields, ...)                                       \
     BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)               \
-    API(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request))                                 \
-    {                                                                                              \
-        (void)info;                                                                                \
-        return weftmpi_prepare(GIVEN_OF(function, fields), request);                               \
-    }
+    CALL(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request),                                \
+         ((void)info, weftmpi_prepare(GIVEN_OF(function, fields), request)))
 /* The same, and those with large counts; parameters: a macro of the types N and A. */
 #define COLLECTIVES(name, iname, function, fields, parameters)                                     \
     COLLECTIVE(name, iname, name##_init, function, fields, parameters(int, int))                   \
@@ -83,8 +76,7 @@ void weftmpi_given_handler(const struct weftmpi_given *given);
 #define UNLIKE_ALL(N, A) SENDS(N, A), RECEIVES(N, A), MPI_Comm comm
 
 /* Checks and finds piece i of a side. */
-int weftmpi_piece(struct weftmpi_request *request, const struct weftmpi_side *side, int i,
-                  struct weftmpi_elements *piece);
+int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_elements *piece);
 
 /* Members that pieces are for: so many from the first on, or those of a list. */
 struct weftmpi_peers {
@@ -104,17 +96,13 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
 /* Begins a collective of the request's communicator, and waits for one of a blocking call. */
 #define COLLECTIVE_OF(request) ((request)->waits ? NULL : &(request)->collective)
 #define TEAM(name, ...)                                                                            \
-    weftmpi_request_failed(                                                                        \
-        request, weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
+    weftmpi_failed(weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
 /* What a member gives and what it gets are not one place. */
-static inline int weftmpi_check_apart(const struct weftmpi_request *request, const void *from,
-                                      const void *into, size_t bytes)
+static inline int weftmpi_check_apart(const void *from, const void *into, size_t bytes)
 {
-    return from != into || bytes == 0
-               ? MPI_SUCCESS
-               : FAIL(request, MPI_ERR_BUFFER,
-                      "one buffer to send and to receive: MPI_IN_PLACE says that");
+    return HOLDS(from != into || bytes == 0, MPI_ERR_BUFFER,
+                 "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 
 int weftmpi_check_root(const struct weftmpi_request *request, int root);

@@ -18,12 +18,10 @@ struct weftmpi_comm weftmpi_comms[] = {
      .name = "MPI_COMM_SELF"},
 };
 
-int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
+int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter)
 {
-    if ((comm->remote != NULL) == inter)
-        return MPI_SUCCESS;
-    return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s is %s intercommunicator", comm->name,
-                        inter ? "no" : "an");
+    return HOLDS((comm->remote != NULL) == inter, MPI_ERR_COMM, "%s is %s intercommunicator",
+                 comm->name, inter ? "no" : "an");
 }
 
 static bool take_groups(struct weftmpi_comm *comm)
@@ -42,13 +40,11 @@ static bool take_groups(struct weftmpi_comm *comm)
 /* False: something is left in one, whose number is then not used again. */
 static bool give_groups(struct weftmpi_comm *comm)
 {
-    weft_comm *const groups[] = {&comm->messages, &comm->collectives, &comm->agreements};
+    weft_comm *const groups[] = {&comm->messages, &comm->collectives};
     bool free_again = true;
 
     if (comm->team != NULL)
         free_again = weft_team_close(&comm->team) == WEFT_OK;
-    if (comm->agree_team != NULL)
-        free_again = weft_team_close(&comm->agree_team) == WEFT_OK && free_again;
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
         if (*groups[i] != WEFT_COMM_NONE)
             free_again = weft_message_group_give(weftmpi.job, groups[i]) == WEFT_OK && free_again;
@@ -92,7 +88,6 @@ struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftm
 
 bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 {
-    const int process = weft_numbers_of(weftmpi.job)->process;
     const struct weftmpi_group *group = comm->group, *remote = comm->remote;
 
     comm->number = number;
@@ -100,8 +95,8 @@ bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
     if (comm->all == NULL)
         return false;
     comm->size = group->size;
-    comm->rank = weftmpi_group_rank(group, process);
-    comm->own = weftmpi_group_rank(comm->all, process);
+    comm->rank = weftmpi_group_own(group);
+    comm->own = weftmpi_group_own(comm->all);
     comm->peers = remote != NULL ? remote->size : group->size;
     comm->base = remote != NULL && comm->all->processes[0] == group->processes[0] ? group->size : 0;
     comm->unnamed = number >= 2;
@@ -149,29 +144,28 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 /* ---- made and freed -------------------------------------------------------------------------- */
 
 /* info_handle NULL: those of the original. */
-static int duplicate(struct weftmpi_request *request, const char *call, MPI_Comm handle,
-                     const MPI_Info *info_handle, MPI_Comm *copy)
+static int duplicate(struct weftmpi_request *request, MPI_Comm handle, const MPI_Info *info_handle,
+                     MPI_Comm *copy)
 {
-    COMM_OF(comm, call, handle);
+    COMM_OF(comm, handle);
     struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
     int error = MPI_SUCCESS;
 
-    TRY(weftmpi_memory_in(comm, call, made));
+    TRY(weftmpi_memory_in(made));
     weftmpi_lock();
     if (info_handle == NULL)
         made->object.info = weftmpi_info_copy(comm->object.info);
     weftmpi_unlock();
     if (info_handle != NULL)
-        error = weftmpi_info_set(call, &made->object, false, *info_handle);
+        error = weftmpi_info_set(&made->object, false, *info_handle);
     if (error == MPI_SUCCESS)
-        error = weftmpi_attributes_copy(call, &comm->object, &made->object.attributes);
-    return weftmpi_agree(request, call, comm, made, error, copy);
+        error = weftmpi_attributes_copy(&comm->object, &made->object.attributes);
+    return weftmpi_agree(request, comm, made, error, copy);
 }
 
-BOTH(Comm_dup, Comm_idup, duplicate(begun, __func__, comm, NULL, copy), MPI_Comm comm,
-     MPI_Comm *copy)
-BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(begun, __func__, comm, &info, copy),
-     MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
+BOTH(Comm_dup, Comm_idup, duplicate(begun, comm, NULL, copy), MPI_Comm comm, MPI_Comm *copy)
+BOTH(Comm_dup_with_info, Comm_idup_with_info, duplicate(begun, comm, &info, copy), MPI_Comm comm,
+     MPI_Info info, MPI_Comm *copy)
 
 struct claim {
     int color, key, rank; /* rank: among all */
@@ -205,68 +199,62 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
     return group;
 }
 
-int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
-                      void *all)
+int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all)
 {
     void *const memory = malloc((size_t)comm->all->size * bytes);
 
     memcpy(all, &memory, sizeof(memory));
-    TRY(weftmpi_memory_in(comm, call, memory));
-    return weftmpi_failed(comm, call, weft_team_allgather(comm->team, mine, bytes, memory, NULL));
+    TRY(weftmpi_memory_in(memory));
+    return weftmpi_failed(weft_team_allgather(comm->team, mine, bytes, memory, NULL));
 }
 
-int weftmpi_barrier(const char *call, struct weftmpi_comm *comm)
+int weftmpi_barrier(struct weftmpi_comm *comm)
 {
-    return weftmpi_failed(comm, call, weft_team_barrier(comm->team, NULL));
+    return weftmpi_failed(weft_team_barrier(comm->team, NULL));
 }
 
-int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
-                  struct weftmpi_topology *topology, MPI_Comm *part)
+int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
+                  MPI_Comm *part)
 {
     const struct claim mine = {color, key, comm->own};
     HELD struct weftmpi_topology *of = topology;
     HELD struct weftmpi_group *group = NULL, *remote = NULL;
-    struct weftmpi_comm *made = NULL;
     FREED struct claim *all;
 
-    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &all));
+    TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &all));
     if (color == MPI_UNDEFINED)
-        return weftmpi_agree_now(call, comm, NULL, part);
+        return weftmpi_comm_new(comm, NULL, NULL, NULL, part);
     group = gather_claims(comm, all, color, false);
-    TRY(weftmpi_memory_in(comm, call, group));
+    TRY(weftmpi_memory_in(group));
     if (comm->remote != NULL) {
         remote = gather_claims(comm, all, color, true);
-        TRY(weftmpi_memory_in(comm, call, remote));
+        TRY(weftmpi_memory_in(remote));
     }
-    if (remote == NULL || remote->size != 0) { /* else there is nobody over there */
-        made = weftmpi_comm_make(comm, group, remote, of);
-        TRY(weftmpi_memory_in(comm, call, made));
-    }
-    return weftmpi_agree_now(call, comm, made, part);
+    const bool alone = remote != NULL && remote->size == 0; /* there is nobody over there */
+    return weftmpi_comm_new(comm, alone ? NULL : group, remote, of, part);
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 {
     OUT(part);
     COMM_IN(comm, handle);
-    if (color < 0 && color != MPI_UNDEFINED)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
-    return weftmpi_split(__func__, comm, color, key, NULL, part);
+    TRY(HOLDS(color >= 0 || color == MPI_UNDEFINED, MPI_ERR_ARG, "color %d", color));
+    return weftmpi_split(comm, color, key, NULL, part);
 }
 
 /* What the info asserts of memory holds for the communicator from now on. Collective. */
-static int assert_memory(const char *call, MPI_Comm handle, MPI_Info info)
+static int assert_memory(MPI_Comm handle, MPI_Info info)
 {
     char kinds[MPI_MAX_INFO_VAL] = "";
     int found, taken;
-    COMM_OF(comm, call, handle);
+    COMM_OF(comm, handle);
 
     if (comm->remote != NULL)
         return MPI_SUCCESS;
+    CALLS_BACK;
     if (info != MPI_INFO_NULL)
         TRY(PMPI_Info_get(info, "mpi_assert_memory_alloc_kinds", sizeof(kinds) - 1, kinds, &found));
-    return weftmpi_failed(comm, call,
-                          weft_team_device(comm->team, strcmp(kinds, "cuda:device") == 0, &taken));
+    return weftmpi_failed(weft_team_device(comm->team, strcmp(kinds, "cuda:device") == 0, &taken));
 }
 
 /* Of hardware below a node nothing is known. */
@@ -275,61 +263,54 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     OUT(part);
     COMM_IN(comm, handle);
-    if (type != MPI_UNDEFINED && (type < MPI_COMM_TYPE_SHARED || type > MPI_COMM_TYPE_HW_GUIDED))
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
+    TRY(HOLDS(type == MPI_UNDEFINED ||
+                  (type >= MPI_COMM_TYPE_SHARED && type <= MPI_COMM_TYPE_HW_GUIDED),
+              MPI_ERR_ARG, "type %d", type));
     const bool nodes =
         type == MPI_COMM_TYPE_SHARED || (type == MPI_COMM_TYPE_HW_UNGUIDED && numbers->nodes > 1);
-    TRY(weftmpi_split(__func__, comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
-    return *part != MPI_COMM_NULL ? assert_memory(__func__, *part, info) : MPI_SUCCESS;
+    TRY(weftmpi_split(comm, nodes ? numbers->node : MPI_UNDEFINED, key, NULL, part));
+    return *part != MPI_COMM_NULL ? assert_memory(*part, info) : MPI_SUCCESS;
 }
 
-/* This process's rank in the group, all members of which are in the communicator. */
-static int own_in(const char *call, struct weftmpi_comm *comm, const struct weftmpi_group *group,
-                  int *own)
+/* apart: by the members of the group alone. */
+static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
-    *own = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+    OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
+    const int own = weftmpi_group_own(group);
+
     for (int i = 0; i < group->size; i++)
-        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
-            return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
-                                comm->name);
-    return MPI_SUCCESS;
-}
-
-API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
-{
-    int own;
-    OUT(part);
-    COMM_IN(comm, handle);
-    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(own_in(__func__, comm, group, &own));
+        TRY(HOLDS(weftmpi_group_rank(comm->group, group->processes[i]) >= 0, MPI_ERR_GROUP,
+                  "rank %d of the group is not in %s", i, comm->name));
+    TRY(HOLDS(tag >= 0, MPI_ERR_TAG, "tag %d", tag));
+    if (apart) {
+        *part = MPI_COMM_NULL;
+        return own < 0 ? MPI_SUCCESS
+                       : weftmpi_comm_new_apart(comm, group, NULL, comm->number, tag, part);
+    }
     /* Groups of one call have no member in common; members do not know the remote one. */
-    const int color = comm->remote != NULL ? 0 : own >= 0 ? group->processes[0] : 0;
-    return weftmpi_split(__func__, comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
+    const int color = comm->remote != NULL || own < 0 ? 0 : group->processes[0];
+    return weftmpi_split(comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
-API(Comm_create_group, (MPI_Comm handle, MPI_Group group_handle, int tag, MPI_Comm *part))
+API(Comm_create, (MPI_Comm handle, MPI_Group group, MPI_Comm *part))
 {
-    int own;
     OUT(part);
     COMM_IN(comm, handle);
-    OBJECT_ON(comm, group, group, WEFTMPI_GROUP, __func__, group_handle);
-    TRY(own_in(__func__, comm, group, &own));
-    if (tag < 0)
-        return weftmpi_fail(comm, __func__, MPI_ERR_TAG, "tag %d", tag);
-    *part = MPI_COMM_NULL;
-    if (own < 0)
-        return MPI_SUCCESS;
-    struct weftmpi_comm *made = weftmpi_comm_make(comm, group, NULL, NULL);
-    TRY(weftmpi_memory_in(comm, __func__, made));
-    return weftmpi_agree_apart(__func__, comm, made, comm->number, tag, part);
+    return create(comm, group, false, 0, part);
+}
+
+API(Comm_create_group, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *part))
+{
+    OUT(part);
+    COMM_IN(comm, handle);
+    return create(comm, group, true, tag, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))
 {
     COMM_IN(comm, *handle);
-    if (comm->number < 2)
-        return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s stays", comm->name);
-    TRY(weftmpi_attributes_delete(__func__, &comm->object));
+    TRY(HOLDS(comm->number >= 2, MPI_ERR_COMM, "%s stays", comm->name));
+    TRY(weftmpi_attributes_delete(&comm->object));
     weftmpi_drop(*handle);
     *handle = MPI_COMM_NULL;
     weftmpi_leave(comm);
@@ -337,7 +318,7 @@ API(Comm_free, (MPI_Comm * handle))
 }
 
 /* Nobody joined this job: the rest is as to free it. */
-CALL(Comm_disconnect, (MPI_Comm * handle), PMPI_Comm_free(handle))
+SAME(Comm_disconnect, Comm_free)
 
 /* Nobody is started by MPI. */
-TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(__func__), parent, MPI_COMM_NULL)
+TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(), parent, MPI_COMM_NULL)

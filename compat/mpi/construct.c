@@ -132,11 +132,11 @@ void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint uppe
     type->upper = upper;
 }
 
-int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype *handle)
+int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle)
 {
     if (type == NULL || type->no_memory) {
         weftmpi_leave(type);
-        return weftmpi_no_memory(NULL, call);
+        return weftmpi_no_memory();
     }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -148,37 +148,33 @@ int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype 
     }
     type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
                                       (MPI_Aint)type->size == weftmpi_extent(type));
-    return weftmpi_give(call, type, handle);
+    return weftmpi_give(type, handle);
 }
 
-int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
-                     struct weftmpi_type **old)
+int weftmpi_type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old)
 {
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
     if (*old == NULL)
-        return weftmpi_no_object(NULL, call, WEFTMPI_TYPE);
-    return count >= 0 ? MPI_SUCCESS
-                      : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %lld", (long long)count);
+        return weftmpi_no_object(WEFTMPI_TYPE);
+    return HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* `count` blocks of elements, of which those of a struct have a datatype each. */
-static int blocks(const char *call, bool large, int combiner, MPI_Count count,
-                  struct weftmpi_numbers lengths, struct weftmpi_numbers places,
-                  const MPI_Datatype olds[], MPI_Datatype *made)
+static int blocks(bool large, int combiner, MPI_Count count, struct weftmpi_numbers lengths,
+                  struct weftmpi_numbers places, const MPI_Datatype olds[], MPI_Datatype *made)
 {
     const bool several = combiner == MPI_COMBINER_STRUCT;
     const bool in_bytes =
         several || combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
     struct weftmpi_type *old;
 
-    TRY(weftmpi_type_old(call, several ? MPI_BYTE : olds[0], count, &old));
+    TRY(weftmpi_type_old(several ? MPI_BYTE : olds[0], count, &old));
     for (MPI_Count i = 0; i < count; i++) {
         const MPI_Count length = weftmpi_number(lengths, i);
         if (several)
-            TRY(weftmpi_type_old(call, olds[i], 0, &old));
-        if (length < 0)
-            return weftmpi_fail(NULL, call, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
-                                "block %lld has %lld elements", (long long)i, (long long)length);
+            TRY(weftmpi_type_old(olds[i], 0, &old));
+        TRY(HOLDS(length >= 0, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
+                  "block %lld has %lld elements", (long long)i, (long long)length));
     }
     struct weftmpi_type *type = weftmpi_type_make();
     for (MPI_Count i = 0; i < count; i++) {
@@ -190,17 +186,16 @@ static int blocks(const char *call, bool large, int combiner, MPI_Count count,
     const struct weftmpi_list lists[] = {
         SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
     weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
-    return weftmpi_type_give(call, type, made);
+    return weftmpi_type_give(type, made);
 }
 
-static int vector(const char *call, bool large, int combiner, MPI_Count count, MPI_Count length,
-                  MPI_Count stride, MPI_Datatype handle, MPI_Datatype *made)
+static int vector(bool large, int combiner, MPI_Count count, MPI_Count length, MPI_Count stride,
+                  MPI_Datatype handle, MPI_Datatype *made)
 {
     struct weftmpi_type *old;
 
-    TRY(weftmpi_type_old(call, handle, count, &old));
-    if (length < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %lld elements", (long long)length);
+    TRY(weftmpi_type_old(handle, count, &old));
+    TRY(HOLDS(length >= 0, MPI_ERR_ARG, "blocks of %lld elements", (long long)length));
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
     struct weftmpi_type *type = weftmpi_type_make();
@@ -212,23 +207,23 @@ static int vector(const char *call, bool large, int combiner, MPI_Count count, M
         weftmpi_type_add(type, block, (size_t)count, 0, step);
     weftmpi_remember(type, combiner, large, lists, combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3,
                      &handle, 1);
-    return weftmpi_type_give(call, type, made);
+    return weftmpi_type_give(type, made);
 }
 
 /* The same elements between other bounds. */
-static int resize(const char *call, bool large, int combiner, MPI_Datatype handle, MPI_Count lower,
-                  MPI_Count extent, MPI_Datatype *made)
+static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower, MPI_Count extent,
+                  MPI_Datatype *made)
 {
     const struct weftmpi_list bounds[] = {SCALAR(true, lower), SCALAR(true, extent)};
     struct weftmpi_type *old, *type;
 
-    TRY(weftmpi_type_old(call, handle, 0, &old));
+    TRY(weftmpi_type_old(handle, 0, &old));
     type = weftmpi_type_make();
     weftmpi_type_add(type, old, 1, 0, 0);
     weftmpi_remember(type, combiner, large, bounds, combiner == MPI_COMBINER_RESIZED ? 2 : 0,
                      &handle, 1);
     weftmpi_type_bound(type, lower, lower + extent);
-    return weftmpi_type_give(call, type, made);
+    return weftmpi_type_give(type, made);
 }
 
 /* N: the type of counts, A: of addresses. */
@@ -236,60 +231,54 @@ static int resize(const char *call, bool large, int combiner, MPI_Datatype handl
 #define ONE(N, length) ((struct weftmpi_numbers){&(length), LARGE(N), true})
 #define CONSTRUCTORS(c, N, A)                                                                      \
     CALL(Type_contiguous##c, (N count, MPI_Datatype old, MPI_Datatype * made),                     \
-         vector(__func__, LARGE(N), MPI_COMBINER_CONTIGUOUS, count, 1, 1, old, made))              \
+         vector(LARGE(N), MPI_COMBINER_CONTIGUOUS, count, 1, 1, old, made))                        \
     CALL(Type_vector##c, (N count, N length, N stride, MPI_Datatype old, MPI_Datatype * made),     \
-         vector(__func__, LARGE(N), MPI_COMBINER_VECTOR, count, length, stride, old, made))        \
+         vector(LARGE(N), MPI_COMBINER_VECTOR, count, length, stride, old, made))                  \
     CALL(Type_create_hvector##c,                                                                   \
          (N count, N length, A stride, MPI_Datatype old, MPI_Datatype * made),                     \
-         vector(__func__, LARGE(N), MPI_COMBINER_HVECTOR, count, length, stride, old, made))       \
+         vector(LARGE(N), MPI_COMBINER_HVECTOR, count, length, stride, old, made))                 \
     CALL(Type_indexed##c,                                                                          \
          (N count, const N lengths[], const N offsets[], MPI_Datatype old, MPI_Datatype *made),    \
-         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED, count, NUMBERS(lengths),                 \
-                NUMBERS(offsets), &old, made))                                                     \
+         blocks(LARGE(N), MPI_COMBINER_INDEXED, count, NUMBERS(lengths), NUMBERS(offsets), &old,   \
+                made))                                                                             \
     CALL(Type_create_hindexed##c,                                                                  \
          (N count, const N lengths[], const A offsets[], MPI_Datatype old, MPI_Datatype *made),    \
-         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED, count, NUMBERS(lengths),                \
-                NUMBERS(offsets), &old, made))                                                     \
+         blocks(LARGE(N), MPI_COMBINER_HINDEXED, count, NUMBERS(lengths), NUMBERS(offsets), &old,  \
+                made))                                                                             \
     CALL(Type_create_indexed_block##c,                                                             \
          (N count, N length, const N offsets[], MPI_Datatype old, MPI_Datatype *made),             \
-         blocks(__func__, LARGE(N), MPI_COMBINER_INDEXED_BLOCK, count, ONE(N, length),             \
-                NUMBERS(offsets), &old, made))                                                     \
+         blocks(LARGE(N), MPI_COMBINER_INDEXED_BLOCK, count, ONE(N, length), NUMBERS(offsets),     \
+                &old, made))                                                                       \
     CALL(Type_create_hindexed_block##c,                                                            \
          (N count, N length, const A offsets[], MPI_Datatype old, MPI_Datatype *made),             \
-         blocks(__func__, LARGE(N), MPI_COMBINER_HINDEXED_BLOCK, count, ONE(N, length),            \
-                NUMBERS(offsets), &old, made))                                                     \
+         blocks(LARGE(N), MPI_COMBINER_HINDEXED_BLOCK, count, ONE(N, length), NUMBERS(offsets),    \
+                &old, made))                                                                       \
     CALL(Type_create_struct##c,                                                                    \
          (N count, const N lengths[], const A offsets[], const MPI_Datatype olds[],                \
           MPI_Datatype *made),                                                                     \
-         blocks(__func__, LARGE(N), MPI_COMBINER_STRUCT, count, NUMBERS(lengths),                  \
-                NUMBERS(offsets), olds, made))                                                     \
+         blocks(LARGE(N), MPI_COMBINER_STRUCT, count, NUMBERS(lengths), NUMBERS(offsets), olds,    \
+                made))                                                                             \
     CALL(Type_create_resized##c, (MPI_Datatype old, A lower, A extent, MPI_Datatype * made),       \
-         resize(__func__, LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
-CONSTRUCTORS(, int, MPI_Aint)
-CONSTRUCTORS(_c, MPI_Count, MPI_Count)
+         resize(LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
+TWINS(CONSTRUCTORS)
 
 /* Those of MPI 1. */
-CALL(Type_hvector, (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made),
-     PMPI_Type_create_hvector(count, length, stride, old, made))
-CALL(Type_hindexed,
-     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype old, MPI_Datatype *made),
-     PMPI_Type_create_hindexed(count, lengths, offsets, old, made))
-CALL(Type_struct,
-     (int count, int lengths[], MPI_Aint offsets[], MPI_Datatype olds[], MPI_Datatype *made),
-     PMPI_Type_create_struct(count, lengths, offsets, olds, made))
+SAME(Type_hvector, Type_create_hvector)
+SAME(Type_hindexed, Type_create_hindexed)
+SAME(Type_struct, Type_create_struct)
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old, *copy;
 
     OUT(made);
-    TRY(weftmpi_type_old(__func__, handle, 0, &old));
-    TRY(resize(__func__, false, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
-    TRY(weftmpi_type_old(__func__, *made, 0, &copy));
+    TRY(weftmpi_type_old(handle, 0, &old));
+    TRY(resize(false, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
+    TRY(weftmpi_type_old(*made, 0, &copy));
     copy->bounded = old->bounded;
     copy->align = old->align;
     copy->committed = old->committed;
-    const int error = weftmpi_attributes_copy(__func__, &old->object, &copy->object.attributes);
+    const int error = weftmpi_attributes_copy(&old->object, &copy->object.attributes);
     if (error != MPI_SUCCESS)
         PMPI_Type_free(made);
     return error;

@@ -15,9 +15,8 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
 /* Its bounds are those of the program. */
 void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper);
 /* The type is complete, or there was no memory: *handle. Takes it. */
-int weftmpi_type_give(const char *call, struct weftmpi_type *type, MPI_Datatype *handle);
+int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle);
 /* The datatype that one is made of, `count` times. */
-int weftmpi_type_old(const char *call, MPI_Datatype handle, MPI_Count count,
-                     struct weftmpi_type **old);
+int weftmpi_type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old);
 
 #endif

@@ -16,6 +16,7 @@ static struct added {
     char text[MPI_MAX_ERROR_STRING];
 } * added;
 int weftmpi_last_code = MPI_ERR_LASTCODE;
+_Thread_local struct weftmpi_call weftmpi_call;
 
 /* By weft's statuses; of the others MPI_ERR_OTHER, which is not 0. */
 static const int class_of[WEFT_STATUS_COUNT] = {
@@ -28,30 +29,36 @@ static const int class_of[WEFT_STATUS_COUNT] = {
     [WEFT_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
 };
 
-/* Ends the whole job, for an error that is fatal. */
-static void die(const char *text, int error_class)
-{
-    if (weftmpi.job != NULL)
-        weft_abort(weftmpi.job, text);
-    weftmpi_exit(error_class);
-}
-
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object)
 {
     LOCKED;
     return weftmpi_hold(object->errhandler);
 }
 
-/* Calls the handler of a communicator or window. */
-static int raise_error(struct weftmpi_object *object, int error_class, const char *text)
+int weftmpi_fail(int error_class, const char *format, ...)
 {
-    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(object);
+    const char *const name = weftmpi_call.name;
+    char text[MPI_MAX_ERROR_STRING];
+    va_list list;
 
+    const int used = name == NULL ? 0 : snprintf(text, sizeof(text), "%s: ", name);
+    va_start(list, format);
+    weftmpi_lock(); /* a name may be among it */
+    vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
+    weftmpi_unlock();
+    va_end(list);
+    struct weftmpi_object *object = weftmpi_call.on;
+    if (object == NULL || object->errhandler == NULL)
+        object = &weftmpi_comms[0].object;
+    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(object);
     if (handler == NULL || (handler->function == NULL && handler != &weftmpi_errhandlers[1])) {
         fprintf(stderr, "weft-mpi: [p%d] %s\n",
                 weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
-        die(text, error_class);
+        if (weftmpi.job != NULL)
+            weft_abort(weftmpi.job, text);
+        weftmpi_exit(error_class);
     } else if (handler->function != NULL) {
+        CALLS_BACK;
         MPI_Comm handle = object->handle;
         int code = error_class;
         handler->function(&handle, &code);
@@ -60,45 +67,39 @@ static int raise_error(struct weftmpi_object *object, int error_class, const cha
     return error_class;
 }
 
-int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
+int weftmpi_raise(weft_status status)
 {
-    char text[MPI_MAX_ERROR_STRING];
-    va_list list;
-
-    const int used = call == NULL ? 0 : snprintf(text, sizeof(text), "%s: ", call);
-    va_start(list, format);
-    weftmpi_lock(); /* a name may be among it */
-    vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
-    weftmpi_unlock();
-    va_end(list);
-    struct weftmpi_object *object = on; /* a datatype has no handler */
-    if (object == NULL || object->errhandler == NULL)
-        object = &weftmpi_comms[0].object;
-    return raise_error(object, error_class, text);
-}
-
-int weftmpi_raise(void *on, const char *call, weft_status status)
-{
-    return weftmpi_fail(on, call, class_of[status] != 0 ? class_of[status] : MPI_ERR_OTHER, "%s",
+    return weftmpi_fail(class_of[status] != 0 ? class_of[status] : MPI_ERR_OTHER, "%s",
                         *weft_error(weftmpi.job) != '\0' ? weft_error(weftmpi.job)
                                                          : weft_status_text(status));
 }
 
-int weftmpi_no_memory(void *on, const char *call)
+int weftmpi_failed_in(struct weftmpi_call call, weft_status status)
 {
-    return weftmpi_fail(on, call, MPI_ERR_NO_MEM, "no memory");
+    CALLS_BACK;
+    weftmpi_call = call;
+    return weftmpi_failed(status);
 }
 
-int weftmpi_check_rank(void *on, const char *call, int rank, int size)
+int weftmpi_no_memory(void)
 {
-    return rank >= 0 && rank < size
-               ? MPI_SUCCESS
-               : weftmpi_fail(on, call, MPI_ERR_RANK, "rank %d of %d", rank, size);
+    return weftmpi_fail(MPI_ERR_NO_MEM, "no memory");
 }
 
-int weftmpi_not_open(const char *call)
+int weftmpi_no_place(void)
 {
-    fprintf(stderr, "weft-mpi: %s was called %s\n", call,
+    weftmpi_call.on = NULL;
+    return weftmpi_fail(MPI_ERR_ARG, "a result at NULL");
+}
+
+int weftmpi_check_rank(int rank, int size)
+{
+    return HOLDS(rank >= 0 && rank < size, MPI_ERR_RANK, "rank %d of %d", rank, size);
+}
+
+int weftmpi_not_open(void)
+{
+    fprintf(stderr, "weft-mpi: %s was called %s\n", weftmpi_call.name,
             weftmpi.ended ? "after MPI_Finalize" : "before MPI_Init");
     weftmpi_exit(MPI_ERR_OTHER);
 }
@@ -113,69 +114,71 @@ static struct added *added_at(int code)
                : NULL;
 }
 
-/* A code of that class, or a class of its own (0). */
-static int add(const char *call, int error_class, int *code)
+static int class_in(int code, int *error_class)
 {
-    TRY(weftmpi_is_open(call));
-    TRY(weftmpi_place_in(call, code));
+    TRY(weftmpi_place_in(error_class));
+    LOCKED;
+    const struct added *at = added_at(code);
+    TRY(HOLDS(code >= 0 && (code <= MPI_ERR_LASTCODE || at != NULL), MPI_ERR_ARG, "%d is no code",
+              code));
+    *error_class = at != NULL ? at->error_class : code;
+    return MPI_SUCCESS;
+}
+
+/* A code of that class, or a class of its own (0). */
+static int add(int error_class, int *code)
+{
+    TRY(weftmpi_is_open());
+    TRY(weftmpi_place_in(code));
     LOCKED;
     const size_t count = (size_t)(weftmpi_last_code - MPI_ERR_LASTCODE);
     struct added *more = realloc(added, (count + 1) * sizeof(*added));
-    TRY(weftmpi_memory_in(NULL, call, more));
+    TRY(weftmpi_memory_in(more));
     added = more;
     *code = ++weftmpi_last_code;
     more[count] = (struct added){.error_class = error_class != 0 ? error_class : *code};
     return MPI_SUCCESS;
 }
 
-CALL(Add_error_class, (int *error_class), add(__func__, 0, error_class))
+CALL(Add_error_class, (int *error_class), add(0, error_class))
 API(Add_error_code, (int error_class, int *code))
 {
     int known;
-
-    TRY(PMPI_Error_class(error_class, &known));
-    return known == error_class
-               ? add(__func__, error_class, code)
-               : weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d is no class", error_class);
+    OPEN_IN;
+    TRY(class_in(error_class, &known));
+    return known == error_class ? add(error_class, code)
+                                : weftmpi_fail(MPI_ERR_ARG, "%d is no class", error_class);
 }
 
 API(Add_error_string, (int code, const char *text))
 {
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     LOCKED;
     struct added *at = added_at(code);
-    if (at == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d is no code of the program", code);
+    TRY(HOLDS(at != NULL, MPI_ERR_ARG, "%d is no code of the program", code));
     snprintf(at->text, sizeof(at->text), "%s", text);
     return MPI_SUCCESS;
 }
 
-API(Error_class, (int code, int *error_class))
-{
-    OUT(error_class);
-    LOCKED;
-    const struct added *at = added_at(code);
-    if (code < 0 || (code > MPI_ERR_LASTCODE && at == NULL))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d is no code", code);
-    *error_class = at != NULL ? at->error_class : code;
-    return MPI_SUCCESS;
-}
+CALL(Error_class, (int code, int *error_class), class_in(code, error_class))
 
-API(Error_string, (int code, char *text, int *length))
+static int text_in(int code, char *text, int *length)
 {
-    OUT(text);
-    OUT(length);
+    TRY(weftmpi_place_in(text));
+    TRY(weftmpi_place_in(length));
     LOCKED;
     const struct added *at = added_at(code);
     const char *known = at != NULL ? at->text : NULL;
     if (code >= 0 && (size_t)code < sizeof(classes) / sizeof(*classes))
         known = classes[code];
-    if (known == NULL && (code < 0 || code > MPI_ERR_LASTCODE))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "%d is no code", code);
+    TRY(HOLDS(known != NULL || (code >= 0 && code <= MPI_ERR_LASTCODE), MPI_ERR_ARG,
+              "%d is no code", code));
     *length = known != NULL ? snprintf(text, MPI_MAX_ERROR_STRING, "%s", known)
                             : snprintf(text, MPI_MAX_ERROR_STRING, "error %d", code);
     return MPI_SUCCESS;
 }
+
+CALL(Error_string, (int code, char *text, int *length), text_in(code, text, length))
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
@@ -185,26 +188,23 @@ struct weftmpi_errhandler weftmpi_errhandlers[] = {
     {.object = {.handle = MPI_ERRORS_ABORT, .references = 1}},
 };
 
-static int make(const char *call, enum weftmpi_kind kind, void (*function)(void),
-                MPI_Errhandler *handle)
+static int make(enum weftmpi_kind kind, void (*function)(void), MPI_Errhandler *handle)
 {
-    if (function == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "no function");
+    TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
     if (handler != NULL) {
         handler->kind = kind;
         handler->function = (MPI_Comm_errhandler_function *)function;
     }
-    return weftmpi_give(call, handler, handle);
+    return weftmpi_give(handler, handle);
 }
 
-static int set(const char *call, struct weftmpi_object *object, enum weftmpi_kind kind,
-               MPI_Errhandler handle)
+static int set(struct weftmpi_object *object, enum weftmpi_kind kind, MPI_Errhandler handle)
 {
-    OBJECT_ON(object, handler, errhandler, WEFTMPI_ERRHANDLER, call, handle);
+    OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, handle);
 
-    if (handler->function != NULL && handler->kind != kind)
-        return weftmpi_fail(object, call, MPI_ERR_ARG, "a handler of other objects");
+    TRY(HOLDS(handler->function == NULL || handler->kind == kind, MPI_ERR_ARG,
+              "a handler of other objects"));
     LOCKED;
     weftmpi_hold(handler);
     weftmpi_leave(object->errhandler);
@@ -212,39 +212,37 @@ static int set(const char *call, struct weftmpi_object *object, enum weftmpi_kin
     return MPI_SUCCESS;
 }
 
-static int call_handler(const char *call, struct weftmpi_object *object, int code)
+static int call_handler(int code)
 {
-    char text[MPI_MAX_ERROR_STRING], line[MPI_MAX_ERROR_STRING + 64];
+    char text[MPI_MAX_ERROR_STRING];
     int length;
 
-    TRY(PMPI_Error_string(code, text, &length));
-    snprintf(line, sizeof(line), "%s: %s", call, text);
-    raise_error(object, code, line);
+    TRY(text_in(code, text, &length));
+    weftmpi_fail(code, "%s", text);
     return MPI_SUCCESS;
 }
 
 #define HANDLERS(name, KIND, IN, type)                                                             \
     CALL(name##_create_errhandler,                                                                 \
          (MPI_##name##_errhandler_function * function, MPI_Errhandler * handle),                   \
-         make(__func__, KIND, (void (*)(void))function, handle))                                   \
+         make(KIND, (void (*)(void))function, handle))                                             \
     ON(name##_set_errhandler, IN, (type handle, MPI_Errhandler errhandler),                        \
-       set(__func__, &of->object, KIND, errhandler))                                               \
+       set(&of->object, KIND, errhandler))                                                         \
     ASK(name##_get_errhandler, IN, type, MPI_Errhandler,                                           \
         weftmpi_errhandler_of(&of->object)->object.handle)                                         \
-    ON(name##_call_errhandler, IN, (type handle, int code),                                        \
-       call_handler(__func__, &of->object, code))
+    ON(name##_call_errhandler, IN, (type handle, int code), ((void)of, call_handler(code)))
 HANDLERS(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 HANDLERS(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-CALL(Errhandler_create, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle),
-     PMPI_Comm_create_errhandler(function, handle))
-CALL(Errhandler_set, (MPI_Comm comm, MPI_Errhandler handle), PMPI_Comm_set_errhandler(comm, handle))
-CALL(Errhandler_get, (MPI_Comm comm, MPI_Errhandler *handle),
-     PMPI_Comm_get_errhandler(comm, handle))
+/* Those of MPI 1. */
+SAME(Errhandler_create, Comm_create_errhandler)
+SAME(Errhandler_set, Comm_set_errhandler)
+SAME(Errhandler_get, Comm_get_errhandler)
 
 API(Errhandler_free, (MPI_Errhandler * handle))
 {
-    OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, __func__, *handle);
+    ENTER;
+    OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, *handle);
     weftmpi_leave(handler);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;

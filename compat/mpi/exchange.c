@@ -13,7 +13,7 @@ static int pieces_of(struct weftmpi_request *request, const struct weftmpi_side 
         const int i = peers.turned ? k ^ 1 : k;
         const int member = peers.members == NULL ? peers.first + i : peers.members[i];
         struct weftmpi_elements elements;
-        TRY(weftmpi_piece(request, side, i, &elements));
+        TRY(weftmpi_piece(side, i, &elements));
         if (member == MPI_PROC_NULL)
             continue;
         weft_piece *piece = &pieces[(*used)++];
@@ -33,13 +33,13 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
 
-    TRY(weftmpi_memory_in(request->comm, request->call, pieces));
+    TRY(weftmpi_memory_in(pieces));
     TRY(pieces_of(request, in_place ? receive : send, to, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE,
                   pieces, &sends));
     TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));
     const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
     if (request->comm->remote == NULL && to.members == NULL)
-        TRY(weftmpi_check_apart(request, own->data, own[sends].data, own->bytes));
+        TRY(weftmpi_check_apart(own->data, own[sends].data, own->bytes));
     return TEAM(exchange, kind, pieces, sends, pieces + sends, receives);
 }
 
@@ -55,8 +55,7 @@ static int among_neighbours(struct weftmpi_request *request, const struct weftmp
 {
     const struct weftmpi_topology *topology = request->comm->topology;
 
-    if (topology == NULL)
-        return FAIL(request, MPI_ERR_TOPOLOGY, "%s has no topology", request->comm->name);
+    TRY(HOLDS(topology != NULL, MPI_ERR_TOPOLOGY, "%s has no topology", request->comm->name));
     const struct weftmpi_peers to = {.count = topology->outdegree, .members = topology->targets};
     const struct weftmpi_peers from = {.count = topology->indegree,
                                        .members = topology->sources,

@@ -69,28 +69,26 @@ static void convert(const struct weftmpi_type *type, size_t times, struct place 
     }
 }
 
-static int open(const char *call, const char *datarep, const void *user, MPI_Count count,
-                MPI_Datatype handle, struct weftmpi_elements *elements)
+static int open(const char *datarep, const void *user, MPI_Count count, MPI_Datatype handle,
+                struct weftmpi_elements *elements)
 {
-    TRY(weftmpi_is_open(call));
-    if (strcmp(datarep, "external32") != 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "the representation '%s'", datarep);
-    return weftmpi_elements_in(NULL, call, user, count, handle, elements);
+    TRY(weftmpi_is_open());
+    TRY(HOLDS(strcmp(datarep, "external32") == 0, MPI_ERR_ARG, "the representation '%s'", datarep));
+    return weftmpi_elements_in(user, count, handle, elements);
 }
 
-static int external(const char *call, const char *datarep, const void *user, MPI_Count count,
-                    MPI_Datatype handle, const void *buffer, MPI_Count bytes, MPI_Count *position,
-                    bool packs)
+static int external(const char *datarep, const void *user, MPI_Count count, MPI_Datatype handle,
+                    const void *buffer, MPI_Count bytes, MPI_Count *position, bool packs)
 {
     struct weftmpi_elements e;
 
-    TRY(open(call, datarep, user, count, handle, &e));
+    TRY(open(datarep, user, count, handle, &e));
     const size_t all = e.count * external_bytes(e.type);
-    if (*position < 0 || *position > bytes || all > (size_t)(bytes - *position))
-        return weftmpi_fail(NULL, call, MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td",
-                            all, (ptrdiff_t)*position, (ptrdiff_t)bytes);
+    TRY(HOLDS(*position >= 0 && *position <= bytes && all <= (size_t)(bytes - *position),
+              MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td", all, (ptrdiff_t)*position,
+              (ptrdiff_t)bytes));
     FREED char *native = malloc(e.bytes + 1);
-    TRY(weftmpi_memory_in(NULL, call, native));
+    TRY(weftmpi_memory_in(native));
     struct place at = {native, (char *)buffer + *position};
     if (packs)
         weftmpi_pack(e.type, e.count, user, native);
@@ -106,18 +104,17 @@ static int external(const char *call, const char *datarep, const void *user, MPI
     CALL(Pack_external##c,                                                                         \
          (const char datarep[], const void *in, N count, MPI_Datatype type, void *out, A bytes,    \
           A *position),                                                                            \
-         external(__func__, datarep, in, count, type, out, bytes, position, true))                 \
+         external(datarep, in, count, type, out, bytes, position, true))                           \
     CALL(Unpack_external##c,                                                                       \
          (const char datarep[], const void *in, A bytes, A *position, void *out, N count,          \
           MPI_Datatype type),                                                                      \
-         external(__func__, datarep, out, count, type, in, bytes, position, false))                \
+         external(datarep, out, count, type, in, bytes, position, false))                          \
     API(Pack_external_size##c, (const char datarep[], N count, MPI_Datatype type, A *bytes))       \
     {                                                                                              \
         struct weftmpi_elements e;                                                                 \
         OUT(bytes);                                                                                \
-        TRY(open(__func__, datarep, NULL, count, type, &e));                                       \
+        TRY(open(datarep, NULL, count, type, &e));                                                 \
         *bytes = (A)(e.count * external_bytes(e.type));                                            \
         return MPI_SUCCESS;                                                                        \
     }
-EXTERNAL(, int, MPI_Aint)
-EXTERNAL(_c, MPI_Count, MPI_Count)
+TWINS(EXTERNAL)

@@ -12,19 +12,18 @@ struct general {
 API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,
                      MPI_Grequest_cancel_function *cancel, void *extra, MPI_Request *handle))
 {
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     OUT(handle);
-    if (query == NULL || release == NULL || cancel == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no function");
+    TRY(HOLDS(query != NULL && release != NULL && cancel != NULL, MPI_ERR_ARG, "no function"));
     struct general *general = malloc(sizeof(*general));
     struct weftmpi_request *request =
         general == NULL ? NULL : weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     if (request == NULL) {
         free(general);
-        return weftmpi_no_memory(NULL, __func__);
+        return weftmpi_no_memory();
     }
     *general = (struct general){query, release, cancel, extra, false};
-    weftmpi_request_open(request, WEFTMPI_GENERAL, __func__, &weftmpi_comms[0]);
+    weftmpi_request_open(request, WEFTMPI_GENERAL, &weftmpi_comms[0]);
     request->state = general;
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
@@ -32,8 +31,8 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
 API(Grequest_complete, (MPI_Request handle))
 {
     REQUEST_IN(request, handle);
-    if (request->way != WEFTMPI_GENERAL || !request->active)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "no generalized request");
+    TRY(HOLDS(request->way == WEFTMPI_GENERAL && request->active, MPI_ERR_REQUEST,
+              "no generalized request"));
     struct general *general = request->state;
     __atomic_store_n(&general->complete, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
@@ -48,6 +47,7 @@ bool weftmpi_general_poll(struct weftmpi_request *request, double seconds)
             weftmpi_pause();
         return false;
     }
+    CALLS_BACK;
     request->error = general->query(general->extra, &request->status);
     return true;
 }
@@ -63,6 +63,7 @@ int weftmpi_general_end(struct weftmpi_request *request)
 {
     struct general *general = request->state;
 
+    CALLS_BACK;
     request->state = NULL;
     const int error = general != NULL ? general->release(general->extra) : MPI_SUCCESS;
     free(general);

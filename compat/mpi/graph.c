@@ -3,19 +3,16 @@
 
 /* ---- graphs that all know -------------------------------------------------------------------- */
 
-static int check_graph(const char *call, struct weftmpi_comm *comm, int nodes, const int index[],
-                       const int edges[])
+static int check_graph(struct weftmpi_comm *comm, int nodes, const int index[], const int edges[])
 {
-    if (nodes < 0 || nodes > comm->size)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "%d nodes; %s has %d processes", nodes,
-                            comm->name, comm->size);
+    TRY(HOLDS(nodes >= 0 && nodes <= comm->size, MPI_ERR_ARG, "%d nodes; %s has %d processes",
+              nodes, comm->name, comm->size));
     for (int i = 0; i < nodes; i++)
-        if (index[i] < (i == 0 ? 0 : index[i - 1]))
-            return weftmpi_fail(comm, call, MPI_ERR_ARG, "index %d is %d", i, index[i]);
+        TRY(HOLDS(index[i] >= (i == 0 ? 0 : index[i - 1]), MPI_ERR_ARG, "index %d is %d", i,
+                  index[i]));
     for (int i = 0; nodes > 0 && i < index[nodes - 1]; i++)
-        if (edges[i] < 0 || edges[i] >= nodes)
-            return weftmpi_fail(comm, call, MPI_ERR_ARG, "edge %d leads to node %d of %d", i,
-                                edges[i], nodes);
+        TRY(HOLDS(edges[i] >= 0 && edges[i] < nodes, MPI_ERR_ARG, "edge %d leads to node %d of %d",
+                  i, edges[i], nodes));
     return MPI_SUCCESS;
 }
 
@@ -32,24 +29,24 @@ API(Graph_create,
     (void)reorder;
     OUT(made);
     BASE_IN(comm, handle);
-    TRY(check_graph(__func__, comm, nodes, index, edges));
+    TRY(check_graph(comm, nodes, index, edges));
     if (comm->rank < nodes) {
         const int first = first_edge(index, comm->rank), degree = index[comm->rank] - first;
         graph = weftmpi_topology_make(MPI_GRAPH, 0, degree, degree, nodes, index[nodes - 1]);
-        TRY(weftmpi_memory_in(comm, __func__, graph));
+        TRY(weftmpi_memory_in(graph));
         memcpy(graph->index, index, (size_t)nodes * sizeof(int));
         memcpy(graph->edges, edges, (size_t)index[nodes - 1] * sizeof(int));
         memcpy(graph->sources, edges + first, (size_t)degree * sizeof(int));
         memcpy(graph->targets, edges + first, (size_t)degree * sizeof(int));
     }
-    return weftmpi_topology_give(__func__, comm, nodes, graph, made);
+    return weftmpi_topology_give(comm, nodes, graph, made);
 }
 
 API(Graph_map, (MPI_Comm handle, int nodes, const int index[], const int edges[], int *rank))
 {
     OUT(rank);
     BASE_IN(comm, handle);
-    TRY(check_graph(__func__, comm, nodes, index, edges));
+    TRY(check_graph(comm, nodes, index, edges));
     *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
@@ -73,11 +70,12 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
 }
 
 /* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
-static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, int most, int list[])
+static int neighbours(MPI_Comm handle, int rank, int *count, int most, int list[])
 {
-    TOPOLOGY_OF(graph, comm, call, handle, MPI_GRAPH);
+    TRY(weftmpi_place_in(count));
+    TOPOLOGY_OF(graph, comm, handle, MPI_GRAPH);
 
-    TRY(weftmpi_check_rank(comm, call, rank, graph->nodes));
+    TRY(weftmpi_check_rank(rank, graph->nodes));
     const int first = first_edge(graph->index, rank);
     *count = graph->index[rank] - first;
     for (int i = 0; i < *count && i < most; i++)
@@ -85,17 +83,10 @@ static int neighbours(const char *call, MPI_Comm handle, int rank, int *count, i
     return MPI_SUCCESS;
 }
 
-API(Graph_neighbors_count, (MPI_Comm handle, int rank, int *count))
-{
-    OUT(count);
-    return neighbours(__func__, handle, rank, count, 0, NULL);
-}
-
-API(Graph_neighbors, (MPI_Comm handle, int rank, int most, int list[]))
-{
-    int count;
-    return neighbours(__func__, handle, rank, &count, most, list);
-}
+CALL(Graph_neighbors_count, (MPI_Comm comm, int rank, int *count),
+     neighbours(comm, rank, count, 0, NULL))
+CALL(Graph_neighbors, (MPI_Comm comm, int rank, int most, int list[]),
+     neighbours(comm, rank, &(int){0}, most, list))
 
 /* ---- graphs of which each knows its part ----------------------------------------------------- */
 
@@ -118,19 +109,19 @@ API(Dist_graph_create_adjacent,
     (void)reorder;
     OUT(graph);
     BASE_IN(comm, handle);
-    if (indegree < 0 || outdegree < 0)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
+    TRY(HOLDS(indegree >= 0 && outdegree >= 0, MPI_ERR_ARG, "degrees %d and %d", indegree,
+              outdegree));
     for (int i = 0; i < indegree; i++)
-        TRY(weftmpi_check_rank(comm, __func__, sources[i], comm->size));
+        TRY(weftmpi_check_rank(sources[i], comm->size));
     for (int i = 0; i < outdegree; i++)
-        TRY(weftmpi_check_rank(comm, __func__, targets[i], comm->size));
+        TRY(weftmpi_check_rank(targets[i], comm->size));
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
-    TRY(weftmpi_memory_in(comm, __func__, made));
+    TRY(weftmpi_memory_in(made));
     made->weighted = source_weights != MPI_UNWEIGHTED;
     copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
     copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
-    return weftmpi_topology_give(__func__, comm, comm->size, made, graph);
+    return weftmpi_topology_give(comm, comm->size, made, graph);
 }
 
 struct edge {
@@ -158,48 +149,45 @@ static void pick_edges(const struct edge *edges, size_t count, int rank,
 }
 
 /* All edges of all members, one after the other; blocking. */
-static int share_edges(const char *call, struct weftmpi_comm *comm, const struct edge *mine,
-                       size_t count, struct edge **edges, size_t *all)
+static int share_edges(struct weftmpi_comm *comm, const struct edge *mine, size_t count,
+                       struct edge **edges, size_t *all)
 {
     const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
     FREED size_t *sizes, *offsets = malloc(n * sizeof(*offsets));
     size_t at = 0;
 
-    TRY(weftmpi_allgather(call, comm, &bytes, sizeof(bytes), &sizes));
-    TRY(weftmpi_memory_in(comm, call, offsets));
+    TRY(weftmpi_allgather(comm, &bytes, sizeof(bytes), &sizes));
+    TRY(weftmpi_memory_in(offsets));
     for (size_t i = 0; i < n; at += sizes[i++])
         offsets[i] = at;
     *all = at / sizeof(*mine);
     *edges = malloc(at + 1);
-    TRY(weftmpi_memory_in(comm, call, *edges));
+    TRY(weftmpi_memory_in(*edges));
     return weftmpi_failed(
-        comm, call, weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
+        weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
 }
 
 /* The edges that a member gives: each source with so many targets. */
-static int list_edges(const char *call, struct weftmpi_comm *comm, int n, const int sources[],
-                      const int degrees[], const int targets[], const int weights[],
-                      struct edge **edges, size_t *count)
+static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], const int degrees[],
+                      const int targets[], const int weights[], struct edge **edges, size_t *count)
 {
     size_t all = 0, at = 0;
 
-    if (n < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "%d sources", n);
+    TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d sources", n));
     for (int i = 0; i < n; i++) {
-        if (degrees[i] < 0)
-            return weftmpi_fail(comm, call, MPI_ERR_ARG, "degree %d", degrees[i]);
+        TRY(HOLDS(degrees[i] >= 0, MPI_ERR_ARG, "degree %d", degrees[i]));
         all += (size_t)degrees[i];
     }
     *edges = malloc((all + 1) * sizeof(**edges));
-    TRY(weftmpi_memory_in(comm, call, *edges));
+    TRY(weftmpi_memory_in(*edges));
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, at++) {
             (*edges)[at] =
                 (struct edge){sources[i], targets[at], weights != MPI_UNWEIGHTED ? weights[at] : 1};
-            if (sources[i] < 0 || sources[i] >= comm->size || targets[at] < 0 ||
-                targets[at] >= comm->size || (*edges)[at].weight < 0)
-                return weftmpi_fail(comm, call, MPI_ERR_ARG, "an edge from %d to %d of %d",
-                                    sources[i], targets[at], comm->size);
+            TRY(HOLDS(sources[i] >= 0 && sources[i] < comm->size && targets[at] >= 0 &&
+                          targets[at] < comm->size && (*edges)[at].weight >= 0,
+                      MPI_ERR_ARG, "an edge from %d to %d of %d", sources[i], targets[at],
+                      comm->size));
         }
     *count = all;
     return MPI_SUCCESS;
@@ -215,14 +203,14 @@ API(Dist_graph_create,
     (void)reorder;
     OUT(made);
     BASE_IN(comm, handle);
-    TRY(list_edges(__func__, comm, n, sources, degrees, targets, weights, &mine, &count));
-    TRY(share_edges(__func__, comm, mine, count, &all, &all_count));
+    TRY(list_edges(comm, n, sources, degrees, targets, weights, &mine, &count));
+    TRY(share_edges(comm, mine, count, &all, &all_count));
     struct weftmpi_topology *graph =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
-    TRY(weftmpi_memory_in(comm, __func__, graph));
+    TRY(weftmpi_memory_in(graph));
     graph->weighted = weights != MPI_UNWEIGHTED;
     pick_edges(all, all_count, comm->rank, graph);
-    return weftmpi_topology_give(__func__, comm, comm->size, graph, made);
+    return weftmpi_topology_give(comm, comm->size, graph, made);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))

@@ -24,18 +24,20 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     return MPI_UNDEFINED;
 }
 
-/* The group of a handle, in a function of MPI, or for `call`: declares it. */
-#define GROUP_IN(name, handle) GROUP_OF(name, __func__, handle)
-#define GROUP_OF(name, call, handle)                                                               \
-    TRY(weftmpi_is_open(call));                                                                    \
-    OBJECT_IN(name, group, WEFTMPI_GROUP, call, handle)
+/* The group of a handle: declares it. _IN: enters the call. */
+#define GROUP_IN(name, handle)                                                                     \
+    ENTER;                                                                                         \
+    GROUP_OF(name, handle)
+#define GROUP_OF(name, handle)                                                                     \
+    TRY(weftmpi_is_open());                                                                        \
+    OBJECT_IN(name, group, WEFTMPI_GROUP, handle)
 
 /* The handle of a new group of these processes, which the program frees. */
-static int give(const char *call, int size, const int processes[], MPI_Group *handle)
+static int give(int size, const int processes[], MPI_Group *handle)
 {
     struct weftmpi_group *group = weftmpi_group_make(size, processes);
 
-    TRY(weftmpi_give(call, group, handle));
+    TRY(weftmpi_give(group, handle));
     if (size == 0) {
         *handle = MPI_GROUP_EMPTY;
         weftmpi_leave(group);
@@ -43,47 +45,36 @@ static int give(const char *call, int size, const int processes[], MPI_Group *ha
     return MPI_SUCCESS;
 }
 
-#define GIVE(group) give(__func__, (group)->size, (group)->processes, made)
+#define GIVE(group) give((group)->size, (group)->processes, made)
 ON(Comm_group, COMM_IN, (MPI_Comm handle, MPI_Group *made), GIVE(of->group))
 ON(Comm_remote_group, INTER_IN, (MPI_Comm handle, MPI_Group *made), GIVE(of->remote))
 ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *made), GIVE(of->comm->group))
 
 ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
-ASK(Group_rank, GROUP_IN, MPI_Group, int,
-    weftmpi_group_rank(of, weft_numbers_of(weftmpi.job)->process))
-
-/* How often each rank of the group is named, which must be once at most. */
-static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
-{
-    TRY(weftmpi_check_rank(NULL, call, rank, group->size));
-    if (named[rank]++ != 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d is named twice", rank);
-    return MPI_SUCCESS;
-}
+ASK(Group_rank, GROUP_IN, MPI_Group, int, weftmpi_group_own(of))
 
 /*
  * The group of the ranks that are named, in order, or of those that are not (`exclude`). They are
  * ranks, or ranges: first, last and stride.
  */
-static int choose(const char *call, MPI_Group handle, int n, const int ranks[], int ranges[][3],
-                  bool exclude, MPI_Group *made)
+static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], bool exclude,
+                  MPI_Group *made)
 {
-    GROUP_OF(group, call, handle);
+    GROUP_OF(group, handle);
     FREED int *chosen = malloc(((size_t)group->size + 1) * sizeof(*chosen));
     FREED unsigned char *named = calloc((size_t)group->size + 1, 1);
     int size = 0;
 
-    TRY(weftmpi_memory_in(NULL, call, named));
-    TRY(weftmpi_memory_in(NULL, call, chosen));
-    if (n < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "%d ranks", n);
+    TRY(weftmpi_memory_in(named));
+    TRY(weftmpi_memory_in(chosen));
+    TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d ranks", n));
     for (int i = 0; i < n; i++) {
         const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
         const int first = range[0], last = range[1], step = range[2];
-        if (step == 0)
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last);
+        TRY(HOLDS(step != 0, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last));
         for (long r = first; step > 0 ? r <= last : r >= last; r += step) {
-            TRY(mark(call, group, (int)r, named));
+            TRY(weftmpi_check_rank((int)r, group->size));
+            TRY(HOLDS(named[r]++ == 0, MPI_ERR_RANK, "rank %ld is named twice", r));
             if (!exclude)
                 chosen[size++] = group->processes[r];
         }
@@ -91,42 +82,40 @@ static int choose(const char *call, MPI_Group handle, int n, const int ranks[], 
     for (int i = 0; exclude && i < group->size; i++)
         if (!named[i])
             chosen[size++] = group->processes[i];
-    return give(call, size, chosen, made);
+    return give(size, chosen, made);
 }
 
 CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(__func__, group, n, ranks, NULL, false, made))
+     choose(group, n, ranks, NULL, false, made))
 CALL(Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(__func__, group, n, ranks, NULL, true, made))
+     choose(group, n, ranks, NULL, true, made))
 CALL(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose(__func__, handle, n, NULL, ranges, false, made))
+     choose(handle, n, NULL, ranges, false, made))
 CALL(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose(__func__, handle, n, NULL, ranges, true, made))
+     choose(handle, n, NULL, ranges, true, made))
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
-static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,
-                   MPI_Group *made)
+static int combine(MPI_Group handle_a, MPI_Group handle_b, bool with, bool all, MPI_Group *made)
 {
-    GROUP_OF(a, call, handle_a);
-    GROUP_OF(b, call, handle_b);
+    GROUP_OF(a, handle_a);
+    GROUP_OF(b, handle_b);
     FREED int *chosen = malloc(((size_t)a->size + (size_t)b->size + 1) * sizeof(*chosen));
     int size = 0;
-    TRY(weftmpi_memory_in(NULL, call, chosen));
+    TRY(weftmpi_memory_in(chosen));
     for (int i = 0; i < a->size; i++)
         if (all || (weftmpi_group_rank(b, a->processes[i]) >= 0) == with)
             chosen[size++] = a->processes[i];
     for (int i = 0; all && i < b->size; i++)
         if (weftmpi_group_rank(a, b->processes[i]) < 0)
             chosen[size++] = b->processes[i];
-    return give(call, size, chosen, made);
+    return give(size, chosen, made);
 }
 
-CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made),
-     combine(__func__, a, b, false, true, made))
+CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made), combine(a, b, false, true, made))
 CALL(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made),
-     combine(__func__, a, b, true, false, made))
+     combine(a, b, true, false, made))
 CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
-     combine(__func__, a, b, false, false, made))
+     combine(a, b, false, false, made))
 
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
@@ -140,7 +129,7 @@ API(Group_translate_ranks,
             translated[i] = MPI_PROC_NULL;
             continue;
         }
-        TRY(weftmpi_check_rank(NULL, __func__, ranks[i], a->size));
+        TRY(weftmpi_check_rank(ranks[i], a->size));
         translated[i] = weftmpi_group_rank(b, a->processes[ranks[i]]);
     }
     return MPI_SUCCESS;

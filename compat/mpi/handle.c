@@ -159,11 +159,11 @@ void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
     return object;
 }
 
-int weftmpi_give(const char *call, void *object, void *handle)
+int weftmpi_give(void *object, void *handle)
 {
     if (object == NULL || handle == NULL) {
         weftmpi_leave(object);
-        return object == NULL ? weftmpi_no_memory(NULL, call) : weftmpi_place_in(call, handle);
+        return object == NULL ? weftmpi_no_memory() : weftmpi_place_in(handle);
     }
     memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
     return MPI_SUCCESS;
@@ -188,9 +188,9 @@ void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle)
     return slot != NULL ? slot->object : NULL;
 }
 
-int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind)
+int weftmpi_no_object(enum weftmpi_kind kind)
 {
-    return weftmpi_fail(on, call, kinds[kind].error_class, "%s", kinds[kind].text);
+    return weftmpi_fail(kinds[kind].error_class, "%s", kinds[kind].text);
 }
 
 void weftmpi_release(void *object)

@@ -18,10 +18,18 @@
 #define API(name, parameters)                                                                      \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
+/* The function MPI_<as> of this file under another name. */
+#define SAME(name, as)                                                                             \
+    extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #as)));                  \
+    extern __typeof__(MPI_##name) MPI_##name __attribute__((weak, alias("MPI_" #as)));
+/* Both forms of what `of` defines: it gets the end of the names, the types of counts and addresses.
+ */
+#define TWINS(of) of(, int, MPI_Aint) of(_c, MPI_Count, MPI_Count)
 /* One that is an expression, its error. */
 #define CALL(name, parameters, expression)                                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
+        ENTER;                                                                                     \
         return expression;                                                                         \
     }
 /* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
@@ -45,8 +53,8 @@
 #define TELL(name, parameters, check, told, answer)                                                \
     API(name, parameters)                                                                          \
     {                                                                                              \
-        TRY(check);                                                                                \
         OUT(told);                                                                                 \
+        TRY(check);                                                                                \
         *told = answer;                                                                            \
         return MPI_SUCCESS;                                                                        \
     }
@@ -112,7 +120,7 @@ struct weftmpi_object {
 /* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
 /* The handle of a new object, whose reference it takes; NULL: no memory. */
-int weftmpi_give(const char *call, void *object, void *handle);
+int weftmpi_give(void *object, void *handle);
 /* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
 void weftmpi_unmake(void *object);
 /* Objects of the standard, in a row from that handle on, are not counted. */
@@ -165,16 +173,15 @@ static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
     struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
     return i < of->count && object->references != 0 ? object : NULL;
 }
-int weftmpi_no_object(void *on, const char *call, enum weftmpi_kind kind);
+int weftmpi_no_object(enum weftmpi_kind kind);
 /* A number for a handle, and the handle, which may be none. */
 MPI_Fint weftmpi_to_fortran(const void *handle);
 void *weftmpi_from_fortran(MPI_Fint number);
-/* The object of a handle, for the function of MPI that is called: declares it. */
-#define OBJECT_ON(on, name, type, kind, call, handle)                                              \
+/* The object of a handle: declares it. */
+#define OBJECT_IN(name, type, kind, handle)                                                        \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_object(on, call, kind)
-#define OBJECT_IN(name, type, kind, call, handle) OBJECT_ON(NULL, name, type, kind, call, handle)
+    return weftmpi_no_object(kind)
 
 /* The library's lock, which does nothing unless threads may call together. Recursive. */
 extern pthread_mutex_t weftmpi_mutex;
@@ -211,20 +218,43 @@ static inline void weftmpi_free_block(void *place)
 /* ---- error.c --------------------------------------------------------------------------------- */
 
 /*
- * Raises an error on an object: "call: text" (call NULL: the text) is said, and ends the job, or
- * its handler is called, or MPI_COMM_WORLD's, if it has none or is NULL. Returns the class.
+ * The function of MPI that this thread is in, for texts (NULL: for none), and the object whose
+ * handler gets its errors: a communicator or window. Without one, or a handler, it is
+ * MPI_COMM_WORLD's.
  */
-int weftmpi_fail(void *on, const char *call, int error_class, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+struct weftmpi_call {
+    const char *name;
+    void *on;
+};
+extern _Thread_local struct weftmpi_call weftmpi_call
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* A function of MPI begins: what takes its arguments, OUT and all that end in _IN, says so. */
+#define ENTER (weftmpi_call = (struct weftmpi_call){.name = __func__})
+/* In the rest of the block the program, or another function of MPI, is called meanwhile. */
+#define CALLS_BACK                                                                                 \
+    __attribute__((cleanup(weftmpi_call_again), unused)) const struct weftmpi_call call_now =      \
+        weftmpi_call
+static inline void weftmpi_call_again(const struct weftmpi_call *call)
+{
+    weftmpi_call = *call;
+}
+
+/*
+ * Raises an error of the call: "name: text" is said, and ends the job, or the handler is called.
+ * Returns the class.
+ */
+int weftmpi_fail(int error_class, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
-int weftmpi_raise(void *on, const char *call, weft_status status);
-static inline int weftmpi_failed(void *on, const char *call, weft_status status)
+int weftmpi_raise(weft_status status);
+static inline int weftmpi_failed(weft_status status)
 {
-    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(on, call, status);
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(status);
 }
-int weftmpi_no_memory(void *on, const char *call);
+/* The same of a call that began the operation before. */
+int weftmpi_failed_in(struct weftmpi_call call, weft_status status);
+int weftmpi_no_memory(void);
 /* Returns the error of an expression, if it is one. */
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -235,21 +265,25 @@ int weftmpi_no_memory(void *on, const char *call);
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
-static inline int weftmpi_memory_in(void *on, const char *call, const void *memory)
+/* `holds`, or it is an error of that class, with that text. */
+#define HOLDS(holds, ...) ((holds) ? MPI_SUCCESS : weftmpi_fail(__VA_ARGS__))
+static inline int weftmpi_memory_in(const void *memory)
 {
-    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory(on, call);
+    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory();
 }
-int weftmpi_check_rank(void *on, const char *call, int rank, int size);
-int weftmpi_not_open(const char *call);
-static inline int weftmpi_is_open(const char *call)
+int weftmpi_check_rank(int rank, int size);
+int weftmpi_not_open(void);
+static inline int weftmpi_is_open(void)
 {
-    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open(call);
+    return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open();
 }
-/* There is a place for a result. */
-static inline int weftmpi_place_in(const char *call, const void *place)
+#define OPEN_IN TRY((ENTER, weftmpi_is_open()))
+/* There is a place for a result. It is looked at before any object: MPI_COMM_WORLD's error. */
+int weftmpi_no_place(void);
+static inline int weftmpi_place_in(const void *place)
 {
-    return place != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_ARG, "a result at NULL");
+    return place != NULL ? MPI_SUCCESS : weftmpi_no_place();
 }
-#define OUT(place) TRY(weftmpi_place_in(__func__, place))
+#define OUT(place) TRY((ENTER, weftmpi_place_in(place)))
 
 #endif

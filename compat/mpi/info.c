@@ -11,8 +11,9 @@ struct weftmpi_info weftmpi_infos[] = {{.object = {.handle = MPI_INFO_ENV, .refe
 
 /* The object of a handle, in a function of MPI: declares it. Threads may share it. */
 #define INFO_IN(name, handle)                                                                      \
+    ENTER;                                                                                         \
     LOCKED;                                                                                        \
-    OBJECT_IN(name, info, WEFTMPI_INFO, __func__, handle)
+    OBJECT_IN(name, info, WEFTMPI_INFO, handle)
 
 void weftmpi_info_end(void *info)
 {
@@ -44,23 +45,21 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
     return copy;
 }
 
-CALL(Info_create, (MPI_Info * handle), weftmpi_give(__func__, weftmpi_info_copy(NULL), handle))
+CALL(Info_create, (MPI_Info * handle), weftmpi_give(weftmpi_info_copy(NULL), handle))
 /* Nothing is known of how programs were started. */
 CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
      ((void)argc, (void)argv, PMPI_Info_create(handle)))
 
-API(Info_set, (MPI_Info handle, const char *key, const char *value))
+static int set_key(struct weftmpi_info *info, const char *key, const char *value)
 {
-    INFO_IN(info, handle == MPI_INFO_ENV ? MPI_INFO_NULL : handle);
-    if (strlen(key) >= MPI_MAX_INFO_KEY || *key == '\0')
-        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
-    if (strlen(value) >= MPI_MAX_INFO_VAL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
-                            strlen(value));
+    TRY(HOLDS(strlen(key) < MPI_MAX_INFO_KEY && *key != '\0', MPI_ERR_INFO_KEY,
+              "a key of %zu bytes", strlen(key)));
+    TRY(HOLDS(strlen(value) < MPI_MAX_INFO_VAL, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
+              strlen(value)));
     struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
-        TRY(weftmpi_memory_in(NULL, __func__, entry));
+        TRY(weftmpi_memory_in(entry));
         info->entries = entry;
         entry += info->count++;
         strcpy(entry->key, key);
@@ -69,13 +68,19 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     return MPI_SUCCESS;
 }
 
-/* The value of a key: `room` bytes of it (0: none), and how many it has. */
-static int get_value(const char *call, MPI_Info handle, const char *key, int room, char *value,
-                     int *length, int *flag)
+API(Info_set, (MPI_Info handle, const char *key, const char *value))
 {
-    TRY(weftmpi_place_in(call, flag));
+    INFO_IN(info, handle == MPI_INFO_ENV ? MPI_INFO_NULL : handle);
+    return set_key(info, key, value);
+}
+
+/* The value of a key: `room` bytes of it (0: none), and how many it has. */
+static int get_value(MPI_Info handle, const char *key, int room, char *value, int *length,
+                     int *flag)
+{
+    TRY(weftmpi_place_in(flag));
     LOCKED;
-    OBJECT_IN(info, info, WEFTMPI_INFO, call, handle);
+    OBJECT_IN(info, info, WEFTMPI_INFO, handle);
     const struct weftmpi_entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL) {
@@ -87,12 +92,13 @@ static int get_value(const char *call, MPI_Info handle, const char *key, int roo
 }
 
 CALL(Info_get, (MPI_Info info, const char *key, int length, char *value, int *flag),
-     get_value(__func__, info, key, length + 1, value, &length, flag))
+     get_value(info, key, length + 1, value, &length, flag))
 CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag),
-     get_value(__func__, info, key, 0, NULL, length, flag))
+     get_value(info, key, 0, NULL, length, flag))
 API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
 {
-    TRY(get_value(__func__, info, key, *length, value, length, flag));
+    ENTER;
+    TRY(get_value(info, key, *length, value, length, flag));
     *length += *flag; /* with its end */
     return MPI_SUCCESS;
 }
@@ -102,8 +108,7 @@ ASK(Info_get_nkeys, INFO_IN, MPI_Info, int, of->count)
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
     INFO_IN(info, handle);
-    if (n < 0 || n >= info->count)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "key %d of %d", n, info->count);
+    TRY(HOLDS(n >= 0 && n < info->count, MPI_ERR_ARG, "key %d of %d", n, info->count));
     strcpy(key, info->entries[n].key);
     return MPI_SUCCESS;
 }
@@ -112,15 +117,13 @@ API(Info_delete, (MPI_Info handle, const char *key))
 {
     INFO_IN(info, handle);
     struct weftmpi_entry *entry = look(info, key);
-    if (entry == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
+    TRY(HOLDS(entry != NULL, MPI_ERR_INFO_NOKEY, "no key '%s'", key));
     info->count--;
     memmove(entry, entry + 1, (size_t)(info->entries + info->count - entry) * sizeof(*entry));
     return MPI_SUCCESS;
 }
 
-ON(Info_dup, INFO_IN, (MPI_Info handle, MPI_Info *copy),
-   weftmpi_give(__func__, weftmpi_info_copy(of), copy))
+ON(Info_dup, INFO_IN, (MPI_Info handle, MPI_Info *copy), weftmpi_give(weftmpi_info_copy(of), copy))
 
 /* Hints that objects remember, and what those of windows are at first. */
 static const struct {
@@ -138,15 +141,14 @@ static const struct {
     {"mpi_assert_allow_overtaking", NULL},
 };
 
-int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
-                     MPI_Info handle)
+int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle)
 {
     LOCKED;
     const struct weftmpi_info *info = weftmpi_find(WEFTMPI_INFO, handle);
     if (info == NULL && handle != MPI_INFO_NULL)
-        return weftmpi_no_object(object, call, WEFTMPI_INFO);
+        return weftmpi_no_object(WEFTMPI_INFO);
     if (object->info == NULL && (object->info = weftmpi_info_copy(NULL)) == NULL)
-        return weftmpi_no_memory(object, call);
+        return weftmpi_no_memory();
     for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
         const char *const key = hints[i].key;
         const struct weftmpi_entry *given = info != NULL ? look(info, key) : NULL;
@@ -156,21 +158,21 @@ int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_wi
         if (value == NULL && is_window && look(object->info, key) == NULL)
             value = hints[i].of_windows;
         if (value != NULL)
-            TRY(PMPI_Info_set(object->info->object.handle, key, value));
+            TRY(set_key(object->info, key, value));
     }
     return MPI_SUCCESS;
 }
 
-static int get(const char *call, struct weftmpi_object *object, MPI_Info *handle)
+static int get(struct weftmpi_object *object, MPI_Info *handle)
 {
     LOCKED;
-    return weftmpi_give(call, weftmpi_info_copy(object->info), handle);
+    return weftmpi_give(weftmpi_info_copy(object->info), handle);
 }
 
 #define HINTS(name, is_window, IN, type)                                                           \
     ON(name##_set_info, IN, (type handle, MPI_Info info),                                          \
-       weftmpi_info_set(__func__, &of->object, is_window, info))                                   \
-    ON(name##_get_info, IN, (type handle, MPI_Info * info), get(__func__, &of->object, info))
+       weftmpi_info_set(&of->object, is_window, info))                                             \
+    ON(name##_get_info, IN, (type handle, MPI_Info * info), get(&of->object, info))
 HINTS(Comm, false, COMM_IN, MPI_Comm)
 HINTS(Win, true, WIN_IN, MPI_Win)
 

@@ -14,33 +14,33 @@ struct side {
 };
 
 /* The leader learns of the other group, and tells its own. */
-static int learn(const char *call, struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle,
-                 int remote_leader, int tag, int *number, struct weftmpi_group **group)
+static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle, int remote_leader,
+                 int tag, int *number, struct weftmpi_group **group)
 {
     const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
     const size_t bytes = sizeof(struct side) + most * sizeof(int);
     FREED struct side *mine = calloc(2, bytes);
     struct side *const theirs = (struct side *)((char *)mine + bytes);
 
-    TRY(weftmpi_memory_in(comm, call, mine));
+    TRY(weftmpi_memory_in(mine));
     if (comm->rank == leader) {
+        CALLS_BACK;
         mine->number = comm->number;
         mine->size = comm->size;
         memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
-        COMM_OF(peers, call, peers_handle);
-        TRY(weftmpi_check_rank(peers, call, remote_leader, peers->peers)); /* no MPI_PROC_NULL */
-        TRY(weftmpi_check_peer(peers, call, remote_leader, tag, false));
+        COMM_OF(peers, peers_handle);
+        TRY(weftmpi_check_rank(remote_leader, peers->peers)); /* no MPI_PROC_NULL */
+        TRY(weftmpi_check_peer(peers, remote_leader, tag, false));
         TRY(PMPI_Sendrecv(mine, (int)bytes, MPI_BYTE, remote_leader, tag, theirs, (int)bytes,
                           MPI_BYTE, remote_leader, tag, peers_handle, MPI_STATUS_IGNORE));
     }
-    TRY(weftmpi_failed(comm, call, weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
+    TRY(weftmpi_failed(weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
     for (int i = 0; i < theirs->size; i++)
-        if (weftmpi_group_rank(comm->group, theirs->processes[i]) >= 0)
-            return weftmpi_fail(comm, call, MPI_ERR_COMM, "process %d is in both groups",
-                                theirs->processes[i]);
+        TRY(HOLDS(weftmpi_group_rank(comm->group, theirs->processes[i]) < 0, MPI_ERR_COMM,
+                  "process %d is in both groups", theirs->processes[i]));
     *number = theirs->number;
     *group = weftmpi_group_make(theirs->size, theirs->processes);
-    return weftmpi_memory_in(comm, call, *group);
+    return weftmpi_memory_in(*group);
 }
 
 API(Intercomm_create,
@@ -50,12 +50,11 @@ API(Intercomm_create,
     int number = -1;
     OUT(made);
     BASE_IN(comm, handle);
-    TRY(weftmpi_check_rank(comm, __func__, leader, comm->size));
-    TRY(learn(__func__, comm, leader, peers, remote_leader, tag, &number, &group));
+    TRY(weftmpi_check_rank(leader, comm->size));
+    TRY(learn(comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
-    struct weftmpi_comm *between = weftmpi_comm_make(comm, comm->group, group, NULL);
-    TRY(weftmpi_memory_in(comm, __func__, between));
-    return weftmpi_agree_apart(__func__, comm, between, first ? comm->number : number, tag, made);
+    return weftmpi_comm_new_apart(comm, comm->group, group, first ? comm->number : number, tag,
+                                  made);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -68,20 +67,17 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
     const int n = comm->all->size, mine = high != 0;
     HELD struct weftmpi_group *group = NULL;
     FREED int *all;
-    TRY(weftmpi_allgather(__func__, comm, &mine, sizeof(mine), &all));
+    TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &all));
     const int theirs = all[comm->base];
     for (int i = 0; i < n; i++)
-        if (all[i] != (weftmpi_is_remote(comm, i) ? theirs : mine))
-            return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "a group says high %d and %d", all[i],
-                                1 - all[i]);
+        TRY(HOLDS(all[i] == (weftmpi_is_remote(comm, i) ? theirs : mine), MPI_ERR_ARG,
+                  "a group says high %d and %d", all[i], 1 - all[i]));
     if (mine != theirs ? theirs != 0 : comm->base != 0)
         group = weftmpi_group_join(comm->group, comm->remote);
     else
         group = weftmpi_group_join(comm->remote, comm->group);
-    TRY(weftmpi_memory_in(comm, __func__, group));
-    struct weftmpi_comm *of_both = weftmpi_comm_make(comm, group, NULL, NULL);
-    TRY(weftmpi_memory_in(comm, __func__, of_both));
-    return weftmpi_agree_now(__func__, comm, of_both, merged);
+    TRY(weftmpi_memory_in(group));
+    return weftmpi_comm_new(comm, group, NULL, NULL, merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
@@ -97,8 +93,8 @@ static int who_of(const struct weftmpi_request *request, int root, bool root_sen
     *to = *from = nobody;
     if (root == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    if (root != MPI_ROOT && (root < 0 || root >= comm->peers))
-        return FAIL(request, MPI_ERR_ROOT, "root %d of %d in %s", root, comm->peers, comm->name);
+    TRY(HOLDS(root == MPI_ROOT || (root >= 0 && root < comm->peers), MPI_ERR_ROOT,
+              "root %d of %d in %s", root, comm->peers, comm->name));
     if (root == MPI_ROOT)
         *(root_sends ? to : from) = all;
     else
@@ -135,7 +131,7 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
     if (given->kind == WEFT_TEAM_BARRIER)
         return given->begin(request, given);
     if (how == 0)
-        return weftmpi_check_inter(request->call, request->comm, false);
+        return weftmpi_check_inter(request->comm, false);
     if ((how & ROOTED) != 0)
         TRY(who_of(request, given->root, (how & ROOT_SENDS) != 0, &to, &from));
     if ((how & REDUCED) != 0)

@@ -51,9 +51,8 @@ struct weftmpi_comm {
     int own, base; /* in `all`: this process; and rank 0 of `peers` */
     /* Of its groups of messages: WEFTMPI_GROUPS * number and those behind it; -1: not open yet. */
     int number;
-    weft_comm messages, collectives, agreements;
-    weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
-    struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
+    weft_comm messages, collectives;
+    weft_team *team;
     struct weftmpi_topology *topology;
     bool unnamed; /* by the program: its name is for texts */
     char name[MPI_MAX_OBJECT_NAME];
@@ -88,7 +87,7 @@ struct weftmpi_type {
     size_t runs_count;
     size_t elements;                         /* of basic types, as Get_elements counts them */
     const struct weftmpi_type *only_basic;   /* the only basic type in it; NULL: none, or several */
-    const struct weftmpi_contents *contents; /* what it is made of (contents.c); NULL: basic */
+    const struct weftmpi_contents *contents; /* what it is made of (type.c); NULL: basic */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -100,10 +99,9 @@ struct weftmpi_op {
     bool commutes;
 };
 
-struct weftmpi_agreement; /* agree.c */
-struct weftmpi_request;   /* request.h */
+struct weftmpi_request; /* request.h */
 
-enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator; the fourth: of WORLD alone */
+enum { WEFTMPI_GROUPS = 4 }; /* numbers of groups for a communicator; the third is WORLD's alone */
 
 /* Elements of a datatype in the program's buffer. */
 struct weftmpi_elements {
@@ -119,64 +117,70 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle);
-static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
-                                      MPI_Datatype handle, struct weftmpi_elements *elements)
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle);
+static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
+                                      struct weftmpi_elements *elements)
 {
     struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
 
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
     if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_no_elements(on, call, count, handle);
+        return weftmpi_no_elements(count, handle);
     elements->bytes = (size_t)count * type->size;
     return MPI_SUCCESS;
 }
 
-/* The communicator of a handle, in a function of MPI, or for `call`: declares it. */
-#define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
-#define COMM_OF(name, call, handle)                                                                \
-    TRY(weftmpi_is_open(call));                                                                    \
-    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+/* The communicator of a handle, whose errors are the call's: declares it. _IN: enters the call. */
+#define COMM_IN(comm, handle)                                                                      \
+    ENTER;                                                                                         \
+    COMM_OF(comm, handle)
+#define COMM_OF(name, handle)                                                                      \
+    TRY(weftmpi_is_open());                                                                        \
+    OBJECT_IN(name, comm, WEFTMPI_COMM, handle);                                                   \
+    weftmpi_call.on = name
 /* One of one group, or of two. */
 #define BASE_IN(comm, handle)                                                                      \
     COMM_IN(comm, handle);                                                                         \
-    TRY(weftmpi_check_inter(__func__, comm, false))
+    TRY(weftmpi_check_inter(comm, false))
 #define INTER_IN(comm, handle)                                                                     \
     COMM_IN(comm, handle);                                                                         \
-    TRY(weftmpi_check_inter(__func__, comm, true))
-int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter);
+    TRY(weftmpi_check_inter(comm, true))
+int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter);
 
 /* A datatype, also one that is not committed. */
-#define TYPE_IN(name, handle) OBJECT_IN(name, type, WEFTMPI_TYPE, __func__, handle)
+#define TYPE_IN(name, handle)                                                                      \
+    ENTER;                                                                                         \
+    OBJECT_IN(name, type, WEFTMPI_TYPE, handle)
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
 extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
-/* Basic elements of a datatype in so many bytes (-1: they end within one), and the reverse. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes);
-size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements);
 /* Numbers that a program gives, of 4 or 8 bytes each; same: all are the first. */
 struct weftmpi_numbers {
     const void *at;
     bool wide, same;
 };
 #define NUMBERS(array) ((struct weftmpi_numbers){array, sizeof(*(array)) != sizeof(int), false})
+static inline size_t weftmpi_width(struct weftmpi_numbers numbers)
+{
+    return numbers.wide ? sizeof(MPI_Count) : sizeof(int);
+}
 static inline MPI_Count weftmpi_number(struct weftmpi_numbers numbers, MPI_Count i)
 {
     i = numbers.same ? 0 : i;
     return numbers.wide ? ((const MPI_Count *)numbers.at)[i] : ((const int *)numbers.at)[i];
 }
 /*
- * What a datatype was made of (contents.c): numbers, one list after the other, and datatypes, whose
- * handles it keeps. Those of 8 bytes are addresses, or, of a `large` call, counts.
+ * What a datatype was made of (type.c): numbers, one list after the other, and datatypes, whose
+ * handles it keeps. Those of 8 bytes are addresses, or, of a `large` counts.
  */
 struct weftmpi_list {
     struct weftmpi_numbers numbers;
     MPI_Count count;
 };
-/* A list of one, of int or, in a `large` call, of MPI_Count. */
+/* A list of one, of int or, in a `large` of MPI_Count. */
 #define SCALAR(large, value)                                                                       \
     {                                                                                              \
         {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
@@ -235,15 +239,17 @@ extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no key
 void weftmpi_info_end(void *info);
 int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
 int weftmpi_group_rank(const struct weftmpi_group *group, int process);
+static inline int weftmpi_group_own(const struct weftmpi_group *group) /* this process's */
+{
+    return weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
+}
 /* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
-int weftmpi_info_set(const char *call, struct weftmpi_object *object, bool is_window,
-                     MPI_Info handle);
+int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle);
 /* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
-int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
-                            struct weftmpi_attribute **to);
-int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
+int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to);
+int weftmpi_attributes_delete(struct weftmpi_object *object);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
@@ -265,29 +271,25 @@ struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi
 /* Whether a member of its messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
 /* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
-int weftmpi_barrier(const char *call, struct weftmpi_comm *comm);
-int weftmpi_allgather(const char *call, struct weftmpi_comm *comm, const void *mine, size_t bytes,
-                      void *all);
-/* One message, waited for; the errors are the communicator's. */
-int weftmpi_message(const char *call, struct weftmpi_comm *comm, weft_comm group, int peer, int tag,
-                    bool receives, void *data, size_t bytes);
-
+int weftmpi_barrier(struct weftmpi_comm *comm);
+int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all);
 /*
  * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
  * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
  * of this process, which has failed, but takes part.
  */
-int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
+int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                   struct weftmpi_comm *comm, int error, MPI_Comm *made);
-/* The same without one, and waits. */
-int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                      MPI_Comm *made);
+/* Makes one, as weftmpi_comm_make does (group NULL: this process gets none), and waits for that. */
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
+                     MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_agree_apart(const char *call, struct weftmpi_comm *parent, struct weftmpi_comm *comm,
-                        int context, int tag, MPI_Comm *made);
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
+                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
-int weftmpi_split(const char *call, struct weftmpi_comm *comm, int color, int key,
-                  struct weftmpi_topology *topology, MPI_Comm *part);
+int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
+                  MPI_Comm *part);
 weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);

@@ -107,7 +107,9 @@ struct weftmpi_op weftmpi_ops[] = {
 };
 
 /* The operation of a handle, in a function of MPI: declares it. */
-#define OP_IN(name, handle) OBJECT_IN(name, op, WEFTMPI_OP, __func__, handle)
+#define OP_IN(name, handle)                                                                        \
+    ENTER;                                                                                         \
+    OBJECT_IN(name, op, WEFTMPI_OP, handle)
 
 static operate *row_of(const struct weftmpi_op *op, const struct weftmpi_type *type)
 {
@@ -142,6 +144,7 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
         row_of(op, type)(from, into, count);
         return;
     }
+    CALLS_BACK;
     MPI_Datatype handle = type->object.handle;
     const size_t extent = (size_t)weftmpi_extent(type);
     if (op->large) {
@@ -157,30 +160,28 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
     }
 }
 
-static int make(const char *call, void (*function)(void), bool large, bool commutes, MPI_Op *handle)
+static int make(void (*function)(void), bool large, bool commutes, MPI_Op *handle)
 {
-    TRY(weftmpi_is_open(call));
-    if (function == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "no function");
+    TRY(weftmpi_is_open());
+    TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
     if (op != NULL) {
         op->function = function;
         op->large = large;
         op->commutes = commutes;
     }
-    return weftmpi_give(call, op, handle);
+    return weftmpi_give(op, handle);
 }
 
 CALL(Op_create, (MPI_User_function * function, int commute, MPI_Op *op),
-     make(__func__, (void (*)(void))function, false, commute != 0, op))
+     make((void (*)(void))function, false, commute != 0, op))
 CALL(Op_create_c, (MPI_User_function_c * function, int commute, MPI_Op *op),
-     make(__func__, (void (*)(void))function, true, commute != 0, op))
+     make((void (*)(void))function, true, commute != 0, op))
 
 API(Op_free, (MPI_Op * handle))
 {
     OP_IN(op, *handle);
-    if (op->function == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation of the program's");
+    TRY(HOLDS(op->function != NULL, MPI_ERR_OP, "no operation of the program's"));
     weftmpi_drop(*handle);
     weftmpi_leave(op);
     *handle = MPI_OP_NULL;
@@ -189,23 +190,23 @@ API(Op_free, (MPI_Op * handle))
 
 ASK(Op_commutative, OP_IN, MPI_Op, int, of->commutes)
 
-static int reduce_local(const char *call, const void *in, void *inout, MPI_Count count,
-                        MPI_Datatype handle, MPI_Op op_handle)
+static int reduce_local(const void *in, void *inout, MPI_Count count, MPI_Datatype handle,
+                        MPI_Op op_handle)
 {
     const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, op_handle);
     struct weftmpi_elements e;
 
-    TRY(weftmpi_is_open(call));
-    TRY(weftmpi_elements_in(NULL, call, inout, count, handle, &e));
-    if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || (in == inout && count > 0))
-        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE");
-    if (op == NULL || !weftmpi_can_operate(op, e.type))
-        return weftmpi_fail(NULL, call, MPI_ERR_OP, "no operation for %s", e.type->name);
+    TRY(weftmpi_is_open());
+    TRY(weftmpi_elements_in(inout, count, handle, &e));
+    TRY(HOLDS(in != MPI_IN_PLACE && inout != MPI_IN_PLACE && (in != inout || count <= 0),
+              MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE"));
+    TRY(HOLDS(op != NULL && weftmpi_can_operate(op, e.type), MPI_ERR_OP, "no operation for %s",
+              e.type->name));
     weftmpi_operate(op, e.type, in, inout, e.count);
     return MPI_SUCCESS;
 }
 
 CALL(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op),
-     reduce_local(__func__, in, inout, count, type, op))
+     reduce_local(in, inout, count, type, op))
 CALL(Reduce_local_c, (const void *in, void *inout, MPI_Count count, MPI_Datatype type, MPI_Op op),
-     reduce_local(__func__, in, inout, count, type, op))
+     reduce_local(in, inout, count, type, op))

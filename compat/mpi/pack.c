@@ -16,8 +16,7 @@ static void move(void *into, const void *from, size_t bytes, bool far)
     if (!far && bytes != 0)
         memcpy(into, from, bytes);
     else if (far)
-        weftmpi_failed(NULL, "a datatype in memory of a GPU",
-                       weft_copy(weftmpi.job, into, from, bytes));
+        weftmpi_failed(weft_copy(weftmpi.job, into, from, bytes));
 }
 
 /* Stretches of equal size, the short ones without a call. */
@@ -86,59 +85,20 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *p
     copy(type, bytes, (char *)packed, user, false);
 }
 
-/* How many basic elements so many bytes are; -1: they end within one. */
-MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes)
-{
-    if (type->size == 0)
-        return 0;
-    MPI_Count elements = (MPI_Count)(bytes / type->size * type->elements);
-    bytes %= type->size;
-    if (type->contents == NULL && bytes != 0)
-        return -1;
-    for (MPI_Count i = 0; bytes != 0; i++) {
-        size_t times;
-        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
-        const size_t whole = part->size * times, some = bytes < whole ? bytes : whole;
-        const MPI_Count more = weftmpi_elements_of(part, some);
-        if (more < 0)
-            return -1;
-        elements += more;
-        bytes -= some;
-    }
-    return elements;
-}
-
-size_t weftmpi_bytes_of(const struct weftmpi_type *type, size_t elements)
-{
-    if (type->elements == 0)
-        return 0;
-    size_t bytes = elements / type->elements * type->size;
-    elements %= type->elements;
-    for (MPI_Count i = 0; elements != 0; i++) {
-        size_t times;
-        const struct weftmpi_type *part = weftmpi_part(type, i, &times);
-        const size_t whole = part->elements * times;
-        const size_t some = elements < whole ? elements : whole;
-        bytes += weftmpi_bytes_of(part, some);
-        elements -= some;
-    }
-    return bytes;
-}
-
 int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
                 enum weftmpi_row how, void **row)
 {
     const struct weftmpi_type *type = elements->type;
 
-    if (elements->user == NULL && elements->bytes != 0 && type->true_lower == 0)
-        return FAIL(request, MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes);
+    TRY(HOLDS(elements->user != NULL || elements->bytes == 0 || type->true_lower != 0,
+              MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes));
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
     *row = weftmpi_request_memory(request, elements->bytes);
     if (*row == NULL ||
         (how == WEFTMPI_FILL && weftmpi_request_unpack(request, *row, elements) == NULL))
-        return weftmpi_no_memory(request->comm, request->call);
+        return weftmpi_no_memory();
     if (how != WEFTMPI_FILL)
         weftmpi_pack(type, elements->count, elements->user, *row);
     return MPI_SUCCESS;
@@ -147,17 +107,16 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 /* ---- what programs call ---------------------------------------------------------------------- */
 
 /* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
-static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, const void *user,
-                  MPI_Count count, const void *buffer, MPI_Count bytes, MPI_Count position,
-                  bool packs, size_t *used)
+static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, MPI_Count count,
+                  const void *buffer, MPI_Count bytes, MPI_Count position, bool packs, size_t *used)
 {
     struct weftmpi_elements e;
-    COMM_OF(comm, call, comm_handle);
+    COMM_OF(comm, comm_handle);
 
-    TRY(weftmpi_elements_in(comm, call, user, count, handle, &e));
-    if (position < 0 || position > bytes || e.bytes > (size_t)(bytes - position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld",
-                            e.bytes, (long long)position, (long long)bytes);
+    TRY(weftmpi_elements_in(user, count, handle, &e));
+    TRY(HOLDS(position >= 0 && position <= bytes && e.bytes <= (size_t)(bytes - position),
+              MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", e.bytes,
+              (long long)position, (long long)bytes));
     copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
     *used = e.bytes;
     return MPI_SUCCESS;
@@ -168,11 +127,12 @@ static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, c
     API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
     {                                                                                              \
         size_t used;                                                                               \
-        TRY(packed(__func__, comm, type, user, count, buffer, bytes, *position, packs, &used));    \
+        ENTER;                                                                                     \
+        TRY(packed(comm, type, user, count, buffer, bytes, *position, packs, &used));              \
         *position += (N)used;                                                                      \
         return MPI_SUCCESS;                                                                        \
     }
-#define PACKING(c, N)                                                                              \
+#define PACKING(c, N, A)                                                                           \
     MOVING(Pack##c, N, in, out, true, const void *in, N count, MPI_Datatype type, void *out,       \
            N bytes, N *position)                                                                   \
     MOVING(Unpack##c, N, out, in, false, const void *in, N bytes, N *position, void *out, N count, \
@@ -182,15 +142,13 @@ static int packed(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, c
         struct weftmpi_elements elements;                                                          \
         OUT(bytes);                                                                                \
         COMM_IN(comm, handle);                                                                     \
-        TRY(weftmpi_elements_in(comm, __func__, NULL, count, type, &elements));                    \
+        TRY(weftmpi_elements_in(NULL, count, type, &elements));                                    \
         *bytes = (N)elements.bytes;                                                                \
         if ((size_t)*bytes != elements.bytes)                                                      \
-            return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%zu bytes are no int",             \
-                                elements.bytes);                                                   \
+            return weftmpi_fail(MPI_ERR_COUNT, "%zu bytes are no int", elements.bytes);            \
         return MPI_SUCCESS;                                                                        \
     }
-PACKING(, int)
-PACKING(_c, MPI_Count)
+TWINS(PACKING)
 
 /* Whole elements in so many bytes; -1: they end within one. */
 static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
@@ -198,6 +156,40 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     const size_t whole = type->size == 0 ? 0 : bytes / type->size;
 
     return whole * type->size == bytes ? (MPI_Count)whole : -1;
+}
+
+/* What may still be walked over: bytes, and basic elements. */
+struct left {
+    size_t bytes, elements;
+};
+
+/* Walks over so many of the datatype, as far as it may. True: over all. */
+static bool walk(const struct weftmpi_type *type, size_t times, struct left *left)
+{
+    const struct weftmpi_type *part;
+    size_t whole = times, of_part;
+
+    if (type->size == 0)
+        return true;
+    if (whole > left->bytes / type->size)
+        whole = left->bytes / type->size;
+    if (whole > left->elements / type->elements)
+        whole = left->elements / type->elements;
+    left->bytes -= whole * type->size;
+    left->elements -= whole * type->elements;
+    for (MPI_Count i = 0; whole != times && (part = weftmpi_part(type, i, &of_part)) != NULL; i++)
+        if (!walk(part, of_part, left))
+            return false;
+    return whole == times;
+}
+
+/* How many basic elements so many bytes are; -1: they end within one. */
+static MPI_Count elements_of(const struct weftmpi_type *type, size_t bytes)
+{
+    struct left left = {bytes, SIZE_MAX};
+
+    walk(type, SIZE_MAX, &left);
+    return left.bytes != 0 && type->size != 0 ? -1 : (MPI_Count)(SIZE_MAX - left.elements);
 }
 
 /* What a status has: `count` is an expression of the type and the bytes. */
@@ -213,21 +205,21 @@ static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
     }
 TOLD(Get_count, int, whole_of(type, bytes))
 TOLD(Get_count_c, MPI_Count, whole_of(type, bytes))
-TOLD(Get_elements, int, weftmpi_elements_of(type, bytes))
-TOLD(Get_elements_c, MPI_Count, weftmpi_elements_of(type, bytes))
-TOLD(Get_elements_x, MPI_Count, weftmpi_elements_of(type, bytes))
+TOLD(Get_elements, int, elements_of(type, bytes))
+TOLD(Get_elements_c, MPI_Count, elements_of(type, bytes))
+SAME(Get_elements_x, Get_elements_c)
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
     TYPE_IN(type, handle);
-    if (count < 0)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_COUNT, "count %lld", (long long)count);
-    const size_t bytes = weftmpi_bytes_of(type, (size_t)count);
+    TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count));
+    struct left left = {SIZE_MAX, (size_t)count};
+    walk(type, SIZE_MAX, &left);
+    const size_t bytes = SIZE_MAX - left.bytes;
     memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
     return MPI_SUCCESS;
 }
 
 CALL(Status_set_elements, (MPI_Status * status, MPI_Datatype type, int count),
      PMPI_Status_set_elements_c(status, type, count))
-CALL(Status_set_elements_x, (MPI_Status * status, MPI_Datatype type, MPI_Count count),
-     PMPI_Status_set_elements_c(status, type, count))
+SAME(Status_set_elements_x, Status_set_elements_c)

@@ -1,4 +1,4 @@
-/* compat/mpi/point.c - point-to-point: sends, receives and probes are weft's messages. */
+/* compat/mpi/point.c - point-to-point: sends and receives are weft's messages. */
 #include "request.h"
 
 #include <math.h>
@@ -23,31 +23,109 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any)
+int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
 {
     if ((peer < 0 || peer >= comm->peers) && peer != MPI_PROC_NULL &&
         !(any && peer == MPI_ANY_SOURCE))
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers,
-                            comm->name);
+        return weftmpi_fail(MPI_ERR_RANK, "rank %d of %d in %s", peer, comm->peers, comm->name);
     if (tag < 0 && !(any && tag == MPI_ANY_TAG))
-        return weftmpi_fail(comm, call, MPI_ERR_TAG, "tag %d", tag);
+        return weftmpi_fail(MPI_ERR_TAG, "tag %d", tag);
     return MPI_SUCCESS;
 }
 
-/* A request of that call, which is not begun yet. */
-static int open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                const void *buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                MPI_Comm handle)
+/* A request of that which is not begun yet. */
+static int open(struct weftmpi_request *request, enum weftmpi_way way, const void *buffer,
+                MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm handle)
 {
-    COMM_OF(comm, call, handle);
+    COMM_OF(comm, handle);
 
-    weftmpi_request_open(request, way, call, comm);
-    TRY(weftmpi_elements_in(comm, call, buffer, count, type, &request->elements));
-    TRY(weftmpi_check_peer(comm, call, peer, tag, way == WEFTMPI_RECEIVE));
+    weftmpi_request_open(request, way, comm);
+    TRY(weftmpi_elements_in(buffer, count, type, &request->elements));
+    TRY(weftmpi_check_peer(comm, peer, tag, way == WEFTMPI_RECEIVE));
     request->peer = peer;
     request->tag = tag;
     return MPI_SUCCESS;
 }
+
+/* ---- buffered sends: each is a send of a copy, which nobody waits for -------------------------
+ */
+
+static void *attached;
+static size_t attached_bytes, attached_used;
+
+static size_t used(void)
+{
+    LOCKED;
+    return attached_used;
+}
+
+/* It is sent. */
+static void give_room(struct weftmpi_request *request)
+{
+    LOCKED;
+    attached_used -= request->elements.bytes + MPI_BSEND_OVERHEAD;
+}
+
+/* The bytes are copied, and count against the program's buffer. Other sends do not pay for it. */
+static __attribute__((noinline)) int send_buffered(struct weftmpi_request *request, const void *row,
+                                                   size_t bytes)
+{
+    const size_t whole = bytes + MPI_BSEND_OVERHEAD;
+    MPI_Request handle;
+    LOCKED;
+
+    weftmpi_orphans_sweep();
+    TRY(HOLDS(whole <= attached_bytes - attached_used, MPI_ERR_BUFFER,
+              "%zu bytes do not fit the attached buffer: %zu of %zu used", whole, attached_used,
+              attached_bytes));
+    struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
+    TRY(weftmpi_memory_in(send));
+    weftmpi_request_open(send, WEFTMPI_SEND, request->comm);
+    send->elements.bytes = bytes;
+    void *copy = weftmpi_request_memory(send, bytes);
+    if (copy == NULL) {
+        weftmpi_unmake(send);
+        return weftmpi_no_memory();
+    }
+    if (bytes != 0)
+        memcpy(copy, row, bytes);
+    const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
+                                                    request->comm->base + request->peer,
+                                                    request->tag, copy, bytes, &send->op);
+    TRY(weftmpi_request_keep(send, weftmpi_failed(status), &handle));
+    if (handle == WEFTMPI_REQUEST_DONE)
+        return MPI_SUCCESS;
+    attached_used += whole;
+    send->finish = give_room;
+    return weftmpi_request_orphan(send);
+}
+
+static int attach(void *buffer, MPI_Count bytes)
+{
+    TRY(weftmpi_is_open());
+    LOCKED;
+    TRY(HOLDS(attached_bytes == 0 && bytes >= 0, MPI_ERR_BUFFER, "%lld bytes; %zu are attached",
+              (long long)bytes, attached_bytes));
+    attached = buffer;
+    attached_bytes = (size_t)bytes;
+    return MPI_SUCCESS;
+}
+
+#define BUFFER(c, N, A)                                                                            \
+    CALL(Buffer_attach##c, (void *buffer, N bytes), attach(buffer, bytes))                         \
+    API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
+    {                                                                                              \
+        OPEN_IN;                                                                                   \
+        for (weftmpi_orphans_sweep(); used() != 0; weftmpi_orphans_sweep())                        \
+            weftmpi_pause();                                                                       \
+        LOCKED;                                                                                    \
+        *(void **)buffer = attached;                                                               \
+        *bytes = (N)attached_bytes;                                                                \
+        attached = NULL;                                                                           \
+        attached_bytes = 0;                                                                        \
+        return MPI_SUCCESS;                                                                        \
+    }
+TWINS(BUFFER)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
@@ -88,9 +166,9 @@ int weftmpi_point_begin(struct weftmpi_request *request)
     }
     TRY(weftmpi_row(request, &request->elements, receives ? WEFTMPI_FILL : WEFTMPI_TAKE, &row));
     if (request->way == WEFTMPI_SEND_BUFFERED)
-        return weftmpi_buffered(request, row, bytes);
-    return weftmpi_request_failed(request, post(request->way, request->comm, row, bytes,
-                                                request->peer, request->tag, &request->op));
+        return send_buffered(request, row, bytes);
+    return weftmpi_failed(
+        post(request->way, request->comm, row, bytes, request->peer, request->tag, &request->op));
 }
 
 /* ---- sends and receives ---------------------------------------------------------------------- */
@@ -101,13 +179,12 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
 /* Of a blocking call. A receive that nothing has to be driven beside is over at once. */
-static int begin(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
-                 TO(MPI_Count))
+static int begin(struct weftmpi_request *request, enum weftmpi_way way, TO(MPI_Count))
 {
     weft_message message;
     void *row;
 
-    TRY(open(request, way, call, GIVEN));
+    TRY(open(request, way, GIVEN));
     if (way != WEFTMPI_RECEIVE || peer == MPI_PROC_NULL || !isinf(weftmpi_meanwhile()))
         return weftmpi_point_begin(request);
     TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
@@ -122,21 +199,21 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, const ch
  * The same for a request that the program gets. What is in a row, and no more than begun, takes
  * none while it may end at once.
  */
-static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Request *handle)
+static int start(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handle)
 {
     struct weftmpi_request *request;
     struct weftmpi_elements e;
     weft_message_op op = WEFT_MESSAGE_NONE;
 
-    TRY(weftmpi_place_in(call, handle));
+    TRY(weftmpi_place_in(handle));
     *handle = MPI_REQUEST_NULL;
-    COMM_OF(in, call, comm);
-    TRY(weftmpi_elements_in(in, call, buffer, count, type, &e));
-    TRY(weftmpi_check_peer(in, call, peer, tag, way == WEFTMPI_RECEIVE));
+    COMM_OF(in, comm);
+    TRY(weftmpi_elements_in(buffer, count, type, &e));
+    TRY(weftmpi_check_peer(in, peer, tag, way == WEFTMPI_RECEIVE));
     const bool at_once =
         peer != MPI_PROC_NULL && way != WEFTMPI_SEND_BUFFERED && weftmpi_is_row(&e);
     if (at_once) {
-        TRY(weftmpi_failed(in, call, post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
+        TRY(weftmpi_failed(post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
         if (op.generation == 0) {
             *handle = WEFTMPI_REQUEST_DONE;
             return MPI_SUCCESS;
@@ -145,9 +222,9 @@ static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Requ
     request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     if (request == NULL) {
         weft_host_message_wait(weftmpi.job, &op, NULL);
-        return weftmpi_no_memory(in, call);
+        return weftmpi_no_memory();
     }
-    weftmpi_request_open(request, way, call, in);
+    weftmpi_request_open(request, way, in);
     if (at_once) {
         request->plain = true;
         request->op = op;
@@ -167,29 +244,28 @@ static int start(enum weftmpi_way way, const char *call, TO(MPI_Count), MPI_Requ
     {                                                                                              \
         MAKE(made, request);                                                                       \
         made->persistent = true;                                                                   \
-        return weftmpi_request_keep(made, open(made, way, __func__, GIVEN), request);              \
+        return weftmpi_request_keep(made, open(made, way, GIVEN), request);                        \
     }
 #define STARTED(name, way, ...)                                                                    \
-    CALL(name, (__VA_ARGS__, MPI_Request * request), start(way, __func__, GIVEN, request))
+    CALL(name, (__VA_ARGS__, MPI_Request * request), start(way, GIVEN, request))
 #define SEND_FORMS(name, iname, init, way, N)                                                      \
-    BLOCKING(name, begin(begun, way, __func__, GIVEN), (TO(N)), MPI_STATUS_IGNORE)                 \
+    BLOCKING(name, begin(begun, way, GIVEN), (TO(N)), MPI_STATUS_IGNORE)                           \
     STARTED(iname, way, TO(N))                                                                     \
     INIT(init, way, TO(N))
 #define SENDS(name, iname, way)                                                                    \
     SEND_FORMS(name, iname, name##_init, way, int)                                                 \
     SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
-#define RECEIVES(name, iname, init, N)                                                             \
-    BLOCKING(name, begin(begun, WEFTMPI_RECEIVE, __func__, GIVEN), (FROM(N), MPI_Status * status), \
+#define RECEIVES(c, N, A)                                                                          \
+    BLOCKING(Recv##c, begin(begun, WEFTMPI_RECEIVE, GIVEN), (FROM(N), MPI_Status * status),        \
              status)                                                                               \
-    STARTED(iname, WEFTMPI_RECEIVE, FROM(N))                                                       \
-    INIT(init, WEFTMPI_RECEIVE, FROM(N))
+    STARTED(Irecv##c, WEFTMPI_RECEIVE, FROM(N))                                                    \
+    INIT(Recv_init##c, WEFTMPI_RECEIVE, FROM(N))
 
 SENDS(Send, Isend, WEFTMPI_SEND)
 SENDS(Ssend, Issend, WEFTMPI_SEND_SYNCHRONOUS)
 SENDS(Rsend, Irsend, WEFTMPI_SEND)
 SENDS(Bsend, Ibsend, WEFTMPI_SEND_BUFFERED)
-RECEIVES(Recv, Irecv, Recv_init, int)
-RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
+TWINS(RECEIVES)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
@@ -197,16 +273,15 @@ RECEIVES(Recv_c, Irecv_c, Recv_init_c, MPI_Count)
  * A receive, and behind it a send, in one request, whose memory is both's. Where they have one
  * buffer, what is sent is copied first.
  */
-static int sendrecv(struct weftmpi_request *both, const char *call, const void *send,
-                    MPI_Count send_count, MPI_Datatype send_type, int to, int send_tag,
-                    void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int from,
-                    int receive_tag, MPI_Comm comm)
+static int sendrecv(struct weftmpi_request *both, const void *send, MPI_Count send_count,
+                    MPI_Datatype send_type, int to, int send_tag, void *receive,
+                    MPI_Count receive_count, MPI_Datatype receive_type, int from, int receive_tag,
+                    MPI_Comm comm)
 {
     struct weftmpi_request sent = {0};
 
-    TRY(open(both, WEFTMPI_RECEIVE, call, receive, receive_count, receive_type, from, receive_tag,
-             comm));
-    TRY(open(&sent, WEFTMPI_SEND, call, send, send_count, send_type, to, send_tag, comm));
+    TRY(open(both, WEFTMPI_RECEIVE, receive, receive_count, receive_type, from, receive_tag, comm));
+    TRY(open(&sent, WEFTMPI_SEND, send, send_count, send_type, to, send_tag, comm));
     if (send == receive) {
         const size_t bytes = sent.elements.bytes;
         void *copy;
@@ -222,17 +297,16 @@ static int sendrecv(struct weftmpi_request *both, const char *call, const void *
     return error;
 }
 
-#define SENDRECVS(c, N)                                                                            \
+#define SENDRECVS(c, N, A)                                                                         \
     BOTH_TOLD(Sendrecv##c, Isendrecv##c,                                                           \
-              sendrecv(begun, __func__, send, send_count, send_type, to, send_tag, receive,        \
-                       receive_count, receive_type, from, receive_tag, comm),                      \
+              sendrecv(begun, send, send_count, send_type, to, send_tag, receive, receive_count,   \
+                       receive_type, from, receive_tag, comm),                                     \
               const void *send, N send_count, MPI_Datatype send_type, int to, int send_tag,        \
               void *receive, N receive_count, MPI_Datatype receive_type, int from,                 \
               int receive_tag, MPI_Comm comm)                                                      \
     BOTH_TOLD(Sendrecv_replace##c, Isendrecv_replace##c,                                           \
-              sendrecv(begun, __func__, buffer, count, type, to, send_tag, buffer, count, type,    \
-                       from, receive_tag, comm),                                                   \
+              sendrecv(begun, buffer, count, type, to, send_tag, buffer, count, type, from,        \
+                       receive_tag, comm),                                                         \
               void *buffer, N count, MPI_Datatype type, int to, int send_tag, int from,            \
               int receive_tag, MPI_Comm comm)
-SENDRECVS(, int)
-SENDRECVS(_c, MPI_Count)
+TWINS(SENDRECVS)

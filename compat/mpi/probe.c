@@ -8,15 +8,15 @@ struct matched {
 };
 
 /* Looks once, or until there is one (`there` NULL). matched: takes the message. */
-static int probe(const char *call, int from, int tag, MPI_Comm handle, int *there,
-                 struct matched *matched, MPI_Status *status)
+static int probe(int from, int tag, MPI_Comm handle, int *there, struct matched *matched,
+                 MPI_Status *status)
 {
     weft_message message;
     weft_status result;
     int found = 0;
-    COMM_OF(comm, call, handle);
+    COMM_OF(comm, handle);
 
-    TRY(weftmpi_check_peer(comm, call, from, tag, true));
+    TRY(weftmpi_check_peer(comm, from, tag, true));
     if (from == MPI_PROC_NULL) {
         if (status != MPI_STATUS_IGNORE)
             weftmpi_set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
@@ -48,22 +48,22 @@ static int probe(const char *call, int from, int tag, MPI_Comm handle, int *ther
         *there = found;
     if (found && status != MPI_STATUS_IGNORE)
         weftmpi_set_status(status, message.from - comm->base, message.tag, message.bytes);
-    return weftmpi_failed(comm, call, result);
+    return weftmpi_failed(result);
 }
 
 CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status),
-     probe(__func__, from, tag, comm, NULL, NULL, status))
+     probe(from, tag, comm, NULL, NULL, status))
 CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
-     probe(__func__, from, tag, comm, flag, NULL, status))
+     probe(from, tag, comm, flag, NULL, status))
 
-static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
-                         MPI_Message *handle, MPI_Status *status)
+static int matched_probe(int from, int tag, MPI_Comm comm, int *there, MPI_Message *handle,
+                         MPI_Status *status)
 {
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
-    TRY(weftmpi_memory_in(NULL, call, matched));
-    const int error = probe(call, from, tag, comm, there, matched, status);
+    TRY(weftmpi_memory_in(matched));
+    const int error = probe(from, tag, comm, there, matched, status);
     if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
         weftmpi_leave(matched);
     else
@@ -72,23 +72,23 @@ static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int
 }
 
 CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
-     matched_probe(__func__, from, tag, comm, NULL, message, status))
+     matched_probe(from, tag, comm, NULL, message, status))
 CALL(Improbe,
      (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
-     matched_probe(__func__, from, tag, comm, flag, message, status))
+     matched_probe(from, tag, comm, flag, message, status))
 
 /* Begins to receive a matched message. */
-static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer,
-                         MPI_Count count, MPI_Datatype type, MPI_Message *handle)
+static int begin_matched(struct weftmpi_request *request, void *buffer, MPI_Count count,
+                         MPI_Datatype type, MPI_Message *handle)
 {
     struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open());
     if (*handle != MPI_MESSAGE_NO_PROC && matched == NULL)
-        return weftmpi_no_object(NULL, call, WEFTMPI_MESSAGE);
-    weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
+        return weftmpi_no_object(WEFTMPI_MESSAGE);
+    weftmpi_request_open(request, WEFTMPI_RECEIVE,
                          matched == NULL ? &weftmpi_comms[0] : matched->comm);
-    TRY(weftmpi_elements_in(request->comm, call, buffer, count, type, &request->elements));
+    TRY(weftmpi_elements_in(buffer, count, type, &request->elements));
     if (matched == NULL) {
         weftmpi_set_status(&request->status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         *handle = MPI_MESSAGE_NULL;
@@ -100,11 +100,10 @@ static int begin_matched(struct weftmpi_request *request, const char *call, void
         weftmpi.job, &matched->op, row, request->elements.bytes, &request->op);
     weftmpi_leave(matched);
     *handle = MPI_MESSAGE_NULL;
-    return weftmpi_request_failed(request, status);
+    return weftmpi_failed(status);
 }
 
-#define MATCHED(c, N)                                                                              \
-    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, __func__, buffer, count, type, message),   \
+#define MATCHED(c, N, A)                                                                           \
+    BOTH_TOLD(Mrecv##c, Imrecv##c, begin_matched(begun, buffer, count, type, message),             \
               void *buffer, N count, MPI_Datatype type, MPI_Message *message)
-MATCHED(, int)
-MATCHED(_c, MPI_Count)
+TWINS(MATCHED)

@@ -12,30 +12,18 @@ static void combine(const weft_combine *combine, const void *from, void *into, s
                     (char *)into - type->true_lower, count);
 }
 
-/* Whether elements in the program's buffer are as those in a message. */
-static bool is_plain(const struct weftmpi_type *type)
-{
-    return type->basic || type->dense;
-}
-
 /* The request's elements have a datatype, and no place yet. */
 static int open_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
                           weft_combine *combination)
 {
-    const char *const call = request->call;
-
-    TRY(weftmpi_elements_in(request->comm, call, NULL, given->receive.count, given->receive.handle,
-                            &request->elements));
+    TRY(weftmpi_elements_in(NULL, given->receive.count, given->receive.handle, &request->elements));
     struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, given->op);
     const struct weftmpi_type *of = request->elements.type;
-    if (op == NULL || !weftmpi_can_operate(op, of))
-        return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
-                            of->name);
-    if (of->true_upper - of->true_lower > weftmpi_extent(of))
-        return weftmpi_fail(request->comm, call, MPI_ERR_TYPE,
-                            "elements of the datatype overlap: %td to %td, extent %td",
-                            (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
-                            (ptrdiff_t)weftmpi_extent(of));
+    TRY(HOLDS(op != NULL && weftmpi_can_operate(op, of), MPI_ERR_OP, "no operation, or not for %s",
+              of->name));
+    TRY(HOLDS(of->true_upper - of->true_lower <= weftmpi_extent(of), MPI_ERR_TYPE,
+              "elements of the datatype overlap: %td to %td, extent %td", (ptrdiff_t)of->true_lower,
+              (ptrdiff_t)of->true_upper, (ptrdiff_t)weftmpi_extent(of)));
     request->operation = op->function != NULL ? op : NULL;
     *combination = (weft_combine){
         .combine = combine,
@@ -63,14 +51,14 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     void *packed;
 
     *at = (char *)user + type->true_lower;
-    if (is_plain(type))
+    if (type->basic || type->dense)
         return MPI_SUCCESS;
     TRY(weftmpi_row(request, &elements, WEFTMPI_COPY, &packed));
     *at = weftmpi_request_memory(request, bytes);
     struct weftmpi_unpack *unpack =
         how == WEFTMPI_FILL ? weftmpi_request_unpack(request, *at, &elements) : NULL;
     if (*at == NULL || (how == WEFTMPI_FILL && unpack == NULL))
-        return weftmpi_no_memory(request->comm, request->call);
+        return weftmpi_no_memory();
     if (unpack != NULL)
         unpack->packed = packed;
     memset(*at, 0, bytes);
@@ -86,7 +74,7 @@ static int open_both(struct weftmpi_request *request, const struct weftmpi_given
     const void *const send = here && given->send.base == MPI_IN_PLACE ? receive : given->send.base;
 
     if (here)
-        TRY(weftmpi_check_apart(request, given->send.base, receive, sent));
+        TRY(weftmpi_check_apart(given->send.base, receive, sent));
     TRY(elements_at(request, send, sent, WEFTMPI_TAKE, source));
     *target = NULL;
     return here ? elements_at(request, receive, received, WEFTMPI_FILL, target) : MPI_SUCCESS;
@@ -119,12 +107,11 @@ static int counts_of(struct weftmpi_request *request, const struct weftmpi_given
     const int n = request->comm->size;
 
     *each = weftmpi_request_memory(request, (size_t)n * sizeof(**each));
-    TRY(weftmpi_memory_in(request->comm, request->call, *each));
+    TRY(weftmpi_memory_in(*each));
     *all = 0;
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
-        if (count < 0)
-            return FAIL(request, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i);
+        TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i));
         (*each)[i] = (size_t)count;
         *all += (size_t)count;
     }
@@ -182,7 +169,7 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
     weft_piece *pieces = weftmpi_request_memory(request, (sends + receives) * sizeof(*pieces));
     struct fold *f = weftmpi_request_memory(request, sizeof(*f) + receives * bytes);
     if (pieces == NULL || f == NULL)
-        return weftmpi_no_memory(request->comm, request->call);
+        return weftmpi_no_memory();
     *f = (struct fold){
         .combination = combination, .n = receives, .row_bytes = bytes, .skip = skip, .take = take};
     void *row = NULL;

@@ -24,11 +24,11 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request)
     return memset(request, 0, bytes);
 }
 
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                           struct weftmpi_comm *comm)
 {
     request->way = way;
-    request->call = call;
+    request->call = (struct weftmpi_call){weftmpi_call.name, comm};
     request->comm = comm;
     request->active = true;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
@@ -84,8 +84,6 @@ static weft_status poll_message(weft_message_op *op, double seconds, weft_messag
 
     if (seconds == 0)
         status = weft_host_message_test(weftmpi.job, op, &is_done, message);
-    else if (isinf(seconds))
-        status = weft_host_message_wait(weftmpi.job, op, message);
     else if ((status = weft_host_message_wait_for(weftmpi.job, op, seconds, message)) ==
              WEFT_ERR_TIMEOUT) {
         is_done = 0; /* if the job has failed, the next look says so */
@@ -355,10 +353,14 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 API(Request_free, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
-    if (*handle == MPI_REQUEST_NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
-    weftmpi_drop(*handle);
+    TRY(HOLDS(*handle != MPI_REQUEST_NULL, MPI_ERR_REQUEST, "MPI_REQUEST_NULL"));
     *handle = MPI_REQUEST_NULL;
+    return weftmpi_request_orphan(request);
+}
+
+int weftmpi_request_orphan(struct weftmpi_request *request)
+{
+    weftmpi_drop(request->object.handle);
     if (weftmpi_request_poll(request, 0)) {
         const int error =
             request->way == WEFTMPI_GENERAL ? weftmpi_general_end(request) : MPI_SUCCESS;

@@ -39,9 +39,9 @@ struct weftmpi_request {
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
-    weft_op update; /* of RMA */
-    const char *call;
-    MPI_Status status; /* once it is complete */
+    weft_op update;           /* of RMA */
+    struct weftmpi_call call; /* that began it; whose errors its own are */
+    MPI_Status status;        /* once it is complete */
     int error;
     /* What the program gave. The datatype is in use until it is over, and so is its operation. */
     struct weftmpi_elements elements;
@@ -55,11 +55,10 @@ struct weftmpi_request {
     struct weftmpi_request *next;             /* among the orphans */
 };
 
-/* As weftmpi_fail and weftmpi_failed, of a request's call. */
-#define FAIL(request, ...) weftmpi_fail((request)->comm, (request)->call, __VA_ARGS__)
+/* How it ended, which is an error of the call that began it. */
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
-    return weftmpi_failed(request->comm, request->call, status);
+    return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(request->call, status);
 }
 
 /* Where elements begin; and whether their bytes are there in a row, and may be used. */
@@ -92,9 +91,9 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
     OUT(place);                                                                                    \
     struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)));           \
     if ((name) == NULL)                                                                            \
-    return weftmpi_no_memory(NULL, __func__)
+    return weftmpi_no_memory()
 /* It is begun by that call. */
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                           struct weftmpi_comm *comm);
 /* Memory that lives until it is complete; NULL: none. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
@@ -111,12 +110,13 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a call, the second with a request: `begin`, an expression with begun and
- * __func__, begins it and is its error. TOLD: the blocking form has a status.
+ * Defines both forms of a the second with a request: `begin`, an expression with begun and
+ * begins it and is its error. TOLD: the blocking form has a status.
  */
 #define BLOCKING(name, begin, parameters, status)                                                  \
     API(name, parameters)                                                                          \
     {                                                                                              \
+        ENTER;                                                                                     \
         struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         begun->waits = true;                                                                       \
         const int error = begin;                                                                   \
@@ -139,6 +139,8 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Moves what only moves when it is driven; after so many seconds again. */
 double weftmpi_meanwhile(void);
+/* Nobody waits for it any more: it is ended when it is complete. */
+int weftmpi_request_orphan(struct weftmpi_request *request);
 /* Ends what the program has freed, sends that are over. */
 void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
@@ -156,10 +158,8 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* Begins what the request says; a persistent one again. Raises the error. */
 int weftmpi_point_begin(struct weftmpi_request *request);
-/* A buffered send: the bytes are copied. */
-int weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
-int weftmpi_check_peer(struct weftmpi_comm *comm, const char *call, int peer, int tag, bool any);
+int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
 /* All but MPI_ERROR. */
 void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
 size_t weftmpi_status_bytes(const MPI_Status *status);
@@ -171,11 +171,11 @@ size_t weftmpi_status_bytes(const MPI_Status *status);
 extern struct weftmpi_request weftmpi_requests[2]; /* MPI_REQUEST_NULL's, WEFTMPI_REQUEST_DONE's */
 void weftmpi_request_end(void *request);
 
-/* The request of a handle, in a function of MPI, or for `call`: declares it. */
+/* The request of a handle: declares it. _IN: enters the call. */
 #define REQUEST_IN(name, handle)                                                                   \
-    TRY(weftmpi_is_open(__func__));                                                                \
-    REQUEST_OF(name, __func__, handle)
-#define REQUEST_OF(name, call, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, call, handle)
+    OPEN_IN;                                                                                       \
+    REQUEST_OF(name, handle)
+#define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Its receive, or its send, has ended with that status. */

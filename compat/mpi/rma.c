@@ -24,13 +24,12 @@ static int add_piece(struct weftmpi_reach *reach, const struct weftmpi_region *r
     const int most = sizeof(reach->pieces) / sizeof(reach->pieces[0]);
     struct weftmpi_piece *piece = &reach->pieces[reach->pieces_count];
 
-    if (reach->pieces_count == most)
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
-                            "more than %d attached regions in one operation", most);
+    TRY(HOLDS(reach->pieces_count != most, MPI_ERR_RMA_RANGE,
+              "more than %d attached regions in one operation", most));
     reach->pieces_count++;
     *piece = (struct weftmpi_piece){.base = region->base, .end = region->base + region->bytes};
-    return weftmpi_reach_failed(reach, weft_exposed(weftmpi.job, process, (uint32_t)region->number,
-                                                    INFINITY, &piece->exposure));
+    return weftmpi_failed(
+        weft_exposed(weftmpi.job, process, (uint32_t)region->number, INFINITY, &piece->exposure));
 }
 
 /* The attached memory that has bytes between two addresses, by the target's table. */
@@ -41,21 +40,19 @@ static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to
     FREED struct weftmpi_table *table = malloc(sizeof(*table));
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
 
-    TRY(weftmpi_memory_in(reach->win, reach->call, table));
+    TRY(weftmpi_memory_in(table));
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
                                ((size_t)table->used - SOME) * sizeof(table->regions[0]));
-    TRY(weftmpi_reach_failed(reach, status));
+    TRY(weftmpi_failed(status));
     for (uint64_t i = 0; i < table->used; i++) {
         const struct weftmpi_region *r = &table->regions[i];
         if (r->bytes != 0 && from < r->base + r->bytes && r->base < to)
             TRY(add_piece(reach, r));
     }
-    if (reach->pieces_count == 0)
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
-                            "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
-    return MPI_SUCCESS;
+    return HOLDS(reach->pieces_count != 0, MPI_ERR_RMA_RANGE,
+                 "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
 }
 
 /* Whether the epoch lets this process access the target. */
@@ -65,22 +62,21 @@ static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *
            (win->epoch == WEFTMPI_STARTED && target->started);
 }
 
-int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
-                     MPI_Aint offset, MPI_Count count, MPI_Datatype type)
+int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Aint offset,
+                     MPI_Count count, MPI_Datatype type)
 {
     MPI_Aint low, high;
-    WIN_OF(win, call, handle);
+    WIN_OF(win, handle);
 
-    *reach = (struct weftmpi_reach){.call = call, .win = win};
-    TRY(weftmpi_elements_in(win, call, NULL, count, type, &reach->elements));
+    *reach = (struct weftmpi_reach){.win = win};
+    TRY(weftmpi_elements_in(NULL, count, type, &reach->elements));
     if (to == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_check_rank(win, call, to, win->comm->size));
+    TRY(weftmpi_check_rank(to, win->comm->size));
     struct weftmpi_target *target = &win->targets[to];
-    if (!is_open(win, target))
-        return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to);
-    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC && offset < 0)
-        return weftmpi_fail(win, call, MPI_ERR_DISP, "displacement %td", (ptrdiff_t)offset);
+    TRY(HOLDS(is_open(win, target), MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to));
+    TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_DYNAMIC || offset >= 0, MPI_ERR_DISP,
+              "displacement %td", (ptrdiff_t)offset));
     if (reach->elements.bytes == 0)
         return MPI_SUCCESS;
     reach->target = target;
@@ -89,10 +85,9 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win hand
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return find_pieces(reach, (uintptr_t)(offset + low), (uintptr_t)(offset + high));
     const MPI_Aint at = offset * target->unit;
-    if (at + low < 0 || at + high > target->bytes)
-        return weftmpi_fail(win, call, MPI_ERR_RMA_RANGE, "bytes %td to %td of %td at rank %d",
-                            (ptrdiff_t)(at + low), (ptrdiff_t)(at + high), (ptrdiff_t)target->bytes,
-                            to);
+    TRY(HOLDS(at + low >= 0 && at + high <= target->bytes, MPI_ERR_RMA_RANGE,
+              "bytes %td to %td of %td at rank %d", (ptrdiff_t)(at + low), (ptrdiff_t)(at + high),
+              (ptrdiff_t)target->bytes, to));
     reach->exposure = target->win;
     reach->home = target->home - target->at;
     reach->at = target->at + (size_t)at;
@@ -111,9 +106,7 @@ static int stretch_in_pieces(struct weftmpi_reach *reach, each_stretch *each, vo
         for (int i = 0; i < reach->pieces_count; i++)
             if (at >= reach->pieces[i].base && at < reach->pieces[i].end)
                 piece = &reach->pieces[i];
-        if (piece == NULL)
-            return weftmpi_fail(reach->win, reach->call, MPI_ERR_RMA_RANGE,
-                                "nothing is attached at 0x%zx", (size_t)at);
+        TRY(HOLDS(piece != NULL, MPI_ERR_RMA_RANGE, "nothing is attached at 0x%zx", (size_t)at));
         const size_t some = bytes < piece->end - at ? bytes : piece->end - at;
         if (reach->stretches != 0 && reach->exposure != piece->exposure)
             TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
@@ -153,14 +146,9 @@ int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *eac
     return MPI_SUCCESS;
 }
 
-int weftmpi_reach_failed(const struct weftmpi_reach *reach, weft_status status)
-{
-    return weftmpi_failed(reach->win, reach->call, status);
-}
-
 int weftmpi_reach_flush(const struct weftmpi_reach *reach)
 {
-    return weftmpi_reach_failed(reach, weft_host_flush(weftmpi.job, reach->exposure));
+    return weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
 }
 
 /* ---- how a call ends ------------------------------------------------------------------------- */
@@ -201,13 +189,10 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
                        const void *user, MPI_Count count, MPI_Datatype type,
                        struct weftmpi_elements *elements)
 {
-    weftmpi_request_open(request, WEFTMPI_RMA, reach->call, reach->win->comm);
-    TRY(weftmpi_elements_in(reach->win, reach->call, user, count, type, elements));
-    if (reach->target != NULL && elements->bytes != reach->elements.bytes)
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
-                            "%zu bytes here, and %zu at the target", elements->bytes,
-                            reach->elements.bytes);
-    return MPI_SUCCESS;
+    weftmpi_request_open(request, WEFTMPI_RMA, reach->win->comm);
+    TRY(weftmpi_elements_in(user, count, type, elements));
+    return HOLDS(reach->target == NULL || elements->bytes == reach->elements.bytes, MPI_ERR_TYPE,
+                 "%zu bytes here, and %zu at the target", elements->bytes, reach->elements.bytes);
 }
 
 /* ---- put and get ----------------------------------------------------------------------------- */
@@ -219,31 +204,29 @@ static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
     const bool *puts = state;
 
     reach->stretches++;
-    return weftmpi_reach_failed(reach, *puts
-                                           ? weft_host_put_begin(weftmpi.job, reach->exposure, 0,
-                                                                 offset, row, bytes, &reach->last)
-                                           : weft_host_get_begin(weftmpi.job, reach->exposure, 0,
-                                                                 offset, row, bytes, &reach->last));
+    return weftmpi_failed(*puts ? weft_host_put_begin(weftmpi.job, reach->exposure, 0, offset, row,
+                                                      bytes, &reach->last)
+                                : weft_host_get_begin(weftmpi.job, reach->exposure, 0, offset, row,
+                                                      bytes, &reach->last));
 }
 
 /* Many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
-    TRY(weftmpi_reach_failed(reach, weft_host_batch_begin(weftmpi.job)));
+    TRY(weftmpi_failed(weft_host_batch_begin(weftmpi.job)));
     const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
-    const int end = weftmpi_reach_failed(reach, weft_host_batch_end(weftmpi.job));
+    const int end = weftmpi_failed(weft_host_batch_end(weftmpi.job));
     return error != MPI_SUCCESS ? error : end;
 }
 
-static int put_or_get(struct weftmpi_request *request, const char *call, bool puts,
-                      const void *user, MPI_Count count, MPI_Datatype type, MPI_Win win,
-                      TO(MPI_Count))
+static int put_or_get(struct weftmpi_request *request, bool puts, const void *user, MPI_Count count,
+                      MPI_Datatype type, MPI_Win win, TO(MPI_Count))
 {
     struct weftmpi_elements elements;
     struct weftmpi_reach reach;
     void *row;
 
-    TRY(weftmpi_reach_in(&reach, call, GIVEN));
+    TRY(weftmpi_reach_in(&reach, GIVEN));
     TRY(weftmpi_reach_open(request, &reach, user, count, type, &elements));
     if (reach.target == NULL)
         return MPI_SUCCESS;
@@ -254,5 +237,5 @@ static int put_or_get(struct weftmpi_request *request, const char *call, bool pu
 
 #define PUT(N) FROM(N), TO(N)
 #define GET(N) void *into, N count, MPI_Datatype type, TO(N)
-RMA(Put, Rput, put_or_get(begun, __func__, true, from, count, type, GIVEN), PUT)
-RMA(Get, Rget, put_or_get(begun, __func__, false, into, count, type, GIVEN), GET)
+RMA(Put, Rput, put_or_get(begun, true, from, count, type, GIVEN), PUT)
+RMA(Get, Rget, put_or_get(begun, false, into, count, type, GIVEN), GET)

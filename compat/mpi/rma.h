@@ -7,8 +7,7 @@
 /* Where an operation goes. */
 struct weftmpi_reach {
     struct weftmpi_win *win;
-    struct weftmpi_target *target; /* NULL: MPI_PROC_NULL, or nothing is to be done */
-    const char *call;
+    struct weftmpi_target *target;    /* NULL: MPI_PROC_NULL, or nothing is to be done */
     struct weftmpi_elements elements; /* at the target */
     size_t at;             /* of them in the exposure; of a dynamic window their address */
     weft_win exposure;     /* of a dynamic window: that of the stretch at hand */
@@ -23,8 +22,8 @@ struct weftmpi_reach {
 };
 
 /* Checks and finds where elements are at the target. */
-int weftmpi_reach_in(struct weftmpi_reach *reach, const char *call, MPI_Win handle, int to,
-                     MPI_Aint offset, MPI_Count count, MPI_Datatype type);
+int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Aint offset,
+                     MPI_Count count, MPI_Datatype type);
 /* Calls `each` for every stretch of the elements, with its place in a row of their bytes. */
 int weftmpi_reach_each(struct weftmpi_reach *reach, char *row,
                        int (*each)(struct weftmpi_reach *reach, void *state, size_t offset,
@@ -39,7 +38,6 @@ static inline size_t weftmpi_reach_place(const struct weftmpi_reach *reach)
 /* Puts the row into the elements, or gets it; many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row);
 int weftmpi_reach_flush(const struct weftmpi_reach *reach);
-int weftmpi_reach_failed(const struct weftmpi_reach *reach, weft_status status);
 /* The request of a call: its elements, and that they are as many bytes as those of the target. */
 int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
                        const void *user, MPI_Count count, MPI_Datatype type,
@@ -56,12 +54,13 @@ static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
     return error == MPI_SUCCESS ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
 }
 /*
- * Defines a call, which returns when the operation is begun, and the form that has a request; both
+ * Defines a which returns when the operation is begun, and the form that has a request; both
  * with parameters of each type of counts.
  */
 #define RMA_FORMS(name, rname, begin, ...)                                                         \
     API(name, (__VA_ARGS__))                                                                       \
     {                                                                                              \
+        ENTER;                                                                                     \
         struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
         begun->waits = true;                                                                       \
         return weftmpi_rma_begun(begun, begin);                                                    \

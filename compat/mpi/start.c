@@ -32,7 +32,7 @@ void weftmpi_exit(int code)
 }
 
 /* A launcher's processes that only its own MPI library could join into one job. */
-static void refuse_launcher(const char *call)
+static void refuse_launcher(void)
 {
     const char *size = getenv("PMI_SIZE");
 
@@ -41,7 +41,7 @@ static void refuse_launcher(const char *call)
         fprintf(stderr,
                 "weft-mpi: %s: this launcher of %s processes speaks PMI without PMIx: start the "
                 "program by weftrun, or by an mpirun or srun with PMIx\n",
-                call, size);
+                weftmpi_call.name, size);
         _exit(1);
     }
 }
@@ -59,13 +59,13 @@ static bool open_comm(int number, int first, int size)
            (number != 0 || weftmpi_channel_open(comm->group) == WEFT_OK);
 }
 
-static int init(const char *call, int *argc, char ***argv, int level)
+static int init(int *argc, char ***argv, int level)
 {
     if (weftmpi.begun) {
-        fprintf(stderr, "weft-mpi: %s was called before\n", call);
+        fprintf(stderr, "weft-mpi: %s was called before\n", weftmpi_call.name);
         return MPI_ERR_OTHER;
     }
-    refuse_launcher(call);
+    refuse_launcher();
     weftmpi.level = level;
     weftmpi.main_thread = pthread_self();
     /* Each process's part of a window of MPI is one of weft's; tables grow with those that exist.
@@ -78,30 +78,28 @@ static int init(const char *call, int *argc, char ***argv, int level)
         weftmpi_exit(MPI_ERR_OTHER);
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
-        return weftmpi_no_memory(NULL, call);
+        return weftmpi_no_memory();
     __atomic_store_n(&weftmpi.begun, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
 }
 
-CALL(Init, (int *argc, char ***argv), init(__func__, argc, argv, MPI_THREAD_SINGLE))
-
-API(Init_thread, (int *argc, char ***argv, int required, int *provided))
-{
-    *provided = required;
-    return init(__func__, argc, argv, required);
-}
+CALL(Init, (int *argc, char ***argv), init(argc, argv, MPI_THREAD_SINGLE))
+CALL(Init_thread, (int *argc, char ***argv, int required, int *provided),
+     (*provided = required, init(argc, argv, required)))
 
 /* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
 API(Finalize, (void))
 {
     struct weftmpi_comm *const world = &weftmpi_comms[0], *const self = &weftmpi_comms[1];
 
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_attributes_delete(__func__, &self->object));
-    TRY(weftmpi_attributes_delete(__func__, &world->object));
+    OPEN_IN;
+    weftmpi_call.on = self;
+    TRY(weftmpi_attributes_delete(&self->object));
+    weftmpi_call.on = world;
+    TRY(weftmpi_attributes_delete(&world->object));
     weftmpi_orphans_end(false);
-    TRY(weftmpi_barrier(__func__, world));
-    TRY(weftmpi_failed(world, __func__, weft_team_close(&world->team)));
+    TRY(weftmpi_barrier(world));
+    TRY(weftmpi_failed(weft_team_close(&world->team)));
     weftmpi_orphans_end(true);
     for (int i = 0; i < 2; i++) {
         weftmpi_comm_end(&weftmpi_comms[i]);
@@ -116,8 +114,8 @@ API(Finalize, (void))
 
 TELL(Initialized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.begun, __ATOMIC_ACQUIRE))
 TELL(Finalized, (int *flag), MPI_SUCCESS, flag, __atomic_load_n(&weftmpi.ended, __ATOMIC_RELAXED))
-TELL(Query_thread, (int *provided), weftmpi_is_open(__func__), provided, weftmpi.level)
-TELL(Is_thread_main, (int *flag), weftmpi_is_open(__func__), flag,
+TELL(Query_thread, (int *provided), weftmpi_is_open(), provided, weftmpi.level)
+TELL(Is_thread_main, (int *flag), weftmpi_is_open(), flag,
      pthread_equal(pthread_self(), weftmpi.main_thread))
 
 API(Abort, (MPI_Comm comm, int code))
@@ -125,7 +123,7 @@ API(Abort, (MPI_Comm comm, int code))
     char text[80];
 
     (void)comm;
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     snprintf(text, sizeof(text), ABORTED " %d in process %d", code,
              weft_numbers_of(weftmpi.job)->process);
     fprintf(stderr, "weft-mpi: %s\n", text);
@@ -152,9 +150,8 @@ __attribute__((weak)) double MPI_Wtick(void)
 
 API(Get_processor_name, (char *name, int *length))
 {
-    TRY(weftmpi_is_open(__func__));
-    if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_OTHER, "no host name");
+    OPEN_IN;
+    TRY(HOLDS(gethostname(name, MPI_MAX_PROCESSOR_NAME) == 0, MPI_ERR_OTHER, "no host name"));
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
     *length = (int)strlen(name);
     return MPI_SUCCESS;
@@ -175,39 +172,38 @@ API(Get_library_version, (char *version, int *length))
     return MPI_SUCCESS;
 }
 
-/* Memory that others map, for windows over it; of a process with a GPU the host's. */
-static bool maps(void)
+int MPIX_Query_cuda_support(void)
 {
-    return weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) != WEFT_KIND_CUDA;
+    return weftmpi.job != NULL &&
+           weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
 }
 
+/* Memory that others map, for windows over it; of a process with a GPU the host's. */
 API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
 {
     (void)info;
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     OUT(base);
     LOCKED;
     void *memory = NULL;
     if (bytes >= 0)
-        memory = maps() ? weft_malloc(weftmpi.job, (size_t)bytes + 1) : malloc((size_t)bytes + 1);
-    if (memory == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
+        memory = MPIX_Query_cuda_support() ? malloc((size_t)bytes + 1)
+                                           : weft_malloc(weftmpi.job, (size_t)bytes + 1);
+    TRY(HOLDS(memory != NULL, MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes));
     *(void **)base = memory;
     return MPI_SUCCESS;
 }
 
 API(Free_mem, (void *base))
 {
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     LOCKED;
-    if (maps())
-        weft_free(weftmpi.job, base);
-    else
+    if (MPIX_Query_cuda_support())
         free(base);
+    else
+        weft_free(weftmpi.job, base);
     return MPI_SUCCESS;
 }
-
-CALL(Address, (void *location, MPI_Aint *address), PMPI_Get_address(location, address))
 
 API(Pcontrol, (const int level, ...))
 {
@@ -217,9 +213,4 @@ API(Pcontrol, (const int level, ...))
 
 TELL(Get_address, (const void *location, MPI_Aint *address), MPI_SUCCESS, address,
      (MPI_Aint)location)
-
-int MPIX_Query_cuda_support(void)
-{
-    return weftmpi.job != NULL &&
-           weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
-}
+SAME(Address, Get_address)

@@ -9,9 +9,88 @@
 
 enum { TAG_POST, TAG_COMPLETE };
 
+/* ---- words of locks -------------------------------------------------------------------------- */
+
+enum { SLOTS = 4096 };
+
+static uint64_t *words;       /* of this process; NULL: not yet */
+static bool slot_used[SLOTS]; /* by a window */
+static uint32_t last_number = WEFTMPI_LOCKS_NUMBER;
+
+uint32_t weftmpi_exposure_number(void)
+{
+    LOCKED;
+    return ++last_number;
+}
+
+/* Locked. */
+static weft_status open_words(void)
+{
+    const size_t bytes = (size_t)SLOTS * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
+
+    if (words != NULL)
+        return WEFT_OK;
+    words = weft_malloc(weftmpi.job, bytes); /* which goes with the job */
+    return words != NULL ? weft_expose(weftmpi.job, words, bytes, WEFTMPI_LOCKS_NUMBER)
+                         : WEFT_ERR_MEMORY;
+}
+
+int weftmpi_locks_take(void)
+{
+    LOCKED;
+    const weft_status status = open_words();
+    for (int i = 0; i < SLOTS && status == WEFT_OK; i++)
+        if (!slot_used[i]) {
+            slot_used[i] = true;
+            return i;
+        }
+    weftmpi_failed(status != WEFT_OK ? status : WEFT_ERR_LIMIT);
+    return -1;
+}
+
+void weftmpi_locks_give(int slot)
+{
+    slot_used[slot] = false; /* its words are equal again, which is as good as 0 */
+}
+
+static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word word)
+{
+    return target->lock_words + (size_t)word * sizeof(uint64_t);
+}
+
+/* Adds to a word, and what it was before. */
+static int add(const struct weftmpi_target *target, enum weftmpi_lock_word word, uint64_t value,
+               uint64_t *before)
+{
+    return weftmpi_failed(
+        weft_host_fetch_add(weftmpi.job, target->locks, 0, place(target, word), value, before));
+}
+
+int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word tickets,
+                      enum weftmpi_lock_word turn)
+{
+    uint64_t ticket, now = 0;
+
+    TRY(add(target, tickets, 1, &ticket));
+    for (int round = 0;; round++) {
+        TRY(add(target, turn, 0, &now));
+        if (now == ticket)
+            return MPI_SUCCESS;
+        weftmpi_drive();
+        if (round > 10)
+            weftmpi_pause();
+    }
+}
+
+int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn)
+{
+    return weftmpi_failed(weft_host_add(weftmpi.job, target->locks, 0, place(target, turn), 1));
+}
+
 /* ---- flush ----------------------------------------------------------------------------------- */
 
-int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_target *target)
+/* Everything of this process is there. */
+static int flush_target(struct weftmpi_win *win, struct weftmpi_target *target)
 {
     const bool alone = weftmpi.level != MPI_THREAD_MULTIPLE;
 
@@ -20,22 +99,21 @@ int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_
         return MPI_SUCCESS; /* of a dynamic window every operation is flushed by itself */
     if (alone)
         target->dirty = false;
-    return weftmpi_failed(win, call, weft_host_flush(weftmpi.job, target->win));
+    return weftmpi_failed(weft_host_flush(weftmpi.job, target->win));
 }
 
-int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call)
+int weftmpi_win_flush_all(struct weftmpi_win *win)
 {
     for (int i = 0; i < win->comm->size; i++)
-        TRY(weftmpi_win_flush(win, call, &win->targets[i]));
+        TRY(flush_target(win, &win->targets[i]));
     return MPI_SUCCESS;
 }
 
-int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
-                        bool busy)
+/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
+static int check_epoch(int assertion, int known, bool busy)
 {
-    if ((assertion & ~known) != 0)
-        return weftmpi_fail(win, call, MPI_ERR_ASSERT, "assertion %d", assertion);
-    return busy ? weftmpi_win_wrong(win, call, "another epoch is open") : MPI_SUCCESS;
+    TRY(HOLDS((assertion & ~known) == 0, MPI_ERR_ASSERT, "assertion %d", assertion));
+    return busy ? weftmpi_fail(MPI_ERR_RMA_SYNC, "another epoch is open") : MPI_SUCCESS;
 }
 
 /* ---- fence ----------------------------------------------------------------------------------- */
@@ -43,46 +121,53 @@ int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion
 API(Win_fence, (int assertion, MPI_Win handle))
 {
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(
-        win, __func__, assertion,
-        MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
+    TRY(check_epoch(
+        assertion, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
         weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED || win->posted >= 0));
-    TRY(weftmpi_win_flush_all(win, __func__));
+    TRY(weftmpi_win_flush_all(win));
     win->epoch = (assertion & MPI_MODE_NOSUCCEED) != 0 ? WEFTMPI_CLOSED : WEFTMPI_FENCE;
-    return weftmpi_barrier(__func__, win->comm);
+    return weftmpi_barrier(win->comm);
 }
 
 /* ---- post, start, complete, wait ------------------------------------------------------------- */
 
 /* The rank in the window of each member of a group. */
-static int ranks_of(struct weftmpi_win *win, const char *call, MPI_Group handle, int **ranks,
-                    int *count)
+static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int *count)
 {
-    OBJECT_ON(win, group, group, WEFTMPI_GROUP, call, handle);
+    OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
 
     *count = group->size;
     *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
-    TRY(weftmpi_memory_in(win, call, *ranks));
+    TRY(weftmpi_memory_in(*ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
-        if ((*ranks)[i] < 0)
-            return weftmpi_fail(win, call, MPI_ERR_GROUP, "member %d is not in the window", i);
+        TRY(HOLDS((*ranks)[i] >= 0, MPI_ERR_GROUP, "member %d is not in the window", i));
     }
     return MPI_SUCCESS;
 }
 
 /* An empty message, which goes by itself. */
-static int send_empty(struct weftmpi_win *win, const char *call, int rank, int tag)
+static int send_empty(struct weftmpi_win *win, int rank, int tag)
 {
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     MPI_Request handle;
 
-    TRY(weftmpi_memory_in(win, call, request));
-    weftmpi_request_open(request, WEFTMPI_SEND, call, win->comm);
+    TRY(weftmpi_memory_in(request));
+    weftmpi_request_open(request, WEFTMPI_SEND, win->comm);
     const weft_status status =
         weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
-    TRY(weftmpi_request_keep(request, weftmpi_failed(win, call, status), &handle));
-    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : PMPI_Request_free(&handle);
+    TRY(weftmpi_request_keep(request, weftmpi_failed(status), &handle));
+    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : weftmpi_request_orphan(request);
+}
+
+static int receive_empty(struct weftmpi_win *win, int rank, int tag)
+{
+    struct weftmpi_request request = {0};
+
+    weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
+    const weft_status status =
+        weft_host_receive_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request.op);
+    return weftmpi_request_wait(&request, weftmpi_failed(status), MPI_STATUS_IGNORE);
 }
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
@@ -90,21 +175,19 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     FREED int *ranks = NULL;
     int count;
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(win, __func__, assertion,
-                            MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
-                            win->posted >= 0 || weftmpi_win_is_locked(win)));
-    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    TRY(check_epoch(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                    win->posted >= 0 || weftmpi_win_is_locked(win)));
+    TRY(ranks_of(win, group, &ranks, &count));
     win->completes = calloc((size_t)count + 1, sizeof(*win->completes));
-    TRY(weftmpi_memory_in(win, __func__, win->completes));
+    TRY(weftmpi_memory_in(win->completes));
     win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < count; i++)
-        TRY(weftmpi_failed(win, __func__,
-                           weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
+        TRY(weftmpi_failed(weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
                                                    TAG_COMPLETE, NULL, 0, &win->completes[i])));
     for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
-        TRY(send_empty(win, __func__, ranks[i], TAG_POST));
+        TRY(send_empty(win, ranks[i], TAG_POST));
     return MPI_SUCCESS;
 }
 
@@ -113,15 +196,14 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
     FREED int *ranks = NULL;
     int count;
     WIN_IN(win, handle);
-    TRY(weftmpi_check_epoch(win, __func__, assertion, MPI_MODE_NOCHECK,
-                            win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
-    TRY(ranks_of(win, __func__, group, &ranks, &count));
+    TRY(check_epoch(assertion, MPI_MODE_NOCHECK,
+                    win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
+    TRY(ranks_of(win, group, &ranks, &count));
     win->epoch = WEFTMPI_STARTED;
     for (int i = 0; i < count; i++) {
         win->targets[ranks[i]].started = true;
         if ((assertion & MPI_MODE_NOCHECK) == 0)
-            TRY(weftmpi_message(__func__, win->comm, win->comm->messages, ranks[i], TAG_POST, true,
-                                NULL, 0));
+            TRY(receive_empty(win, ranks[i], TAG_POST));
     }
     return MPI_SUCCESS;
 }
@@ -129,29 +211,27 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
 API(Win_complete, (MPI_Win handle))
 {
     WIN_IN(win, handle);
-    if (win->epoch != WEFTMPI_STARTED)
-        return weftmpi_win_wrong(win, __func__, "no epoch was started");
+    TRY(HOLDS(win->epoch == WEFTMPI_STARTED, MPI_ERR_RMA_SYNC, "no epoch was started"));
     win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < win->comm->size; i++) {
         if (!win->targets[i].started)
             continue;
         win->targets[i].started = false;
-        TRY(weftmpi_win_flush(win, __func__, &win->targets[i]));
-        TRY(send_empty(win, __func__, i, TAG_COMPLETE));
+        TRY(flush_target(win, &win->targets[i]));
+        TRY(send_empty(win, i, TAG_COMPLETE));
     }
     return MPI_SUCCESS;
 }
 
 /* Whether all origins have completed; waits until they have (`blocks`). */
-static int wait_for_completes(struct weftmpi_win *win, const char *call, bool blocks, int *over)
+static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
-    if (win->posted < 0)
-        return weftmpi_win_wrong(win, call, "no epoch was posted");
+    TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
     weftmpi_drive();
     *over = 1;
     for (int i = 0; i < win->posted && *over; i++) {
         struct weftmpi_request request = {0};
-        weftmpi_request_open(&request, WEFTMPI_RECEIVE, call, win->comm);
+        weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
         request.op = win->completes[i];
         if (blocks)
             TRY(weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE));
@@ -171,35 +251,115 @@ API(Win_wait, (MPI_Win handle))
 {
     int over;
     WIN_IN(win, handle);
-    return wait_for_completes(win, __func__, true, &over);
+    return wait_for_completes(win, true, &over);
 }
 
 API(Win_test, (MPI_Win handle, int *flag))
 {
     OUT(flag);
     WIN_IN(win, handle);
-    return wait_for_completes(win, __func__, false, flag);
+    return wait_for_completes(win, false, flag);
 }
 
-static int flush(struct weftmpi_win *win, const char *call, int rank)
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static int take_lock(struct weftmpi_target *target, int kind, bool nocheck)
+{
+    target->lock = kind;
+    target->nocheck = nocheck;
+    if (nocheck)
+        return MPI_SUCCESS;
+    if (kind == MPI_LOCK_EXCLUSIVE)
+        return weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_WRITE);
+    TRY(weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_READ));
+    return weftmpi_next_turn(target, WEFTMPI_READ); /* other readers need not wait */
+}
+
+static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
+{
+    const int kind = target->lock;
+
+    TRY(flush_target(win, target));
+    target->lock = 0;
+    if (target->nocheck)
+        return MPI_SUCCESS;
+    if (kind == MPI_LOCK_EXCLUSIVE)
+        TRY(weftmpi_next_turn(target, WEFTMPI_READ));
+    return weftmpi_next_turn(target, WEFTMPI_WRITE);
+}
+
+API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    TRY(HOLDS(kind == MPI_LOCK_EXCLUSIVE || kind == MPI_LOCK_SHARED, MPI_ERR_LOCKTYPE, "lock %d",
+              kind));
+    TRY(check_epoch(assertion, MPI_MODE_NOCHECK,
+                    rank != MPI_PROC_NULL && (win->epoch == WEFTMPI_LOCKED_ALL ||
+                                              win->epoch == WEFTMPI_STARTED || win->posted >= 0)));
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_check_rank(rank, win->comm->size));
+    TRY(HOLDS(win->targets[rank].lock == 0, MPI_ERR_RMA_SYNC, "the rank is locked already"));
+    win->epoch = WEFTMPI_CLOSED; /* after a fence */
+    __atomic_add_fetch(&win->locks, 1, __ATOMIC_RELAXED);
+    return take_lock(&win->targets[rank], kind, (assertion & MPI_MODE_NOCHECK) != 0);
+}
+
+API(Win_unlock, (int rank, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    if (rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    TRY(weftmpi_check_rank(rank, win->comm->size));
+    TRY(HOLDS(win->targets[rank].lock != 0 && win->epoch != WEFTMPI_LOCKED_ALL, MPI_ERR_RMA_SYNC,
+              "the rank is not locked"));
+    __atomic_sub_fetch(&win->locks, 1, __ATOMIC_RELAXED);
+    return leave_lock(win, &win->targets[rank]);
+}
+
+API(Win_lock_all, (int assertion, MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    TRY(check_epoch(assertion, MPI_MODE_NOCHECK,
+                    weftmpi_win_is_locked(win) || win->epoch == WEFTMPI_STARTED ||
+                        win->posted >= 0));
+    win->epoch = WEFTMPI_LOCKED_ALL;
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(take_lock(&win->targets[i], MPI_LOCK_SHARED, (assertion & MPI_MODE_NOCHECK) != 0));
+    return MPI_SUCCESS;
+}
+
+API(Win_unlock_all, (MPI_Win handle))
+{
+    WIN_IN(win, handle);
+    TRY(HOLDS(win->epoch == WEFTMPI_LOCKED_ALL, MPI_ERR_RMA_SYNC, "not all are locked"));
+    win->epoch = WEFTMPI_CLOSED;
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(leave_lock(win, &win->targets[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- flush and sync -------------------------------------------------------------------------- */
+
+static int flush(struct weftmpi_win *win, int rank)
 {
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
-    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
-    return win->targets[rank].lock != 0 ? weftmpi_win_flush(win, call, &win->targets[rank])
-                                        : weftmpi_win_wrong(win, call, "nothing is locked");
+    TRY(weftmpi_check_rank(rank, win->comm->size));
+    return win->targets[rank].lock != 0 ? flush_target(win, &win->targets[rank])
+                                        : weftmpi_fail(MPI_ERR_RMA_SYNC, "nothing is locked");
 }
 
-static int flush_all(struct weftmpi_win *win, const char *call)
+static int flush_all(struct weftmpi_win *win)
 {
-    return weftmpi_win_is_locked(win) ? weftmpi_win_flush_all(win, call)
-                                      : weftmpi_win_wrong(win, call, "nothing is locked");
+    return weftmpi_win_is_locked(win) ? weftmpi_win_flush_all(win)
+                                      : weftmpi_fail(MPI_ERR_RMA_SYNC, "nothing is locked");
 }
 
-ON(Win_flush, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
-ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, __func__, rank))
-ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
-ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of, __func__))
+ON(Win_flush, WIN_IN, (int rank, MPI_Win handle), flush(of, rank))
+ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, rank))
+ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of))
+ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of))
 
 /* Stores of this thread before, and loads after: a barrier of the processor. */
 API(Win_sync, (MPI_Win handle))

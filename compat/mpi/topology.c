@@ -28,12 +28,10 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
     return topology;
 }
 
-int weftmpi_check_topology(const char *call, struct weftmpi_comm *comm, int kind)
+int weftmpi_check_topology(struct weftmpi_comm *comm, int kind)
 {
-    if (comm->topology != NULL && comm->topology->kind == kind)
-        return MPI_SUCCESS;
-    return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", comm->name,
-                        kind == MPI_CART ? "grid" : "graph");
+    return HOLDS(comm->topology != NULL && comm->topology->kind == kind, MPI_ERR_TOPOLOGY,
+                 "%s has no %s", comm->name, kind == MPI_CART ? "grid" : "graph");
 }
 
 #define GRID_IN(grid, handle) TOPOLOGY_IN(grid, comm, handle, MPI_CART)
@@ -81,7 +79,7 @@ static bool cut(int left, int n, int least, int most, const struct divisors *div
 
 /*
  * Cuts `left` for the dimensions that are 0; the largest first. The largest and the smallest are as
- * near each other as can be; of several such the one with the smaller largest.
+ * near each other as can be; of several such cuts it is the one with the largest smallest.
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
@@ -93,12 +91,13 @@ static void divide(int left, int ndims, int dims[], int zeros)
             divisors.smaller[divisors.half++] = i;
     for (int i = 0; i < 2 * divisors.half && apart > 0; i++) {
         const int most = divisor(&divisors, i);
-        while (apart > 0 &&
-               cut(left / most, zeros - 1, most - apart + 1, most, &divisors, factors + 1)) {
+        for (int gap = apart;
+             gap >= 0 && cut(left / most, zeros - 1, most - gap, most, &divisors, factors + 1);
+             gap = apart - 1) {
             factors[0] = most;
             apart = most - factors[zeros - 1];
         }
-        if (most >= apart && reaches(most - apart + 1, zeros - 1, left / most + 1))
+        if (most > apart && reaches(most - apart, zeros - 1, left / most + 1))
             break; /* the smallest would be too large */
     }
     for (int i = 0, at = 0; i < ndims; i++)
@@ -109,17 +108,15 @@ static void divide(int left, int ndims, int dims[], int zeros)
 API(Dims_create, (int nodes, int ndims, int dims[]))
 {
     int left = nodes, zeros = 0;
-
+    ENTER;
     for (int i = 0; i < ndims; i++) {
-        if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
-            return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i,
-                                dims[i], nodes);
+        TRY(HOLDS(dims[i] >= 0 && (dims[i] <= 0 || left % dims[i] == 0), MPI_ERR_DIMS,
+                  "dimension %d is %d, of %d nodes", i, dims[i], nodes));
         zeros += dims[i] == 0;
         left /= dims[i] == 0 ? 1 : dims[i];
     }
-    if (nodes < 1 || (zeros == 0 && left != 1))
-        return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "%d nodes do not fill the dimensions",
-                            nodes);
+    TRY(HOLDS(nodes >= 1 && (zeros != 0 || left == 1), MPI_ERR_DIMS,
+              "%d nodes do not fill the dimensions", nodes));
     if (zeros != 0)
         divide(left, ndims, dims, zeros);
     return MPI_SUCCESS;
@@ -171,30 +168,26 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
 }
 
 /* How many processes a grid of a communicator has. */
-static int cells_of(const char *call, struct weftmpi_comm *comm, int ndims, const int dims[],
-                    int *cells)
+static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int *cells)
 {
     long product = 1;
 
-    if (ndims < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+    TRY(HOLDS(ndims >= 0, MPI_ERR_DIMS, "%d dimensions", ndims));
     for (int i = 0; i < ndims; i++) {
         product *= dims[i];
-        if (dims[i] < 1 || product > comm->size)
-            return weftmpi_fail(comm, call, MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes",
-                                i, dims[i], comm->name, comm->size);
+        TRY(HOLDS(dims[i] >= 1 && product <= comm->size, MPI_ERR_DIMS,
+                  "dimension %d is %d; %s has %d processes", i, dims[i], comm->name, comm->size));
     }
     *cells = (int)product;
     return MPI_SUCCESS;
 }
 
-int weftmpi_topology_give(const char *call, struct weftmpi_comm *comm, int count,
-                          struct weftmpi_topology *topology, MPI_Comm *made)
+int weftmpi_topology_give(struct weftmpi_comm *comm, int count, struct weftmpi_topology *topology,
+                          MPI_Comm *made)
 {
     if (comm->rank < count)
-        TRY(weftmpi_memory_in(comm, call, topology));
-    return weftmpi_split(call, comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology,
-                         made);
+        TRY(weftmpi_memory_in(topology));
+    return weftmpi_split(comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology, made);
 }
 
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
@@ -204,10 +197,9 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     (void)reorder; /* ranks stay */
     OUT(cart);
     BASE_IN(comm, handle);
-    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    TRY(cells_of(comm, ndims, dims, &cells));
     return weftmpi_topology_give(
-        __func__, comm, cells,
-        comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
+        comm, cells, comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
 }
 
 API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank))
@@ -216,7 +208,7 @@ API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[]
     (void)periods;
     OUT(rank);
     BASE_IN(comm, handle);
-    TRY(cells_of(__func__, comm, ndims, dims, &cells));
+    TRY(cells_of(comm, ndims, dims, &cells));
     *rank = comm->rank < cells ? comm->rank : MPI_UNDEFINED;
     return MPI_SUCCESS;
 }
@@ -237,9 +229,8 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
     GRID_IN(grid, handle);
-    TRY(weftmpi_check_rank(comm, __func__, rank, comm->size));
-    if (most < grid->ndims)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
+    TRY(weftmpi_check_rank(rank, comm->size));
+    TRY(HOLDS(most >= grid->ndims, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims));
     coords_of(grid, rank, coords);
     return MPI_SUCCESS;
 }
@@ -249,8 +240,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
     OUT(rank);
     GRID_IN(grid, handle);
     const int found = rank_near(grid, coords, -1, 0);
-    if (found == MPI_PROC_NULL)
-        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
+    TRY(HOLDS(found != MPI_PROC_NULL, MPI_ERR_ARG, "coordinates outside of the grid"));
     *rank = found;
     return MPI_SUCCESS;
 }
@@ -258,9 +248,8 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
     GRID_IN(grid, handle);
-    if (direction < 0 || direction >= grid->ndims)
-        return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
-                            grid->ndims);
+    TRY(HOLDS(direction >= 0 && direction < grid->ndims, MPI_ERR_DIMS, "direction %d of %d",
+              direction, grid->ndims));
     *from = rank_near(grid, grid->coords, direction, -distance);
     *to = rank_near(grid, grid->coords, direction, distance);
     return MPI_SUCCESS;
@@ -281,6 +270,6 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
         own = own * grid->dims[i] + grid->coords[i];
     }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    TRY(weftmpi_memory_in(comm, __func__, sub));
-    return weftmpi_split(__func__, comm, others, own, sub, part);
+    TRY(weftmpi_memory_in(sub));
+    return weftmpi_split(comm, others, own, sub, part);
 }

@@ -39,21 +39,20 @@ struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatype handle)
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle)
 {
-    OBJECT_ON(on, type, type, WEFTMPI_TYPE, call, handle);
+    OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
-    if (!__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_fail(on, call, MPI_ERR_TYPE, "the datatype %s is not committed", type->name);
-    return weftmpi_fail(on, call, MPI_ERR_COUNT, "count %lld", (long long)count);
+    TRY(HOLDS(__atomic_load_n(&type->committed, __ATOMIC_RELAXED), MPI_ERR_TYPE,
+              "the datatype %s is not committed", type->name));
+    return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
 ASK(Type_size, TYPE_IN, MPI_Datatype, int, of->size > INT32_MAX ? MPI_UNDEFINED : (int)of->size)
-
-ASK(Type_size_x, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
 ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
+SAME(Type_size_x, Type_size_c)
 
 #define EXTENT(name, from, to, number)                                                             \
     API(Type_get_##name, (MPI_Datatype handle, number * lower, number * extent))                   \
@@ -67,10 +66,10 @@ ASK(Type_size_c, TYPE_IN, MPI_Datatype, MPI_Count, (MPI_Count)of->size)
     }
 EXTENT(extent, lower, upper, MPI_Aint)
 EXTENT(true_extent, true_lower, true_upper, MPI_Aint)
-EXTENT(extent_x, lower, upper, MPI_Count)
-EXTENT(true_extent_x, true_lower, true_upper, MPI_Count)
 EXTENT(extent_c, lower, upper, MPI_Count)
 EXTENT(true_extent_c, true_lower, true_upper, MPI_Count)
+SAME(Type_get_extent_x, Type_get_extent_c)
+SAME(Type_get_true_extent_x, Type_get_true_extent_c)
 
 /* Those of MPI 1. */
 ASK(Type_extent, TYPE_IN, MPI_Datatype, MPI_Aint, weftmpi_extent(of))
@@ -96,7 +95,7 @@ API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
             *found = rows[i].type;
             return MPI_SUCCESS;
         }
-    return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
+    return weftmpi_fail(MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);
 }
 
 NAMES(Type, TYPE_IN, MPI_Datatype)
@@ -111,10 +110,151 @@ API(Type_commit, (MPI_Datatype * handle))
 API(Type_free, (MPI_Datatype * handle))
 {
     TYPE_IN(type, *handle);
-    if (type->basic)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
-    TRY(weftmpi_attributes_delete(__func__, &type->object));
+    TRY(HOLDS(!type->basic, MPI_ERR_TYPE, "%s is the standard's", type->name));
+    TRY(weftmpi_attributes_delete(&type->object));
     weftmpi_leave(type); /* operations under way may name it still */
     *handle = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
 }
+
+/* ---- what a datatype was made of --------------------------------------------------------------
+ */
+
+void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
+                      const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
+                      MPI_Count olds_count)
+{
+    MPI_Count counts[2] = {0, 0}; /* of integers, of wide ones */
+
+    for (int i = 0; i < lists_count; i++)
+        counts[lists[i].numbers.wide] += lists[i].count;
+    struct weftmpi_contents *contents =
+        malloc(sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
+               (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
+    if (type == NULL || contents == NULL) {
+        free(contents);
+        if (type != NULL)
+            type->no_memory = true;
+        return;
+    }
+    *contents = (struct weftmpi_contents){.combiner = combiner,
+                                          .large = large,
+                                          .integers_count = counts[0],
+                                          .wides_count = counts[1],
+                                          .types_count = olds_count};
+    contents->wides = (MPI_Count *)(contents + 1);
+    contents->types = (struct weftmpi_type **)(contents->wides + counts[1]);
+    contents->integers = (int *)(contents->types + olds_count);
+    counts[0] = counts[1] = 0;
+    for (int i = 0; i < lists_count; i++)
+        for (MPI_Count k = 0; k < lists[i].count; k++) {
+            const MPI_Count number = weftmpi_number(lists[i].numbers, k);
+            if (lists[i].numbers.wide)
+                contents->wides[counts[1]++] = number;
+            else
+                contents->integers[counts[0]++] = (int)number;
+        }
+    for (MPI_Count i = 0; i < olds_count; i++)
+        contents->types[i] = weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, olds[i]));
+    type->contents = contents;
+}
+
+void weftmpi_forget(const struct weftmpi_contents *contents)
+{
+    for (MPI_Count i = 0; contents != NULL && i < contents->types_count; i++)
+        weftmpi_leave(contents->types[i]);
+    free((void *)contents);
+}
+
+const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Count i, size_t *times)
+{
+    const struct weftmpi_contents *of = type->contents;
+
+    if (of == NULL || i >= of->types_count)
+        return NULL;
+    if (of->combiner == MPI_COMBINER_STRUCT) /* whose lengths stand behind their number */
+        *times = (size_t)(of->large ? of->wides[i + 1] : of->integers[i + 1]);
+    else
+        *times = of->types[i]->size == 0 ? 0 : type->size / of->types[i]->size;
+    return of->types[i];
+}
+
+/* Those of a datatype; large: the call can tell large counts. */
+static int contents_in(MPI_Datatype handle, bool large, const struct weftmpi_contents **contents)
+{
+    static const struct weftmpi_contents basic = {.combiner = MPI_COMBINER_NAMED};
+    OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
+
+    *contents = type->basic ? &basic : type->contents;
+    return HOLDS(large || !(*contents)->large, MPI_ERR_TYPE, "%s was made with large counts",
+                 type->name);
+}
+
+API(Type_get_envelope,
+    (MPI_Datatype handle, int *integers, int *addresses, int *types, int *combiner))
+{
+    const struct weftmpi_contents *contents = NULL;
+    ENTER;
+    TRY(contents_in(handle, false, &contents));
+    *integers = (int)contents->integers_count;
+    *addresses = (int)contents->wides_count;
+    *types = (int)contents->types_count;
+    *combiner = contents->combiner;
+    return MPI_SUCCESS;
+}
+
+API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *addresses,
+                          MPI_Count *counts, MPI_Count *types, int *combiner))
+{
+    const struct weftmpi_contents *contents = NULL;
+    ENTER;
+    TRY(contents_in(handle, true, &contents));
+    *integers = contents->integers_count;
+    *addresses = contents->large ? 0 : contents->wides_count;
+    *counts = contents->large ? contents->wides_count : 0;
+    *types = contents->types_count;
+    *combiner = contents->combiner;
+    return MPI_SUCCESS;
+}
+
+/* A datatype that is told has a reference of the program's, which frees it. */
+static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Count most_addresses,
+                MPI_Count most_counts, MPI_Count most_types, int integers[], MPI_Aint addresses[],
+                MPI_Count counts[], MPI_Datatype types[])
+{
+    const struct weftmpi_contents *contents = NULL;
+
+    TRY(contents_in(handle, large, &contents));
+    TRY(HOLDS(contents->combiner != MPI_COMBINER_NAMED, MPI_ERR_TYPE,
+              "the datatype is the standard's"));
+    TRY(HOLDS(most_integers >= contents->integers_count &&
+                  (contents->large ? most_counts : most_addresses) >= contents->wides_count &&
+                  most_types >= contents->types_count,
+              MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
+              (long long)contents->integers_count, (long long)contents->wides_count,
+              contents->large ? "counts" : "addresses", (long long)contents->types_count));
+    for (MPI_Count i = 0; i < contents->integers_count; i++)
+        integers[i] = contents->integers[i];
+    for (MPI_Count i = 0; i < contents->wides_count; i++)
+        if (contents->large)
+            counts[i] = contents->wides[i];
+        else
+            addresses[i] = contents->wides[i];
+    for (MPI_Count i = 0; i < contents->types_count; i++) {
+        weftmpi_hold(contents->types[i]);
+        types[i] = contents->types[i]->object.handle;
+    }
+    return MPI_SUCCESS;
+}
+
+CALL(Type_get_contents,
+     (MPI_Datatype type, int most_integers, int most_addresses, int most_types, int integers[],
+      MPI_Aint addresses[], MPI_Datatype types[]),
+     tell(type, false, most_integers, most_addresses, 0, most_types, integers, addresses, NULL,
+          types))
+CALL(Type_get_contents_c,
+     (MPI_Datatype type, MPI_Count most_integers, MPI_Count most_addresses, MPI_Count most_counts,
+      MPI_Count most_types, int integers[], MPI_Aint addresses[], MPI_Count counts[],
+      MPI_Datatype types[]),
+     tell(type, true, most_integers, most_addresses, most_counts, most_types, integers, addresses,
+          counts, types))

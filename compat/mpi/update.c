@@ -42,10 +42,9 @@ static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t o
     const struct update *update = state;
 
     reach->stretches++;
-    return weftmpi_reach_failed(
-        reach, weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
-                                          bytes / update->basic->size, update->element,
-                                          update->function, &reach->last));
+    return weftmpi_failed(weft_host_accumulate_begin(weftmpi.job, reach->exposure, 0, offset, row,
+                                                     bytes / update->basic->size, update->element,
+                                                     update->function, &reach->last));
 }
 
 /* ---- words that are updated by compare and swap, all at once --------------------------------- */
@@ -98,7 +97,7 @@ static int swap_words(const struct weftmpi_reach *reach, const struct words *wor
             status = begin_swap(words->size, &words->list[i]);
     }
     weft_host_batch_end(weftmpi.job);
-    TRY(weftmpi_reach_failed(reach, status));
+    TRY(weftmpi_failed(status));
     TRY(weftmpi_reach_flush(reach));
     for (size_t i = 0; i < words->count; i++) {
         struct word *word = &words->list[i];
@@ -118,7 +117,7 @@ static int update_words(struct weftmpi_reach *reach, const struct update *update
     struct words words = {.list = calloc(count, sizeof(*words.list)), .size = size};
     size_t left = count;
 
-    TRY(weftmpi_memory_in(reach->win, reach->call, words.list));
+    TRY(weftmpi_memory_in(words.list));
     int error = weftmpi_reach_each(reach, row, list_stretch, &words);
     if (error == MPI_SUCCESS)
         error = swap_words(reach, &words, &left);
@@ -157,8 +156,7 @@ static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, 
 }
 
 /* into = from op into, of elements in rows of bytes. */
-static int combine(const struct weftmpi_reach *reach, const struct update *update, const char *from,
-                   char *into, size_t bytes)
+static int combine(const struct update *update, const char *from, char *into, size_t bytes)
 {
     const struct weftmpi_type *basic = update->basic;
     const size_t count = bytes / basic->size, whole = count * (size_t)weftmpi_extent(basic);
@@ -168,7 +166,7 @@ static int combine(const struct weftmpi_reach *reach, const struct update *updat
         return MPI_SUCCESS;
     }
     FREED char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
-    TRY(weftmpi_memory_in(reach->win, reach->call, a));
+    TRY(weftmpi_memory_in(a));
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
@@ -188,7 +186,7 @@ static int get_and_put(struct weftmpi_reach *reach, const struct update *update,
     if (update->handle == MPI_NO_OP ||
         (update->expected != NULL && memcmp(update->expected, now, bytes) != 0))
         return MPI_SUCCESS;
-    TRY(combine(reach, update, row, now, bytes));
+    TRY(combine(update, row, now, bytes));
     TRY(weftmpi_reach_move(reach, true, now));
     return weftmpi_reach_flush(reach);
 }
@@ -198,10 +196,10 @@ static int update_locked(struct weftmpi_reach *reach, const struct update *updat
 {
     FREED char *now = malloc(reach->elements.bytes);
 
-    TRY(weftmpi_memory_in(reach->win, reach->call, now));
-    TRY(weftmpi_update_lock(reach->win, reach->call, reach->target));
+    TRY(weftmpi_memory_in(now));
+    TRY(weftmpi_take_turn(reach->target, WEFTMPI_UPDATING, WEFTMPI_UPDATED));
     const int error = get_and_put(reach, update, row, now);
-    const int end = weftmpi_update_unlock(reach->win, reach->call, reach->target);
+    const int end = weftmpi_next_turn(reach->target, WEFTMPI_UPDATED);
     return error != MPI_SUCCESS ? error : end;
 }
 
@@ -210,20 +208,17 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
 {
     const struct weftmpi_op *op = weftmpi_find(WEFTMPI_OP, handle);
 
-    if (op == NULL || op->function != NULL || (handle == MPI_NO_OP && !fetches))
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP,
-                            "no operation of the standard's for an update");
+    TRY(HOLDS(op != NULL && op->function == NULL && (handle != MPI_NO_OP || fetches), MPI_ERR_OP,
+              "no operation of the standard's for an update"));
     *update = (struct update){.op = op, .handle = handle};
     if (reach->target == NULL)
         return MPI_SUCCESS;
     update->basic = reach->elements.type->only_basic;
-    if (update->basic == NULL)
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_TYPE,
-                            "elements of several basic datatypes in %s",
-                            reach->elements.type->name);
-    if (handle != MPI_REPLACE && handle != MPI_NO_OP && !weftmpi_can_operate(op, update->basic))
-        return weftmpi_fail(reach->win, reach->call, MPI_ERR_OP, "no operation for %s",
-                            update->basic->name);
+    TRY(HOLDS(update->basic != NULL, MPI_ERR_TYPE, "elements of several basic datatypes in %s",
+              reach->elements.type->name));
+    TRY(HOLDS(handle == MPI_REPLACE || handle == MPI_NO_OP ||
+                  weftmpi_can_operate(op, update->basic),
+              MPI_ERR_OP, "no operation for %s", update->basic->name));
     update->known = weftmpi_know(op, update->basic, &update->element, &update->function);
     return MPI_SUCCESS;
 }
@@ -244,23 +239,22 @@ static int run_update(struct weftmpi_reach *reach, struct update *update, char *
         return update_words(reach, update, row);
     if (counts) /* one counter: in one crossing */
         memcpy(&value, row, size);
-    TRY(weftmpi_reach_failed(reach,
-                             fetch_add(reach, weftmpi_reach_place(reach), size, value, &was)));
+    TRY(weftmpi_failed(fetch_add(reach, weftmpi_reach_place(reach), size, value, &was)));
     if (update->old != NULL)
         memcpy(update->old, &was, size);
     return MPI_SUCCESS;
 }
 
 /* fetches: what was there goes to old, and all is over when it returns. */
-static int begin_update(struct weftmpi_request *request, const char *call, FROM(MPI_Count),
-                        bool fetches, OLD(MPI_Count), MPI_Op op, MPI_Win win, TO(MPI_Count))
+static int begin_update(struct weftmpi_request *request, FROM(MPI_Count), bool fetches,
+                        OLD(MPI_Count), MPI_Op op, MPI_Win win, TO(MPI_Count))
 {
     struct weftmpi_elements elements, result;
     struct update update;
     struct weftmpi_reach reach;
     void *row, *old_row = NULL;
 
-    TRY(weftmpi_reach_in(&reach, call, GIVEN));
+    TRY(weftmpi_reach_in(&reach, GIVEN));
     TRY(update_in(&reach, op, fetches, &update));
     if (fetches)
         TRY(weftmpi_reach_open(request, &reach, old, old_count, old_type, &result));
@@ -284,9 +278,9 @@ static int begin_update(struct weftmpi_request *request, const char *call, FROM(
 #define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
 #define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
 RMA(Accumulate, Raccumulate,
-    begin_update(begun, __func__, from, count, type, false, NULL, 0, type, op, GIVEN), ACCUMULATE)
+    begin_update(begun, from, count, type, false, NULL, 0, type, op, GIVEN), ACCUMULATE)
 RMA(Get_accumulate, Rget_accumulate,
-    begin_update(begun, __func__, from, count, type, true, old, old_count, old_type, op, GIVEN),
+    begin_update(begun, from, count, type, true, old, old_count, old_type, op, GIVEN),
     GET_ACCUMULATE)
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -296,11 +290,11 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
 {
     struct weftmpi_request request = {.waits = true};
     const struct weftmpi_type *found = weftmpi_find(WEFTMPI_TYPE, type);
-
-    if (found != NULL && !found->basic)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is not the standard's", found->name);
-    return weftmpi_rma_begun(&request, begin_update(&request, __func__, from, 1, type, true, old, 1,
-                                                    type, op, win, to, offset, 1, type));
+    ENTER;
+    TRY(HOLDS(found == NULL || found->basic, MPI_ERR_TYPE, "%s is not the standard's",
+              found->name));
+    return weftmpi_rma_begun(&request, begin_update(&request, from, 1, type, true, old, 1, type, op,
+                                                    win, to, offset, 1, type));
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
@@ -309,25 +303,25 @@ API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Da
     uint64_t put = 0, compared = 0, seen = 0;
     struct weftmpi_reach reach;
     struct update update;
-
-    TRY(weftmpi_reach_in(&reach, __func__, handle, to, offset, 1, type));
+    ENTER;
+    TRY(weftmpi_reach_in(&reach, handle, to, offset, 1, type));
     TRY(update_in(&reach, MPI_REPLACE, true, &update));
     if (reach.target == NULL)
         return MPI_SUCCESS;
     const struct weftmpi_type *basic = update.basic;
     const size_t size = basic->size;
-    if (!reach.elements.type->basic || !basic->dense ||
-        (!weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) &&
-         !weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) && type != MPI_CHARACTER))
-        return weftmpi_fail(reach.win, __func__, MPI_ERR_TYPE, "%s is no integer", basic->name);
+    TRY(HOLDS(reach.elements.type->basic && basic->dense &&
+                  (weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) ||
+                   weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) || type == MPI_CHARACTER),
+              MPI_ERR_TYPE, "%s is no integer", basic->name));
     memcpy(&put, from, size);
     update.old = old;
     update.expected = expected;
     if (weftmpi_reach_each(&reach, (char *)&put, check_words, &update) != MPI_SUCCESS)
         return update_locked(&reach, &update, (char *)&put);
     memcpy(&compared, expected, size);
-    TRY(weftmpi_reach_failed(
-        &reach, compare_swap(&reach, weftmpi_reach_place(&reach), size, compared, put, &seen)));
+    TRY(weftmpi_failed(
+        compare_swap(&reach, weftmpi_reach_place(&reach), size, compared, put, &seen)));
     memcpy(old, &seen, size);
     return MPI_SUCCESS;
 }

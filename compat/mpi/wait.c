@@ -4,11 +4,10 @@
 /* ---- several --------------------------------------------------------------------------------- */
 
 /* Ends one; NULL: there is none. Its error stands in its status. */
-static inline int end_one(const char *call, struct weftmpi_request *request, MPI_Request *handle,
-                          MPI_Status *status)
+static inline int end_one(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
     const int error = request == NULL || request->object.handle != *handle /* it was there twice */
-                          ? weftmpi_no_object(NULL, call, WEFTMPI_REQUEST)
+                          ? weftmpi_no_object(WEFTMPI_REQUEST)
                           : weftmpi_request_tell(request, handle, status);
 
     if (status != MPI_STATUS_IGNORE)
@@ -17,15 +16,14 @@ static inline int end_one(const char *call, struct weftmpi_request *request, MPI
 }
 
 /* Ends so many; indices NULL: all of them. */
-static int end_some(const char *call, MPI_Request handles[], int count, const int indices[],
-                    MPI_Status statuses[])
+static int end_some(MPI_Request handles[], int count, const int indices[], MPI_Status statuses[])
 {
     int result = MPI_SUCCESS;
 
     for (int i = 0; i < count; i++) {
         MPI_Request *const handle = &handles[indices == NULL ? i : indices[i]];
         MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
-        result |= end_one(call, weftmpi_find(WEFTMPI_REQUEST, *handle), handle, status);
+        result |= end_one(weftmpi_find(WEFTMPI_REQUEST, *handle), handle, status);
     }
     return result;
 }
@@ -35,15 +33,15 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
     struct weftmpi_request *some[WEFTMPI_TOGETHER];
     int result = MPI_SUCCESS;
 
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     for (int first = 0, n = 0; first + n < count;) {
-        REQUEST_OF(request, __func__, handles[first + n]);
+        REQUEST_OF(request, handles[first + n]);
         some[n++] = request;
         if (n != WEFTMPI_TOGETHER && first + n != count)
             continue;
         weftmpi_requests_until(some, n);
         for (int i = first; i < first + n; i++)
-            result |= end_one(__func__, some[i - first], &handles[i],
+            result |= end_one(some[i - first], &handles[i],
                               statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]);
         first += n;
         n = 0;
@@ -53,108 +51,89 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
 {
-    TRY(weftmpi_is_open(__func__));
+    OPEN_IN;
     weftmpi_drive();
     *flag = 1;
     for (int i = 0; i < count && *flag; i++) {
-        REQUEST_OF(request, __func__, handles[i]);
+        REQUEST_OF(request, handles[i]);
         *flag = weftmpi_request_poll(request, 0);
     }
-    return *flag ? end_some(__func__, handles, count, NULL, statuses) : MPI_SUCCESS;
+    return *flag ? end_some(handles, count, NULL, statuses) : MPI_SUCCESS;
 }
 
 /*
  * Looks at all that are active. *done: how many are complete, whose places are in indices (at most
- * `most`); MPI_UNDEFINED: none is active.
+ * `most`); MPI_UNDEFINED: none is active. waits: until one is complete; it looks often at first,
+ * and then sleeps in the first one's wait.
  */
-static int look(const char *call, int count, MPI_Request handles[], int most, int *done,
-                int indices[])
+static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
-    int active = 0;
-
-    TRY(weftmpi_is_open(call));
-    weftmpi_drive();
-    *done = 0;
-    for (int i = 0; i < count && *done < most; i++) {
-        REQUEST_OF(request, call, handles[i]);
-        active += request->active;
-        if (request->active && weftmpi_request_poll(request, 0))
-            indices[(*done)++] = i;
-    }
-    if (active == 0)
-        *done = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-
-/* The same; waits for one. While it waits it looks often, and sleeps in the first one's wait. */
-static int look_until(const char *call, int count, MPI_Request handles[], int most, int *done,
-                      int indices[])
-{
+    TRY(weftmpi_is_open());
     for (int round = 0;; round++) {
-        TRY(look(call, count, handles, most, done, indices));
-        if (*done != 0)
-            return MPI_SUCCESS;
-        for (int i = 0; i < count && round > 100; i++) {
-            REQUEST_OF(request, call, handles[i]);
+        struct weftmpi_request *first = NULL;
+        weftmpi_drive();
+        *done = 0;
+        for (int i = 0; i < count && *done < most; i++) {
+            REQUEST_OF(request, handles[i]);
             if (!request->active)
                 continue;
-            weftmpi_request_poll(request, round > 1000 ? 200e-6 : 20e-6);
-            break;
+            if (first == NULL)
+                first = request;
+            if (weftmpi_request_poll(request, 0))
+                indices[(*done)++] = i;
         }
+        if (first == NULL)
+            *done = MPI_UNDEFINED;
+        if (*done != 0 || !waits)
+            return MPI_SUCCESS;
+        if (round > 100)
+            weftmpi_request_poll(first, round > 1000 ? 200e-6 : 20e-6);
     }
 }
 
-/* Ends the one at `index`; MPI_UNDEFINED: none was active. */
-static int end_any(const char *call, MPI_Request handles[], int index, MPI_Status *status)
+/* Ends one that is complete, if any is active. flag NULL: waits for it. */
+static int end_any(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
-    MPI_Request none = MPI_REQUEST_NULL, *handle = index == MPI_UNDEFINED ? &none : &handles[index];
+    MPI_Request none = MPI_REQUEST_NULL;
+    int done;
 
-    REQUEST_OF(request, call, *handle);
+    *index = MPI_UNDEFINED;
+    TRY(look(count, handles, 1, flag == NULL, &done, index));
+    if (flag != NULL)
+        *flag = done != 0;
+    if (done == 0)
+        return MPI_SUCCESS;
+    MPI_Request *const handle = *index == MPI_UNDEFINED ? &none : &handles[*index];
+    REQUEST_OF(request, *handle);
     return weftmpi_request_tell(request, handle, status);
 }
 
-API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
-{
-    int done;
+CALL(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status),
+     end_any(count, handles, index, NULL, status))
+CALL(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status),
+     end_any(count, handles, index, flag, status))
 
-    *index = MPI_UNDEFINED;
-    TRY(look_until(__func__, count, handles, 1, &done, index));
-    return end_any(__func__, handles, *index, status);
+static int end_done(int count, MPI_Request handles[], bool waits, int *done, int indices[],
+                    MPI_Status statuses[])
+{
+    TRY(look(count, handles, count, waits, done, indices));
+    return end_some(handles, *done, indices, statuses);
 }
 
-API(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status))
-{
-    int done;
-
-    *index = MPI_UNDEFINED;
-    TRY(look(__func__, count, handles, 1, &done, index));
-    *flag = done != 0;
-    return *flag ? end_any(__func__, handles, *index, status) : MPI_SUCCESS;
-}
-
-API(Waitsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
-{
-    TRY(look_until(__func__, count, handles, count, done, indices));
-    return end_some(__func__, handles, *done, indices, statuses);
-}
-
-API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
-{
-    TRY(look(__func__, count, handles, count, done, indices));
-    return end_some(__func__, handles, *done, indices, statuses);
-}
+CALL(Waitsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]),
+     end_done(count, handles, true, done, indices, statuses))
+CALL(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]),
+     end_done(count, handles, false, done, indices, statuses))
 
 /* ---- persistent ------------------------------------------------------------------------------ */
 
 API(Start, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
-    if (request->given != NULL)
-        weftmpi_given_handler(request->given);
-    if (!request->persistent || request->active)
-        return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
-                            request->persistent ? "the request is active"
-                                                : "no persistent request");
+    weftmpi_call.on = request->call.on;
+    TRY(HOLDS(request->persistent && !request->active, MPI_ERR_REQUEST,
+              request->persistent ? "the request is active" : "no persistent request"));
+    weftmpi_call = request->call; /* whose errors they are */
     request->complete = false;
     request->error = MPI_SUCCESS;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
@@ -177,12 +156,12 @@ API(Cancel, (MPI_Request * handle))
 {
     REQUEST_IN(request, *handle);
     int cancelled = 0;
+    weftmpi_call.on = request->call.on;
     if (request->way == WEFTMPI_GENERAL)
         return weftmpi_general_cancel(request);
-    if (!request->active || request->way == WEFTMPI_COLLECTIVE || request->way == WEFTMPI_AGREE ||
-        request->way == WEFTMPI_RMA)
-        return weftmpi_fail(request->comm, __func__, MPI_ERR_REQUEST,
-                            request->active ? "a collective" : "the request is not active");
+    TRY(HOLDS(request->active && request->way != WEFTMPI_COLLECTIVE &&
+                  request->way != WEFTMPI_AGREE && request->way != WEFTMPI_RMA,
+              MPI_ERR_REQUEST, request->active ? "a collective" : "the request is not active"));
     if (request->complete || request->way == WEFTMPI_SENDRECV)
         return MPI_SUCCESS;
     const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
@@ -191,7 +170,7 @@ API(Cancel, (MPI_Request * handle))
             request->unpacks->into.bytes = 0;
         request->status.MPI_internal[2] = 1;
     }
-    return weftmpi_failed(request->comm, __func__, status);
+    return weftmpi_failed(status);
 }
 
 TELL(Test_cancelled, (const MPI_Status *status, int *flag), MPI_SUCCESS, flag,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <mpi-ext.h>
+
 /* ---- made ------------------------------------------------------------------------------------ */
 
 /* What members tell each other of their parts. */
@@ -14,31 +16,27 @@ struct part {
     int error;
 };
 
-static int check(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit,
-                 const void *base, bool given)
+static int check(struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit, const void *base,
+                 bool given)
 {
-    TRY(weftmpi_check_inter(call, comm, false));
-    if (bytes < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes);
-    if (unit < 1)
-        return weftmpi_fail(comm, call, MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit);
-    if (given && base == NULL && bytes > 0)
-        return weftmpi_fail(comm, call, MPI_ERR_BASE, "%td bytes at NULL", (ptrdiff_t)bytes);
-    if (weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA)
-        return weftmpi_fail(comm, call, MPI_ERR_UNSUPPORTED_OPERATION,
-                            "one-sided communication of processes that drive a GPU is not "
-                            "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
-    return MPI_SUCCESS;
+    TRY(weftmpi_check_inter(comm, false));
+    TRY(HOLDS(bytes >= 0, MPI_ERR_SIZE, "%td bytes", (ptrdiff_t)bytes));
+    TRY(HOLDS(unit >= 1, MPI_ERR_DISP, "displacement unit %td", (ptrdiff_t)unit));
+    TRY(HOLDS(!given || base != NULL || bytes <= 0, MPI_ERR_BASE, "%td bytes at NULL",
+              (ptrdiff_t)bytes));
+    return HOLDS(!MPIX_Query_cuda_support(), MPI_ERR_UNSUPPORTED_OPERATION,
+                 "one-sided communication of processes that drive a GPU is not "
+                 "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
 }
 
 /* A window without a part yet, and its communicator. */
-static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info, int flavor,
-                    MPI_Aint unit, struct weftmpi_win **made)
+static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_Aint unit,
+                    struct weftmpi_win **made)
 {
     struct weftmpi_win *const win = *made = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
     MPI_Comm comm;
 
-    TRY(weftmpi_memory_in(parent, call, win));
+    TRY(weftmpi_memory_in(win));
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     win->unit = (int)unit;
@@ -47,18 +45,15 @@ static int open_win(const char *call, struct weftmpi_comm *parent, MPI_Info info
     win->unnamed = true;
     snprintf(win->name, sizeof(win->name), "window");
     win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
-    TRY(weftmpi_memory_in(parent, call, win->targets));
-    TRY(weftmpi_info_set(call, &win->object, true, info));
-    struct weftmpi_comm *own = weftmpi_comm_make(parent, parent->group, NULL, NULL);
-    TRY(weftmpi_memory_in(parent, call, own));
-    TRY(weftmpi_agree_now(call, parent, own, &comm));
-    win->comm = own;
+    TRY(weftmpi_memory_in(win->targets));
+    TRY(weftmpi_info_set(&win->object, true, info));
+    TRY(weftmpi_comm_new(parent, parent->group, NULL, NULL, &comm));
+    win->comm = weftmpi_find(WEFTMPI_COMM, comm);
     win->object.errhandler = &weftmpi_errhandlers[0];
     return MPI_SUCCESS;
 }
 
-static int learn_target(struct weftmpi_win *win, const char *call, int rank,
-                        const struct part *part)
+static int learn_target(struct weftmpi_win *win, int rank, const struct part *part)
 {
     struct weftmpi_target *target = &win->targets[rank];
     const int process = win->comm->group->processes[rank];
@@ -71,32 +66,32 @@ static int learn_target(struct weftmpi_win *win, const char *call, int rank,
         weft_exposed(weftmpi.job, process, WEFTMPI_LOCKS_NUMBER, INFINITY, &target->locks);
     if (status == WEFT_OK && part->number != 0)
         status = weft_exposed(weftmpi.job, process, part->number, INFINITY, &target->win);
-    return weftmpi_failed(win->comm, call, status);
+    return weftmpi_failed(status);
 }
 
 /* All learn of all parts; one that could not be made is everybody's error. */
-static int meet(struct weftmpi_win *win, const char *call, struct part mine)
+static int meet(struct weftmpi_win *win, struct part mine)
 {
     struct weftmpi_comm *comm = win->comm;
     FREED struct part *parts;
 
-    win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take(call, comm) : -1;
+    win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take() : -1;
     if (mine.error == MPI_SUCCESS && win->slot < 0)
         mine.error = MPI_ERR_NO_MEM;
     mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
-    TRY(weftmpi_allgather(call, comm, &mine, sizeof(mine), &parts));
+    TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &parts));
     for (int i = 0; i < comm->size; i++)
         TRY(parts[i].error);
     for (int i = 0; i < comm->size; i++)
-        TRY(learn_target(win, call, i, &parts[i]));
+        TRY(learn_target(win, i, &parts[i]));
     /* Who is through may use it at once, in a lock of another. */
-    return weftmpi_barrier(call, comm);
+    return weftmpi_barrier(comm);
 }
 
 /* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
 
 /* Where each part is. */
-static int place_parts(struct weftmpi_win *win, const char *call)
+static int place_parts(struct weftmpi_win *win)
 {
     const weft_win exposure = win->targets[0].win;
     const uintptr_t home = win->targets[0].home;
@@ -104,7 +99,7 @@ static int place_parts(struct weftmpi_win *win, const char *call)
     size_t at = 0;
 
     if (memory == NULL && exposure != WEFT_WIN_NONE)
-        TRY(weftmpi_failed(win->comm, call, weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
+        TRY(weftmpi_failed(weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
     for (int i = 0; i < win->comm->size; i++) {
         struct weftmpi_target *target = &win->targets[i];
         target->at = at;
@@ -119,27 +114,26 @@ static int place_parts(struct weftmpi_win *win, const char *call)
 }
 
 /* One that does not map the memory is everybody's error. */
-static int map_parts(struct weftmpi_win *win, const char *call)
+static int map_parts(struct weftmpi_win *win)
 {
     FREED bool *all = NULL;
 
-    TRY(place_parts(win, call));
-    TRY(weftmpi_allgather(call, win->comm, &win->mapped, sizeof(*all), &all));
+    TRY(place_parts(win));
+    TRY(weftmpi_allgather(win->comm, &win->mapped, sizeof(*all), &all));
     for (int i = 0; i < win->comm->size; i++)
-        if (!all[i])
-            return weftmpi_fail(win->comm, call, MPI_ERR_RMA_SHARED,
-                                "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
-                                "are on several nodes)",
-                                i);
+        TRY(HOLDS(all[i], MPI_ERR_RMA_SHARED,
+                  "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
+                  "are on several nodes)",
+                  i));
     return MPI_SUCCESS;
 }
 
 /* What all have together. */
-static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
+static int sum_of(struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
 {
     FREED MPI_Aint *all;
 
-    TRY(weftmpi_allgather(call, comm, &bytes, sizeof(bytes), &all));
+    TRY(weftmpi_allgather(comm, &bytes, sizeof(bytes), &all));
     *sum = 0;
     for (int i = 0; i < comm->size; i++)
         *sum += (size_t)all[i];
@@ -152,53 +146,53 @@ static int sum_of(const char *call, struct weftmpi_comm *comm, MPI_Aint bytes, s
  * The memory of this process's part, `room` bytes at *base, or allocated. It is announced under a
  * number.
  */
-static int open_part(struct weftmpi_win *win, const char *call, size_t room, void **base)
+static int open_part(struct weftmpi_win *win, size_t room, void **base)
 {
     LOCKED; /* one thread at a time allocates and exposes memory */
     if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE ||
         (win->flavor != MPI_WIN_FLAVOR_CREATE && room != 0)) {
         *base = win->memory = weft_malloc(weftmpi.job, room + 1);
-        TRY(weftmpi_memory_in(win->comm, call, win->memory));
+        TRY(weftmpi_memory_in(win->memory));
     }
     if (room == 0)
         return MPI_SUCCESS;
     const uint32_t number = weftmpi_exposure_number();
-    TRY(weftmpi_failed(win->comm, call, weft_expose(weftmpi.job, *base, room, number)));
+    TRY(weftmpi_failed(weft_expose(weftmpi.job, *base, room, number)));
     win->number = number;
     return MPI_SUCCESS;
 }
 
 /* Of `bytes` at base; of the other flavors they are allocated, and *allocated says where. */
-static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info,
-                  MPI_Comm handle, int flavor, void **allocated, MPI_Win *made)
+static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm handle,
+                  int flavor, void **allocated, MPI_Win *made)
 {
     const bool shared = flavor == MPI_WIN_FLAVOR_SHARED, dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     HELD struct weftmpi_win *win = NULL;
     size_t room = (size_t)bytes;
 
-    TRY(weftmpi_place_in(call, made));
-    TRY(weftmpi_place_in(call, allocated));
-    COMM_OF(comm, call, handle);
-    TRY(check(call, comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
+    TRY(weftmpi_place_in(made));
+    TRY(weftmpi_place_in(allocated));
+    COMM_OF(comm, handle);
+    TRY(check(comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
     if (shared)
-        TRY(sum_of(call, comm, bytes, &room));
+        TRY(sum_of(comm, bytes, &room));
     if (shared && comm->rank != 0)
         room = 0;
     if (dynamic)
         room = sizeof(*win->table);
-    TRY(open_win(call, comm, info, flavor, unit, &win));
+    TRY(open_win(comm, info, flavor, unit, &win));
     win->bytes = bytes;
     struct part mine = {.bytes = dynamic ? INT64_MAX : bytes, .unit = unit};
-    mine.error = open_part(win, call, room, &base);
+    mine.error = open_part(win, room, &base);
     mine.home = (uintptr_t)base;
     mine.number = win->number;
     if (dynamic)
         win->table = base;
     else
         win->base = base;
-    TRY(meet(win, call, mine));
+    TRY(meet(win, mine));
     if (shared)
-        TRY(map_parts(win, call));
+        TRY(map_parts(win));
     *allocated = win->base;
     *made = win->object.handle;
     win = NULL;
@@ -206,18 +200,17 @@ static int create(const char *call, void *base, MPI_Aint bytes, MPI_Aint unit, M
 }
 
 /* MPI_PROC_NULL: the first with any bytes. */
-static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit,
-                        void **base)
+static int shared_query(MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit, void **base)
 {
-    TRY(weftmpi_place_in(call, bytes));
-    TRY(weftmpi_place_in(call, base));
-    WIN_OF(win, call, handle);
-    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
-        return weftmpi_fail(win, call, MPI_ERR_RMA_FLAVOR, "the window is not shared");
+    TRY(weftmpi_place_in(bytes));
+    TRY(weftmpi_place_in(base));
+    WIN_OF(win, handle);
+    TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_SHARED, MPI_ERR_RMA_FLAVOR,
+              "the window is not shared"));
     if (rank == MPI_PROC_NULL)
         for (rank = 0; rank < win->comm->size - 1 && win->targets[rank].bytes == 0;)
             rank++;
-    TRY(weftmpi_check_rank(win, call, rank, win->comm->size));
+    TRY(weftmpi_check_rank(rank, win->comm->size));
     *bytes = win->targets[rank].bytes;
     *unit = win->targets[rank].unit;
     *base = win->targets[rank].shared;
@@ -228,19 +221,18 @@ static int shared_query(const char *call, MPI_Win handle, int rank, MPI_Aint *by
 #define UNITS(c, U)                                                                                \
     CALL(Win_create##c,                                                                            \
          (void *base, MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),         \
-         create(__func__, base, bytes, unit, info, comm, MPI_WIN_FLAVOR_CREATE, (void *[1]){NULL}, \
-                win))                                                                              \
+         create(base, bytes, unit, info, comm, MPI_WIN_FLAVOR_CREATE, (void *[1]){NULL}, win))     \
     CALL(Win_allocate##c,                                                                          \
          (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
-         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_ALLOCATE, base, win))      \
+         create(NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_ALLOCATE, base, win))                \
     CALL(Win_allocate_shared##c,                                                                   \
          (MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),         \
-         create(__func__, NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_SHARED, base, win))        \
+         create(NULL, bytes, unit, info, comm, MPI_WIN_FLAVOR_SHARED, base, win))                  \
     API(Win_shared_query##c, (MPI_Win win, int rank, MPI_Aint *bytes, U *unit, void *base))        \
     {                                                                                              \
         MPI_Aint wide;                                                                             \
         OUT(unit);                                                                                 \
-        TRY(shared_query(__func__, win, rank, bytes, &wide, base));                                \
+        TRY(shared_query(win, rank, bytes, &wide, base));                                          \
         *unit = (U)wide;                                                                           \
         return MPI_SUCCESS;                                                                        \
     }
@@ -248,7 +240,70 @@ UNITS(, int)
 UNITS(_c, MPI_Aint)
 
 CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
-     create(__func__, NULL, 0, 1, info, comm, MPI_WIN_FLAVOR_DYNAMIC, (void *[1]){NULL}, win))
+     create(NULL, 0, 1, info, comm, MPI_WIN_FLAVOR_DYNAMIC, (void *[1]){NULL}, win))
+
+/* ---- memory that is attached to dynamic windows -----------------------------------------------
+ */
+
+/* The dynamic window of a handle, in a function of MPI: declares it. */
+#define DYNAMIC_IN(win, handle)                                                                    \
+    WIN_IN(win, handle);                                                                           \
+    TRY(HOLDS((win)->flavor == MPI_WIN_FLAVOR_DYNAMIC, MPI_ERR_RMA_FLAVOR,                         \
+              "the window is not dynamic"))
+
+static void set(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE); /* origins may get the row meanwhile */
+}
+
+API(Win_attach, (MPI_Win handle, void *base, MPI_Aint bytes))
+{
+    DYNAMIC_IN(win, handle);
+    TRY(HOLDS(bytes >= 0 && (base != NULL || bytes <= 0), MPI_ERR_ARG, "%td bytes at %p",
+              (ptrdiff_t)bytes, base));
+    LOCKED;
+    struct weftmpi_table *table = win->table;
+    struct weftmpi_region *row = NULL;
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    for (int i = WEFTMPI_REGIONS - 1; i >= 0; i--) {
+        struct weftmpi_region *r = &table->regions[i];
+        if (r->bytes == 0)
+            row = r;
+        else if ((uintptr_t)base < r->base + r->bytes && r->base < (uintptr_t)base + (size_t)bytes)
+            return weftmpi_fail(MPI_ERR_RMA_ATTACH, "%td bytes at %p overlap what is attached",
+                                (ptrdiff_t)bytes, base);
+    }
+    TRY(HOLDS(row != NULL, MPI_ERR_RMA_ATTACH, "%d regions are attached", WEFTMPI_REGIONS));
+    const uint32_t number = weftmpi_exposure_number();
+    TRY(weftmpi_failed(weft_expose(weftmpi.job, base, (size_t)bytes, number)));
+    set(&row->base, (uintptr_t)base);
+    set(&row->number, number);
+    set(&row->bytes, (uint64_t)bytes);
+    if ((uint64_t)(row - table->regions) >= table->used)
+        set(&table->used, (uint64_t)(row - table->regions) + 1);
+    return MPI_SUCCESS;
+}
+
+static int detach(struct weftmpi_region *row)
+{
+    const uint32_t number = (uint32_t)row->number;
+
+    set(&row->bytes, 0);
+    return weftmpi_failed(weft_unexpose(weftmpi.job, number));
+}
+
+API(Win_detach, (MPI_Win handle, const void *base))
+{
+    DYNAMIC_IN(win, handle);
+    LOCKED;
+    for (int i = 0; i < WEFTMPI_REGIONS; i++) {
+        struct weftmpi_region *row = &win->table->regions[i];
+        if (row->bytes != 0 && row->base == (uintptr_t)base)
+            return detach(row);
+    }
+    return HOLDS(base == NULL, MPI_ERR_RMA_ATTACH, "nothing is attached at %p", base);
+}
 
 /* ---- freed ----------------------------------------------------------------------------------- */
 
@@ -259,7 +314,7 @@ void weftmpi_win_end(void *object)
     LOCKED;
     for (int i = 0; win->table != NULL && i < WEFTMPI_REGIONS; i++)
         if (win->table->regions[i].bytes != 0)
-            weftmpi_win_detach(win, "MPI_Win_free", &win->table->regions[i]);
+            detach(&win->table->regions[i]);
     if (win->number != 0)
         weft_unexpose(weftmpi.job, win->number);
     weft_free(weftmpi.job, win->memory);
@@ -272,11 +327,11 @@ void weftmpi_win_end(void *object)
 API(Win_free, (MPI_Win * handle))
 {
     WIN_IN(win, *handle);
-    if (win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win) || win->posted >= 0)
-        return weftmpi_win_wrong(win, __func__, "an epoch is open");
-    TRY(weftmpi_attributes_delete(__func__, &win->object));
-    TRY(weftmpi_win_flush_all(win, __func__));
-    TRY(weftmpi_barrier(__func__, win->comm));
+    TRY(HOLDS(win->epoch != WEFTMPI_STARTED && !weftmpi_win_is_locked(win) && win->posted < 0,
+              MPI_ERR_RMA_SYNC, "an epoch is open"));
+    TRY(weftmpi_attributes_delete(&win->object));
+    TRY(weftmpi_win_flush_all(win));
+    TRY(weftmpi_barrier(win->comm));
     weftmpi_drop(*handle);
     *handle = MPI_WIN_NULL;
     weftmpi_leave(win);

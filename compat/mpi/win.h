@@ -48,26 +48,19 @@ struct weftmpi_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-/* The window of a handle, in a function of MPI, or for `call`: declares it. */
-#define WIN_IN(win, handle) WIN_OF(win, __func__, handle)
-#define WIN_OF(name, call, handle)                                                                 \
-    TRY(weftmpi_is_open(call));                                                                    \
-    OBJECT_IN(name, win, WEFTMPI_WIN, call, handle)
+/* The window of a handle, whose errors are the call's: declares it. _IN: enters the call. */
+#define WIN_IN(win, handle)                                                                        \
+    ENTER;                                                                                         \
+    WIN_OF(win, handle)
+#define WIN_OF(name, handle)                                                                       \
+    TRY(weftmpi_is_open());                                                                        \
+    OBJECT_IN(name, win, WEFTMPI_WIN, handle);                                                     \
+    weftmpi_call.on = name
 
-/* A call at the wrong time. */
-static inline int weftmpi_win_wrong(struct weftmpi_win *win, const char *call, const char *why)
-{
-    return weftmpi_fail(win, call, MPI_ERR_RMA_SYNC, "%s", why);
-}
-/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
-int weftmpi_check_epoch(struct weftmpi_win *win, const char *call, int assertion, int known,
-                        bool busy);
 static inline bool weftmpi_win_is_locked(const struct weftmpi_win *win)
 {
     return win->epoch == WEFTMPI_LOCKED_ALL || win->locks != 0;
 }
-
-/* ---- dynamic windows: dynamic.c -------------------------------------------------------------- */
 
 enum { WEFTMPI_REGIONS = 2048 };
 /* What a process has attached, as origins get it. A row of 0 bytes is free. */
@@ -78,9 +71,7 @@ struct weftmpi_table {
     } regions[WEFTMPI_REGIONS];
 };
 
-int weftmpi_win_detach(struct weftmpi_win *win, const char *call, struct weftmpi_region *row);
-
-/* ---- locks: lock.c --------------------------------------------------------------------------- */
+/* ---- locks, flushes: sync.c ------------------------------------------------------------------ */
 
 /*
  * Who wants a lock takes a ticket; writers wait until `write` has come to theirs, readers `read`.
@@ -98,15 +89,16 @@ enum weftmpi_lock_word {
 
 enum { WEFTMPI_LOCKS_NUMBER = 1 }; /* of the exposure of a process's words */
 /* Words for a new window here; -1: none are left, or no memory, which was said. */
-int weftmpi_locks_take(const char *call, struct weftmpi_comm *comm);
+int weftmpi_locks_take(void);
 void weftmpi_locks_give(int slot);
 /* A number under which this process exposes something. */
 uint32_t weftmpi_exposure_number(void);
-/* The words of updates: nobody else has them meanwhile. */
-int weftmpi_update_lock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
-int weftmpi_update_unlock(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
-/* Everything of this process is there: at one member, at all. */
-int weftmpi_win_flush(struct weftmpi_win *win, const char *call, struct weftmpi_target *target);
-int weftmpi_win_flush_all(struct weftmpi_win *win, const char *call);
+/* Takes a ticket of one word of a target, and waits until another has come to it. */
+int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word tickets,
+                      enum weftmpi_lock_word turn);
+/* It is the next one's turn. What was done before is ordered before it. */
+int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn);
+/* Everything of this process is there, at all members. */
+int weftmpi_win_flush_all(struct weftmpi_win *win);
 
 #endif

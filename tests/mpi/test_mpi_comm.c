@@ -304,6 +304,7 @@ static void dims(void)
         {2147483647, 2, {0, 0}, {2147483647, 1}},
         {1000000000, 3, {0, 0, 0}, {1000, 1000, 1000}},
         {2095133040, 3, {0, 0, 0}, {1292, 1287, 1260}},
+        {5040, 3, {0, 0, 0}, {21, 16, 15}}, /* not 20, 18, 14 */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -312,16 +313,20 @@ static void dims(void)
         MPI_Dims_create(cases[i].nodes, cases[i].ndims, got);
         CHECK(memcmp(got, cases[i].after, (size_t)cases[i].ndims * sizeof(int)) == 0);
     }
-    /* Of all cuts into three the one whose sides are nearest each other. */
-    for (int nodes = 1; nodes <= 600; nodes++) {
-        int got[3] = {0, 0, 0}, apart = nodes;
+    /* Of all cuts into three the one whose sides are nearest each other; then the largest last. */
+    for (int nodes = 1; nodes <= 800; nodes++) {
+        int got[3] = {0, 0, 0}, apart = nodes, least = 1;
         for (int a = 1; a <= nodes; a++)
-            for (int b = 1; nodes % a == 0 && b <= a; b++)
-                if (nodes / a % b == 0 && nodes / a / b <= b && a - nodes / a / b < apart)
-                    apart = a - nodes / a / b;
+            for (int b = 1; nodes % a == 0 && b <= a; b++) {
+                const int c = nodes / a / b;
+                if (nodes / a % b != 0 || c > b || a - c > apart)
+                    continue;
+                apart = a - c;
+                least = c; /* a ascends */
+            }
         MPI_Dims_create(nodes, 3, got);
         CHECK(got[0] * got[1] * got[2] == nodes && got[0] >= got[1] && got[1] >= got[2]);
-        CHECK(nodes == 1 || got[0] - got[2] == apart);
+        CHECK(got[2] == least && got[0] - got[2] == apart);
     }
 }
 

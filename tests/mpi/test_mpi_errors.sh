@@ -53,6 +53,15 @@ refused 1 "MPI_Barrier: no communicator, or it was freed" \
 refused 1 "MPI_Wait: no request, or it was freed" \
     'MPI_Request r, s; MPI_Irecv(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r); s = r;
      MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Wait(&s, MPI_STATUS_IGNORE);'
+# An error has the name of the call that began the operation, and of the one that calls the program.
+refused 1 "MPI_Irecv: .*16 bytes from process 0, tag 3, do not fit 4 bytes" \
+    'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &r);
+     MPI_Send(data + 4, 4, MPI_INT, 0, 3, MPI_COMM_WORLD); MPI_Wait(&r, MPI_STATUS_IGNORE);'
+refused 1 "MPI_Comm_delete_attr: keyval [0-9]+: delete" \
+    'MPI_Comm c; int key; MPI_Comm_dup(MPI_COMM_WORLD, &c);
+     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, (MPI_Comm_delete_attr_function *)MPI_Comm_get_attr, &key, &size);
+     MPI_Comm_set_attr(c, key, NULL); MPI_Comm_delete_attr(c, key);'
 refused 1 "MPI_Intercomm_create: rank -[0-9]+ of 1" \
     'MPI_Comm c; MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, MPI_PROC_NULL, 3, &c);'
 refused 1 "MPI_Alltoall: one buffer to send and to receive" \

@@ -501,8 +501,16 @@ static void environment(void)
     CHECK(strstr(text, "MPI_ERR_TRUNCATE") != NULL && (int)strlen(text) == length);
     MPI_Error_class(MPI_ERR_TAG, &error_class);
     CHECK(error_class == MPI_ERR_TAG);
-    MPI_Type_get_name(MPI_DOUBLE, name, &length);
-    CHECK(strcmp(name, "MPI_DOUBLE") == 0);
+    const struct {
+        MPI_Datatype type;
+        const char *name;
+    } named[] = {{MPI_DOUBLE, "MPI_DOUBLE"}, /* of synonyms the name that the standard has first */
+                 {MPI_LONG_LONG, "MPI_LONG_LONG_INT"},
+                 {MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX"}};
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        MPI_Type_get_name(named[i].type, name, &length);
+        CHECK(strcmp(name, named[i].name) == 0);
+    }
     MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
     CHECK(strcmp(name, "MPI_COMM_WORLD") == 0);
     MPI_Alloc_mem(100, MPI_INFO_NULL, &block);
