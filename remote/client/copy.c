@@ -337,21 +337,16 @@ CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from
     return copy_plain(to, from, bytes, stream, false);
 }
 
-CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
+CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream)
 {
-    struct weft_rows rows;
-    const CUresult result = weft_known_rows(&rows, c);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) /* no gaps */
-        return copy_plain(rows.to, rows.from, rows.width * rows.rows, stream, false);
-    return copy_any((struct copy){.to = rows.to,
-                                  .from = rows.from,
-                                  .bytes = rows.width,
-                                  .rows = rows.rows,
-                                  .to_pitch = rows.to_pitch,
-                                  .from_pitch = rows.from_pitch,
+    if (rows->width == rows->to_pitch && rows->width == rows->from_pitch) /* no gaps */
+        return copy_plain(rows->to, rows->from, rows->width * rows->rows, stream, false);
+    return copy_any((struct copy){.to = rows->to,
+                                  .from = rows->from,
+                                  .bytes = rows->width,
+                                  .rows = rows->rows,
+                                  .to_pitch = rows->to_pitch,
+                                  .from_pitch = rows->from_pitch,
                                   .stream = stream});
 }
 

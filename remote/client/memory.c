@@ -122,9 +122,8 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     return place;
 }
 
-CUresult client_alloc(CUdeviceptr *address, size_t bytes)
+CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes)
 {
-    struct client_device *device = client_now();
     struct client_call answer = {0};
 
     if (bytes == 0 || device == NULL)
@@ -140,6 +139,11 @@ CUresult client_alloc(CUdeviceptr *address, size_t bytes)
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
     return result;
+}
+
+CUresult client_alloc(CUdeviceptr *address, size_t bytes)
+{
+    return client_alloc_on(client_now(), address, bytes);
 }
 
 /* Allocated at once: what the stream does later may use it. */

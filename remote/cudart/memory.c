@@ -63,13 +63,6 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
 RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
        mem_info(available, total))
 
-/* A value; the arrays that it describes are refused. */
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                   enum cudaChannelFormatKind kind)
-{
-    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
-}
-
 /* ---- pinned memory --------------------------------------------------------------------------- */
 
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)

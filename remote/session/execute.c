@@ -56,12 +56,21 @@ static int find_library(const struct weft_session *session, int device, uint64_t
     return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
 }
 
+static int find_array(const struct weft_session *session, int device, uint64_t handle,
+                      struct weft_place **array)
+{
+    *array = weft_handles_find(&session->handles, WEFT_ARRAY, handle);
+    return *array != NULL && (*array)->device == device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 /* ---- functions of the driver ---------------------------------------------------------------- */
 
 #define PASS_IN(name)          , call->name
 #define PASS_OUT(name)         , &call->name
 #define PASS_STREAM(name)      , call->name
 #define PASS_EVENT(name)       , call->name->object
+#define PASS_GIVE(name)        , &call->name
+#define PASS_TAKE(name)        , &call->name
 #define PASS_FUNCTION(name)    , call->name->functions[record->device]
 #define PASS(kind, type, name) PASS_##kind(name)
 
@@ -77,21 +86,31 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 
 #define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
 #define TAKE_OUT(name)
+#define TAKE_TAKE(name)
+#define TAKE_GIVE(name)                                                                            \
+    memcpy(&call.name, given, sizeof(call.name));                                                  \
+    given += sizeof(call.name);
 #define TAKE_STREAM(name)   TAKE_HANDLE(find_stream, name)
 #define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
 #define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
 #define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)
+#define TAKE_ARRAY(name)    TAKE_HANDLE(find_array, name)
 #define TAKE_HANDLE(find, name)                                                                    \
     if (result == CUDA_SUCCESS)                                                                    \
         result = find(session, record->device, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
 #define GIVE_IN(type, name)
-#define GIVE_OUT(type, name) memcpy(&answer[given++], &call.name, sizeof(type));
+#define GIVE_OUT(type, name) memcpy(&answer[outs++], &call.name, sizeof(type));
+#define GIVE_TAKE(type, name)                                                                      \
+    taken = &call.name;                                                                            \
+    bytes = sizeof(type);
+#define GIVE_GIVE(type, name)
 #define GIVE_STREAM(type, name)
 #define GIVE_EVENT(type, name)
 #define GIVE_FUNCTION(type, name)
 #define GIVE_LIBRARY(type, name)
+#define GIVE_ARRAY(type, name)
 #define GIVE(kind, type, name) GIVE_##kind(type, name)
 
 #define WEFT_CALL(name, class, ...)                                                                \
@@ -100,16 +119,18 @@ static int find_library(const struct weft_session *session, int device, uint64_t
     {                                                                                              \
         struct session_call_##name call = {};                                                      \
         uint64_t answer[WEFT_WORDS_MOST] = {0};                                                    \
-        uint32_t given = 0;                                                                        \
+        const unsigned char *given = weft_record_extra(record);                                    \
+        const void *taken = NULL;                                                                  \
+        uint32_t outs = 0, bytes = 0;                                                              \
         int result = CUDA_SUCCESS;                                                                 \
-        (void)word;                                                                                \
+        (void)word, (void)given;                                                                   \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
         if (result != CUDA_SUCCESS)                                                                \
             return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                 \
         result = session_do_##name(session, record, &call);                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
-        return result == CUDA_SUCCESS && given != 0                                                \
-                   ? session_reply(session, record, answer, given, NULL, 0)                        \
+        return result == CUDA_SUCCESS && outs + bytes != 0                                         \
+                   ? session_reply(session, record, answer, outs, taken, bytes)                    \
                    : result;                                                                       \
     }
 #define WEFT_CALL_BY_HAND WEFT_CALL
@@ -119,7 +140,7 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 
 static const struct {
     int (*take)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
-    uint32_t words;
+    uint32_t words, given; /* how many; bytes of structs behind them */
     enum weft_class class;
     uint8_t arguments[WEFT_WORDS_MOST + 1];
 } calls[WEFT_CALLS] = {
@@ -127,6 +148,7 @@ static const struct {
 #define WEFT_CALL(name, class, ...)                                                                \
     [WEFT_CALL_##name] = {take_##name,                                                             \
                           WEFT_WORDS(__VA_ARGS__),                                                 \
+                          WEFT_GIVES(__VA_ARGS__),                                                 \
                           WEFT_CLASS_##class,                                                      \
                           {WEFT_EACH(KIND, __VA_ARGS__) WEFT_HANDLE_NONE}},
 #define WEFT_CALL_BY_HAND WEFT_CALL
@@ -143,8 +165,9 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 {
     return record->call < WEFT_CALLS && record->device < session->count &&
            record->words == calls[record->call].words && calls[record->call].take != NULL &&
-           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA ||
-            calls[record->call].class == WEFT_CLASS_LIBRARY);
+           (record->extra == calls[record->call].given ||
+            (calls[record->call].given == 0 && (calls[record->call].class == WEFT_CLASS_DATA ||
+                                                calls[record->call].class == WEFT_CLASS_LIBRARY)));
 }
 
 int session_execute(struct weft_session *session, struct weft_record *record)

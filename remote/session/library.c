@@ -159,12 +159,12 @@ static void row_made(struct row_call *call)
 {
     for (uint32_t i = 0; i < call->news && call->result == CUDA_SUCCESS; i++) {
         struct session_object *object = calloc(1, sizeof(*object));
+        CUresult result = object != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
         if (object != NULL)
             *object = (struct session_object){.type = call->types[i], .value = call->made[i]};
-        call->made[i] = object == NULL ? 0
-                                       : session_name(call->session, WEFT_OBJECT,
-                                                      call->record->device, object, 0);
-        call->result = call->made[i] != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        call->made[i] =
+            session_name(call->session, WEFT_OBJECT, call->record->device, object, 0, &result);
+        call->result = (int)result;
     }
 }
 

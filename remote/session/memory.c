@@ -105,9 +105,8 @@ static uint64_t extent_of(uint64_t pitch, uint64_t width, uint64_t rows)
     return (rows - 1) * pitch + width;
 }
 
-/* Whose rows they are; -1: nobody's, or they make no sense. */
-static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
-                   uint64_t width, uint64_t rows)
+int session_rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                    uint64_t width, uint64_t rows)
 {
     const uint64_t bytes = extent_of(pitch, width, rows);
 
@@ -118,7 +117,7 @@ SESSION_DO(fill)
 {
     if (call->width == 0 || call->rows == 0)
         return SESSION_WRONG;
-    if (rows_at(session, call->address, call->pitch, call->width, call->rows) < 0)
+    if (session_rows_at(session, call->address, call->pitch, call->width, call->rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     return call->rows == 1
                ? session->table->fill8(call->address, call->value, call->width, call->stream)
@@ -131,7 +130,14 @@ SESSION_DO(fill)
 static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft_rows *rows,
                           CUstream stream)
 {
-    const CUDA_MEMCPY2D copy = weft_rows_copy(rows);
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                .srcDevice = rows->from,
+                                .srcPitch = rows->from_pitch,
+                                .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                .dstDevice = rows->to,
+                                .dstPitch = rows->to_pitch,
+                                .WidthInBytes = rows->width,
+                                .Height = rows->rows};
 
     return rows->rows > 1 ? table->copy_rows(&copy, stream)
                           : table->copy_async(rows->to, rows->from, rows->width, stream);
@@ -157,7 +163,7 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
         width * rows > WEFT_COPY_INSIDE ||
         (in != NULL ? record->extra != width * rows : record->lane == 0))
         return SESSION_WRONG;
-    if (rows_at(session, c->address, c->pitch, width, rows) < 0)
+    if (session_rows_at(session, c->address, c->pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     const int i = find_chunk(session);
     if (i == SESSION_CHUNKS)

@@ -263,6 +263,12 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
         return session_event_destroy(session, object);
     case WEFT_LIBRARY:
         return session->table->library_unload(object);
+    case WEFT_ARRAY:
+        return session->table->array_destroy(object);
+    case WEFT_TEXTURE:
+        return session->table->texture_destroy((CUtexObject)object);
+    case WEFT_SURFACE:
+        return session->table->surface_destroy((CUsurfObject)object);
     default:
         free(object);
         return CUDA_SUCCESS;
@@ -270,12 +276,17 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
 }
 
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object, uint32_t flags)
+                      void *object, uint32_t flags, CUresult *result)
 {
+    if (*result != CUDA_SUCCESS)
+        return 0;
     const uint64_t handle = weft_handles_add(&session->handles, kind, device, object, flags);
-
-    if (handle == 0)
+    if (handle == 0) {
         destroy(session, kind, object);
+        *result = CUDA_ERROR_OUT_OF_MEMORY;
+    } else if (kind == WEFT_ARRAY) {
+        session->device[device].arena.used += (uint64_t)flags * SESSION_ARRAY_UNIT;
+    }
     return handle;
 }
 
@@ -283,6 +294,8 @@ CUresult session_drop(struct weft_session *session, struct weft_place *place)
 {
     session_use(session, place->device);
     const CUresult result = destroy(session, place->kind, place->object);
+    if (place->kind == WEFT_ARRAY)
+        session->device[place->device].arena.used -= (uint64_t)place->flags * SESSION_ARRAY_UNIT;
     weft_handles_remove(&session->handles, place);
     return result;
 }

@@ -184,32 +184,17 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
     return CUDA_SUCCESS;
 }
 
-CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows)
+size_t weft_texel_bytes(CUarray_format format, unsigned channels)
 {
-    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-                           .srcDevice = rows->from,
-                           .srcPitch = rows->from_pitch,
-                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                           .dstDevice = rows->to,
-                           .dstPitch = rows->to_pitch,
-                           .WidthInBytes = rows->width,
-                           .Height = rows->rows};
-}
+    static const unsigned char bytes[] = {
+        [CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_SIGNED_INT8] = 1,
+        [CU_AD_FORMAT_UNSIGNED_INT16] = 2, [CU_AD_FORMAT_SIGNED_INT16] = 2,
+        [CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT32] = 4,
+        [CU_AD_FORMAT_HALF] = 2,           [CU_AD_FORMAT_FLOAT] = 4};
 
-CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
-{
-    if (c->srcMemoryType != CU_MEMORYTYPE_UNIFIED || c->dstMemoryType != CU_MEMORYTYPE_UNIFIED)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
-                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch | 1)))
-        return CUDA_ERROR_INVALID_VALUE;
-    *rows = (struct weft_rows){.to = c->dstDevice + c->dstY * c->dstPitch + c->dstXInBytes,
-                               .to_pitch = c->dstPitch,
-                               .from = c->srcDevice + c->srcY * c->srcPitch + c->srcXInBytes,
-                               .from_pitch = c->srcPitch,
-                               .width = c->WidthInBytes,
-                               .rows = c->Height};
-    return CUDA_SUCCESS;
+    if ((unsigned)format >= sizeof(bytes) || (channels != 1 && channels != 2 && channels != 4))
+        return 0;
+    return (size_t)bytes[format] * channels;
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include "remote/table/table.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What there is to know of a device. Travels as its bytes. */
@@ -81,10 +82,28 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
 struct weft_rows {
     uint64_t to, to_pitch, from, from_pitch, width, rows;
 };
-/* As the driver takes it: an address says itself whose it is. */
-CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows);
-/* And back. Errors: NOT_SUPPORTED: made otherwise; INVALID_VALUE: rows overlap, or are too many. */
-CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/* A copy of a box, with arrays or without: CUDA_MEMCPY3D, whose two sides are alike. */
+struct weft_box_side {
+    size_t x, y, z, level; /* x in bytes */
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    void *reserved;
+    size_t pitch, height; /* bytes from row to row, rows from slice to slice */
+};
+struct weft_box {
+    struct weft_box_side from, to;
+    size_t width, rows, slices;
+};
+_Static_assert(sizeof(struct weft_box) == sizeof(CUDA_MEMCPY3D) &&
+                   offsetof(struct weft_box, from.height) == offsetof(CUDA_MEMCPY3D, srcHeight) &&
+                   offsetof(struct weft_box, to.x) == offsetof(CUDA_MEMCPY3D, dstXInBytes) &&
+                   offsetof(struct weft_box, to.height) == offsetof(CUDA_MEMCPY3D, dstHeight) &&
+                   offsetof(struct weft_box, width) == offsetof(CUDA_MEMCPY3D, WidthInBytes),
+               "the vendor's own fields");
+/* Bytes of an element of an array; 0: arrays have no such elements. */
+size_t weft_texel_bytes(CUarray_format format, unsigned channels);
 /*
  * How long a fat binary is, by its header of WEFT_IMAGE_HEADER bytes; 0: it is none. A driver reads
  * so much of it.

@@ -67,8 +67,15 @@
     /* copies */                                                                                   \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
-    X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(copy_peer, cuMemcpyPeerAsync)                                                                \
+    X(copy_box, cuMemcpy3DAsync)                                                                   \
+    /* arrays */                                                                                   \
+    X(array_create, cuArray3DCreate)                                                               \
+    X(array_destroy, cuArrayDestroy)                                                               \
+    X(texture_create, cuTexObjectCreate)                                                           \
+    X(texture_destroy, cuTexObjectDestroy)                                                         \
+    X(surface_create, cuSurfObjectCreate)                                                          \
+    X(surface_destroy, cuSurfObjectDestroy)                                                        \
     /* streams and events */                                                                       \
     X(stream_create, cuStreamCreateWithPriority)                                                   \
     X(stream_destroy, cuStreamDestroy)                                                             \
@@ -92,6 +99,7 @@
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
     X(library_unload, cuLibraryUnload)                                                             \
     X(kernel_parameter, cuKernelGetParamInfo)                                                      \
+    X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
