@@ -86,9 +86,6 @@ static struct weft_box_side place(cudaArray_const_t array, const struct cudaPitc
     }
 BOX(cudaMemcpy3DAsync, cudaMemcpy3DParms, p->kind)
 BOX(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerParms, cudaMemcpyDefault) /* addresses say whose */
-ALIAS(cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), cudart_waited(cudaMemcpy3DAsync(p, NULL)))
-ALIAS(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p),
-      cudart_waited(cudaMemcpy3DPeerAsync(p, NULL)))
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -110,12 +107,6 @@ ROWS(cudaMemcpy2DToArrayAsync, FROM, TO_ARRAY, in_memory(from, from_pitch, rows)
      in_array(to, x, y))
 ROWS(cudaMemcpy2DFromArrayAsync, FROM_ARRAY, TO, in_array(from, x, y),
      in_memory(to, to_pitch, rows))
-ALIAS(cudaMemcpy2D, (TO, FROM, SIZE),
-      cudart_waited(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, kind, NULL)))
-ALIAS(cudaMemcpy2DToArray, (TO_ARRAY, FROM, SIZE),
-      cudart_waited(cudaMemcpy2DToArrayAsync(to, x, y, from, from_pitch, width, rows, kind, NULL)))
-ALIAS(cudaMemcpy2DFromArray, (TO, FROM_ARRAY, SIZE),
-      cudart_waited(cudaMemcpy2DFromArrayAsync(to, to_pitch, from, x, y, width, rows, kind, NULL)))
 
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
                                      cudaArray_const_t from, size_t from_x, size_t from_y, SIZE)

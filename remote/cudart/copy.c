@@ -8,6 +8,16 @@ cudaError_t cudart_waited(cudaError_t error)
     return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
+/* Functions that do the same in the default stream, as CMake lists them by their names. The host
+ * waits for a copy, but not for a fill of device memory. */
+#define MEMCPY(name, parameters, call)                                                             \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        return cudart_waited(call);                                                                \
+    }
+#define MEMSET ALIAS
+#include "lists/plain.def"
+
 /* ---- plain ----------------------------------------------------------------------------------- */
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
@@ -106,17 +116,10 @@ AT_SYMBOL(cudaMemcpyToSymbolAsync,
           (const void *symbol, const void *from, size_t bytes, size_t offset,
            enum cudaMemcpyKind kind, cudaStream_t stream),
           cudaMemcpyAsync(there, from, bytes, kind, stream))
-AT_SYMBOL(cudaMemcpyToSymbol,
-          (const void *symbol, const void *from, size_t bytes, size_t offset,
-           enum cudaMemcpyKind kind),
-          cudaMemcpy(there, from, bytes, kind))
 AT_SYMBOL(cudaMemcpyFromSymbolAsync,
           (void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
            cudaStream_t stream),
           cudaMemcpyAsync(to, there, bytes, kind, stream))
-AT_SYMBOL(cudaMemcpyFromSymbol,
-          (void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind),
-          cudaMemcpy(to, there, bytes, kind))
 
 cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
 {

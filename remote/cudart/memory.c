@@ -129,16 +129,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
         fill8((CUdeviceptr)memory, (unsigned char)value, bytes, ON(stream)))
 
-/* The host goes on at once, as for any fill of device memory. */
-ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
-      cudaMemsetAsync(memory, value, bytes, NULL))
-
 FORWARD(cudaMemset2DAsync,
         (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
         fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, ON(stream)))
-
-ALIAS(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t rows),
-      cudaMemset2DAsync(memory, pitch, value, width, rows, NULL))
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent,
                               cudaStream_t stream)
@@ -150,6 +143,3 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cu
                                   memory.pitch, value, extent.width, extent.height, stream);
     return error;
 }
-
-ALIAS(cudaMemset3D, (struct cudaPitchedPtr memory, int value, struct cudaExtent extent),
-      cudaMemset3DAsync(memory, value, extent, NULL))

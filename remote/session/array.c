@@ -106,36 +106,22 @@ static CUresult end(struct weft_session *session, int device, enum weft_argument
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-SESSION_DO(texture_create)
-{
-    const bool viewed = call->view.format != 0 || call->view.width != 0;
-
-    if (!take_resource(session, record->device, &call->resource))
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = session->table->texture_create(&call->texture, &call->resource, &call->how,
-                                                     viewed ? &call->view : NULL);
-    session_name(session, WEFT_TEXTURE, record->device, (void *)call->texture, 0, &result);
-    return (int)result;
-}
-
-SESSION_DO(texture_destroy)
-{
-    return (int)end(session, record->device, WEFT_TEXTURE, call->texture);
-}
-
-SESSION_DO(surface_create)
-{
-    if (!take_resource(session, record->device, &call->resource))
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = session->table->surface_create(&call->surface, &call->resource);
-    session_name(session, WEFT_SURFACE, record->device, (void *)call->surface, 0, &result);
-    return (int)result;
-}
-
-SESSION_DO(surface_destroy)
-{
-    return (int)end(session, record->device, WEFT_SURFACE, call->surface);
-}
+#define OF_RESOURCE(name, kind, ...)                                                               \
+    SESSION_DO(name##_create)                                                                      \
+    {                                                                                              \
+        if (!take_resource(session, record->device, &call->resource))                              \
+            return CUDA_ERROR_INVALID_VALUE;                                                       \
+        CUresult result = session->table->name##_create(&call->name, &call->resource __VA_ARGS__); \
+        session_name(session, kind, record->device, (void *)call->name, 0, &result);               \
+        return (int)result;                                                                        \
+    }                                                                                              \
+    SESSION_DO(name##_destroy)                                                                     \
+    {                                                                                              \
+        return (int)end(session, record->device, kind, call->name);                                \
+    }
+OF_RESOURCE(texture, WEFT_TEXTURE, , &call->how,
+            call->view.format != 0 || call->view.width != 0 ? &call->view : NULL)
+OF_RESOURCE(surface, WEFT_SURFACE)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 

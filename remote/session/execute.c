@@ -23,12 +23,13 @@ static int find_stream(const struct weft_session *session, int device, uint64_t 
     return CUDA_SUCCESS;
 }
 
-static int find_event(const struct weft_session *session, int device, uint64_t handle,
-                      struct weft_place **event)
+/* Of that device; -1: of any. */
+static int find_place(const struct weft_session *session, enum weft_argument kind, int device,
+                      uint64_t handle, struct weft_place **place)
 {
-    (void)device; /* of any */
-    *event = weft_handles_find(&session->handles, WEFT_EVENT, handle);
-    return *event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    *place = weft_handles_find(&session->handles, kind, handle);
+    return *place != NULL && (device < 0 || (*place)->device == device) ? CUDA_SUCCESS
+                                                                        : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* With its function for that device. */
@@ -44,23 +45,6 @@ static int find_kernel(const struct weft_session *session, int device, uint64_t 
                ? CUDA_SUCCESS
                : (int)session->table->kernel_function(&(*kernel)->functions[device],
                                                       (*kernel)->kernel);
-}
-
-static int find_library(const struct weft_session *session, int device, uint64_t handle,
-                        CUlibrary *library)
-{
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, handle);
-
-    (void)device; /* of all */
-    *library = place != NULL ? place->object : NULL;
-    return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
-}
-
-static int find_array(const struct weft_session *session, int device, uint64_t handle,
-                      struct weft_place **array)
-{
-    *array = weft_handles_find(&session->handles, WEFT_ARRAY, handle);
-    return *array != NULL && (*array)->device == device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- functions of the driver ---------------------------------------------------------------- */
@@ -90,14 +74,14 @@ static int find_array(const struct weft_session *session, int device, uint64_t h
 #define TAKE_GIVE(name)                                                                            \
     memcpy(&call.name, given, sizeof(call.name));                                                  \
     given += sizeof(call.name);
-#define TAKE_STREAM(name)   TAKE_HANDLE(find_stream, name)
-#define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
-#define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
-#define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)
-#define TAKE_ARRAY(name)    TAKE_HANDLE(find_array, name)
-#define TAKE_HANDLE(find, name)                                                                    \
+#define TAKE_STREAM(name)   TAKE_HANDLE(name, find_stream, record->device)
+#define TAKE_EVENT(name)    TAKE_HANDLE(name, find_place, WEFT_EVENT, -1)
+#define TAKE_FUNCTION(name) TAKE_HANDLE(name, find_kernel, record->device)
+#define TAKE_LIBRARY(name)  TAKE_HANDLE(name, find_place, WEFT_LIBRARY, -1)
+#define TAKE_ARRAY(name)    TAKE_HANDLE(name, find_place, WEFT_ARRAY, record->device)
+#define TAKE_HANDLE(name, find, ...)                                                               \
     if (result == CUDA_SUCCESS)                                                                    \
-        result = find(session, record->device, *word++, &call.name);
+        result = find(session, __VA_ARGS__, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
 #define GIVE_IN(type, name)

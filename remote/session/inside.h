@@ -241,7 +241,7 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 #define SESSION_STREAM(type)            type
 #define SESSION_EVENT(type)             struct weft_place *
 #define SESSION_FUNCTION(type)          struct session_kernel *
-#define SESSION_LIBRARY(type)           type
+#define SESSION_LIBRARY(type)           struct weft_place *
 #define SESSION_GIVE(type)              type
 #define SESSION_TAKE(type)              type
 #define SESSION_ARRAY(type)             struct weft_place *

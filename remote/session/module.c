@@ -88,7 +88,7 @@ SESSION_DO(kernel)
 
     if (!name_of(record, name))
         return SESSION_WRONG;
-    CUresult result = session->table->library_kernel(&kernel, call->library, name);
+    CUresult result = session->table->library_kernel(&kernel, call->library->object, name);
     struct session_kernel *k = result == CUDA_SUCCESS ? describe(session->table, kernel) : NULL;
     if (k == NULL)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
@@ -107,7 +107,7 @@ SESSION_DO(global)
     if (!name_of(record, name))
         return SESSION_WRONG;
     const CUresult result =
-        session->table->library_global(&call->address, &call->bytes, call->library, name);
+        session->table->library_global(&call->address, &call->bytes, call->library->object, name);
     return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
                                                            call->address, call->bytes)
                ? CUDA_ERROR_OUT_OF_MEMORY

@@ -39,33 +39,6 @@ struct weft_known_list {
     struct weft_known **(*now)(void); /* the calling thread's current device */
 };
 
-/* Field of the table, parameters, arguments. */
-#define WEFT_KNOWN_MAP(X)                                                                          \
-    X(init, (unsigned flags), flags)                                                               \
-    X(driver_version, (int *version), version)                                                     \
-    X(device_count, (int *count), count)                                                           \
-    X(device_name, (char *name, int bytes, CUdevice device), name, bytes, device)                  \
-    X(device_total, (size_t * bytes, CUdevice device), bytes, device)                              \
-    X(device_attribute, (int *value, CUdevice_attribute which, CUdevice device), value, which,     \
-      device)                                                                                      \
-    X(device_uuid, (CUuuid * uuid, CUdevice device), uuid, device)                                 \
-    X(device_pci, (char *text, int bytes, CUdevice device), text, bytes, device)                   \
-    X(device_by_pci, (CUdevice * device, const char *text), device, text)                          \
-    X(peer_can, (int *can, CUdevice device, CUdevice peer), can, device, peer)                     \
-    X(peer_attribute, (int *value, CUdevice_P2PAttribute which, CUdevice device, CUdevice peer),   \
-      value, which, device, peer)                                                                  \
-    X(context_retain, (CUcontext * context, CUdevice device), context, device)                     \
-    X(context_state, (CUdevice device, unsigned *flags, int *active), device, flags, active)       \
-    X(context_flags, (CUdevice device, unsigned flags), device, flags)                             \
-    X(context_use, (CUcontext context), context)
-
-/* weft_known_FIELD(list, parameters of the driver's function): its value and errors. */
-#define WEFT_KNOWN_UNWRAP(...) __VA_ARGS__
-#define WEFT_KNOWN_DECLARE(field, parameters, ...)                                                 \
-    CUresult weft_known_##field(struct weft_known_list *list, WEFT_KNOWN_UNWRAP parameters);
-WEFT_KNOWN_MAP(WEFT_KNOWN_DECLARE)
-#undef WEFT_KNOWN_DECLARE
-
 /* By ordinal, by context; NULL: none. */
 struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal);
 struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context);
