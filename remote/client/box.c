@@ -63,33 +63,30 @@ static CUresult by_way(const struct weft_box *box, struct client_device *device,
     return result == CUDA_SUCCESS ? freed : result;
 }
 
-/* Where its first byte is, or its array; false: an array of another device. */
-static bool begin_at(struct weft_box_side *side, const struct client_device *device, bool *there)
+static bool is_on(const struct weft_box_side *side, const struct client_device *device)
 {
-    struct client_device *memory;
+    struct client_device *there;
 
     if (is_array(side))
         return client_device_of(side->array) == device;
-    side->device += (side->z * side->height + side->y) * side->pitch + side->x;
-    side->x = side->y = side->z = 0;
-    client_find(side->device, 1, &memory);
-    *there = *there && memory == device; /* its session looks at all of it */
-    return true;
+    client_find(side->device, 1, &there); /* its session looks at all of it */
+    return there == device;
 }
 
+/* What is memory begins at its address. */
 CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     struct client_route route = {client_now(), false};
-    bool there = true;
     struct weft_box box;
     const CUresult result = client_route_stream(&route, stream);
 
     memcpy(&box, copy, sizeof(box));
     if (result != CUDA_SUCCESS || box.width == 0 || box.rows == 0 || box.slices == 0)
         return result;
-    if (!begin_at(&box.from, route.device, &there) || !begin_at(&box.to, route.device, &there))
-        return CUDA_ERROR_INVALID_HANDLE;
     if (!is_array(&box.from) && !is_array(&box.to))
         return copy_slices(&box, stream);
-    return there ? post_box(route.device, &box, stream) : by_way(&box, route.device, stream);
+    const bool from = is_on(&box.from, route.device), to = is_on(&box.to, route.device);
+    if ((is_array(&box.from) && !from) || (is_array(&box.to) && !to))
+        return CUDA_ERROR_INVALID_HANDLE; /* an array of another device */
+    return from && to ? post_box(route.device, &box, stream) : by_way(&box, route.device, stream);
 }

@@ -215,8 +215,3 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         result = CLIENT_POST(device, fill, to, pitch, width, rows, value, near ? WORD(stream) : 0);
     return result == CUDA_SUCCESS && !near ? client_synchronize(device, NULL) : result;
 }
-
-CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return client_fill8_rows(to, 0, value, count, 1, stream);
-}

@@ -17,26 +17,15 @@ static struct weft_box_side in_array(cudaArray_const_t array, size_t x, size_t y
         .x = x, .y = y, .type = CU_MEMORYTYPE_ARRAY, .array = (CUarray)(uintptr_t)array};
 }
 
-static bool fits(size_t from, size_t count, size_t most)
-{
-    most = most != 0 ? most : 1; /* an array of fewer dimensions */
-    return from <= most && count <= most - from;
-}
-
+/* Whether it goes beyond an array's end is for the array's driver to say. */
 static cudaError_t check(struct weft_box_side *side, const struct weft_box *box)
 {
     const struct cudaArray *array = (const struct cudaArray *)(const void *)side->array;
 
     if (side->type != CU_MEMORYTYPE_ARRAY)
         return box->width > side->pitch ? cudaErrorInvalidPitchValue : cudaSuccess;
-    if (array == NULL)
-        return cudaErrorInvalidResourceHandle;
-    side->array = array->handle;
-    return fits(side->x, box->width, array->extent.width * array->bytes) &&
-                   fits(side->y, box->rows, array->extent.height) &&
-                   fits(side->z, box->slices, array->extent.depth)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    side->array = array != NULL ? array->handle : NULL;
+    return array != NULL ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 static cudaError_t copy(struct weft_box box, enum cudaMemcpyKind kind, cudaStream_t stream)
@@ -58,13 +47,13 @@ static cudaError_t copy(struct weft_box box, enum cudaMemcpyKind kind, cudaStrea
 static struct weft_box_side place(cudaArray_const_t array, const struct cudaPitchedPtr *memory,
                                   const struct cudaPos *at)
 {
-    struct weft_box_side side = array != NULL
-                                    ? in_array(array, at->x * array->bytes, at->y)
-                                    : in_memory(memory->ptr, memory->pitch, memory->ysize);
+    struct weft_box_side side;
 
     if (array == NULL)
-        side.x = at->x;
-    side.y = at->y;
+        return in_memory((char *)memory->ptr + (at->z * memory->ysize + at->y) * memory->pitch +
+                             at->x,
+                         memory->pitch, memory->ysize);
+    side = in_array(array, at->x * array->bytes, at->y);
     side.z = at->z;
     return side;
 }

@@ -55,8 +55,8 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
         error = cudart_context(from_device, &from_context);
     if (error != cudaSuccess || bytes == 0)
         return cudart_done(error);
-    return cudart_driver_done(driver->copy_peer((CUdeviceptr)to, to_context, (CUdeviceptr)from,
-                                                from_context, bytes, ON(stream)));
+    return cudart_driver_done(
+        driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, ON(stream)));
 }
 
 /* The default stream of a device is idle. */

@@ -127,7 +127,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
-        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, ON(stream)))
+        fill8_rows((CUdeviceptr)memory, bytes, (unsigned char)value, bytes, 1, ON(stream)))
 
 FORWARD(cudaMemset2DAsync,
         (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),

@@ -39,33 +39,18 @@ struct row_call {
     unsigned char *takes; /* room for WEFT_ROW_TAKES bytes */
 };
 
-/* How a library's handle gets its stream. */
-#define SET_STREAM(library, type, function_name)                                                   \
-    static int set_##library(void *function, uint64_t object, CUstream stream)                     \
-    {                                                                                              \
-        return (int)((__typeof__(&function_name))function)((type)(uintptr_t)object, stream);       \
-    }
-#if __has_include(<cublas_v2.h>)
-SET_STREAM(cublas, cublasHandle_t, cublasSetStream_v2)
-#endif
-#if __has_include(<cusolverDn.h>)
-SET_STREAM(cusolver, cusolverDnHandle_t, cusolverDnSetStream)
-#endif
-
 static const struct library {
     const char *file;
-    int missing; /* the status of a library that is not there, */
-    int invalid; /* and of an argument that makes no sense */
-    const char *handle, *setter;
-    int (*set)(void *function, uint64_t object, CUstream stream);
+    int missing;                 /* the status of a library that is not there, */
+    int invalid;                 /* and of an argument that makes no sense */
+    const char *handle, *setter; /* its type, and the function that gives it a stream */
 } libraries[WEFT_LIBRARIES] = {
 #define THERE(library, STATUS, shared, type, function_name)                                        \
     [WEFT_LIBRARY_##library] = {.file = shared,                                                    \
                                 .missing = STATUS##_NOT_INITIALIZED,                               \
                                 .invalid = STATUS##_INVALID_VALUE,                                 \
                                 .handle = #type " *",                                              \
-                                .setter = #function_name,                                          \
-                                .set = set_##library},
+                                .setter = #function_name},
 #if __has_include(<cublas_v2.h>)
     THERE(cublas, CUBLAS_STATUS, "libcublas.so.13", cublasHandle_t, cublasSetStream_v2)
 #endif
@@ -179,9 +164,9 @@ static int use_stream(struct row_call *call)
     if (object == NULL || object->stream == call->stream ||
         strcmp(object->type, library->handle) != 0)
         return 0;
-    void *setter = find_function(call->library, library->setter);
-    const int status =
-        setter != NULL ? library->set(setter, object->value, call->stream) : library->missing;
+    int (*set)(void *handle, CUstream stream) =
+        (int (*)(void *, CUstream))find_function(call->library, library->setter);
+    const int status = set != NULL ? set((void *)object->value, call->stream) : library->missing;
     if (status == 0)
         object->stream = call->stream;
     return status;

@@ -62,12 +62,10 @@
     X(host_unregister, cuMemHostUnregister)                                                        \
     X(host_flags, cuMemHostGetFlags)                                                               \
     X(pointer_attributes, cuPointerGetAttributes)                                                  \
-    X(fill8, cuMemsetD8Async)                                                                      \
     X(fill8_rows, cuMemsetD2D8Async)                                                               \
     /* copies */                                                                                   \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
-    X(copy_peer, cuMemcpyPeerAsync)                                                                \
     X(copy_box, cuMemcpy3DAsync)                                                                   \
     /* arrays */                                                                                   \
     X(array_create, cuArray3DCreate)                                                               \
@@ -99,7 +97,9 @@
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
     X(library_unload, cuLibraryUnload)                                                             \
     X(kernel_parameter, cuKernelGetParamInfo)                                                      \
+    X(fill8, cuMemsetD8Async)                                                                      \
     X(copy_rows, cuMemcpy2DAsync)                                                                  \
+    X(copy_peer, cuMemcpyPeerAsync)                                                                \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
