@@ -1,6 +1,6 @@
 /*
- * remote/cudart/array.c - arrays, textures and surfaces. An array that the program has is what it
- * was made of, and the driver's handle. Any thread.
+ * remote/cudart/array.c - arrays, textures and surfaces. An array that the program has is the
+ * driver's handle, and what its elements are. Any thread.
  */
 #include "remote/cudart/inside.h"
 #include "remote/table/known.h"
@@ -29,24 +29,22 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 static size_t format_of(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
                         unsigned *channels)
 {
-    static const CUarray_format formats[][3] = {
-        [cudaChannelFormatKindSigned] = {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16,
-                                         CU_AD_FORMAT_SIGNED_INT32},
-        [cudaChannelFormatKindUnsigned] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16,
-                                           CU_AD_FORMAT_UNSIGNED_INT32},
-        [cudaChannelFormatKindFloat] = {0, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT}};
     const int bits[] = {desc->x, desc->y, desc->z, desc->w};
-    const int wide = bits[0] == 8 ? 0 : bits[0] == 16 ? 1 : bits[0] == 32 ? 2 : -1;
+    const unsigned wide = bits[0] == 8 ? 0 : bits[0] == 16 ? 1 : bits[0] == 32 ? 2 : 3;
 
-    if ((unsigned)desc->f > cudaChannelFormatKindFloat || wide < 0)
-        return 0;
     *channels = 0;
     while (*channels < 4 && bits[*channels] == bits[0])
         (*channels)++;
     for (unsigned i = *channels; i < 4; i++)
         if (bits[i] != 0)
             return 0;
-    *format = formats[desc->f][wide];
+    *format = desc->f == cudaChannelFormatKindSigned     ? CU_AD_FORMAT_SIGNED_INT8 + wide
+              : desc->f == cudaChannelFormatKindUnsigned ? CU_AD_FORMAT_UNSIGNED_INT8 + wide
+              : wide == 1                                ? CU_AD_FORMAT_HALF
+                                                         : CU_AD_FORMAT_FLOAT;
+    if (wide > 2 || desc->f > cudaChannelFormatKindFloat ||
+        (desc->f == cudaChannelFormatKindFloat && wide == 0))
+        return 0;
     return weft_texel_bytes(*format, *channels);
 }
 
@@ -66,7 +64,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
     if (made == NULL)
         return cudart_done(bytes == 0 ? cudaErrorInvalidChannelDescriptor
                                       : cudaErrorMemoryAllocation);
-    *made = (struct cudaArray){.desc = *desc, .extent = extent, .flags = flags, .bytes = bytes};
+    made->bytes = bytes;
     const CUresult result = driver->array_create(&made->handle, &shape);
     if (result == CUDA_SUCCESS)
         *array = made;
@@ -89,23 +87,6 @@ cudaError_t cudaFreeArray(cudaArray_t array)
     free(array);
     return cudart_driver_done(result);
 }
-
-cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-                             unsigned *flags, cudaArray_t array)
-{
-    if (array == NULL)
-        return cudart_done(cudaErrorInvalidResourceHandle);
-    if (desc != NULL)
-        *desc = array->desc;
-    if (extent != NULL)
-        *extent = array->extent;
-    if (flags != NULL)
-        *flags = array->flags;
-    return cudaSuccess;
-}
-
-ALIAS(cudaGetChannelDesc, (struct cudaChannelFormatDesc * desc, cudaArray_const_t array),
-      cudaArrayGetInfo(desc, NULL, NULL, (cudaArray_t)(uintptr_t)array))
 
 /* ---- textures and surfaces ------------------------------------------------------------------- */
 

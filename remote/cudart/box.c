@@ -2,108 +2,95 @@
 #include "remote/cudart/inside.h"
 #include "remote/table/known.h"
 
-static struct weft_box_side in_memory(const void *memory, size_t pitch, size_t height)
+/* An array's side, x in its elements, or memory's. */
+static struct weft_box_side side_of(cudaArray_const_t array, const struct cudaPitchedPtr *memory,
+                                    const struct cudaPos *at)
 {
+    if (array != NULL)
+        return (struct weft_box_side){.x = at->x * array->bytes,
+                                      .y = at->y,
+                                      .z = at->z,
+                                      .type = CU_MEMORYTYPE_ARRAY,
+                                      .array = array->handle};
     return (struct weft_box_side){.type = CU_MEMORYTYPE_UNIFIED,
-                                  .device = (CUdeviceptr)memory,
-                                  .pitch = pitch,
-                                  .height = height};
+                                  .device = (CUdeviceptr)memory->ptr +
+                                            (at->z * memory->ysize + at->y) * memory->pitch + at->x,
+                                  .pitch = memory->pitch,
+                                  .height = memory->ysize};
 }
 
-/* x in bytes. The array is the program's until it was checked. */
-static struct weft_box_side in_array(cudaArray_const_t array, size_t x, size_t y)
+/* With an array the width is in elements, else in bytes. What lies beyond an array's end is for its
+ * driver to say. */
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
-    return (struct weft_box_side){
-        .x = x, .y = y, .type = CU_MEMORYTYPE_ARRAY, .array = (CUarray)(uintptr_t)array};
-}
-
-/* Whether it goes beyond an array's end is for the array's driver to say. */
-static cudaError_t check(struct weft_box_side *side, const struct weft_box *box)
-{
-    const struct cudaArray *array = (const struct cudaArray *)(const void *)side->array;
-
-    if (side->type != CU_MEMORYTYPE_ARRAY)
-        return box->width > side->pitch ? cudaErrorInvalidPitchValue : cudaSuccess;
-    side->array = array != NULL ? array->handle : NULL;
-    return array != NULL ? cudaSuccess : cudaErrorInvalidResourceHandle;
-}
-
-static cudaError_t copy(struct weft_box box, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    if (!cudart_is_kind(kind))
-        return cudart_done(cudaErrorInvalidMemcpyDirection);
+    if (p == NULL || !cudart_is_kind(p->kind))
+        return cudart_done(p == NULL ? cudaErrorInvalidValue : cudaErrorInvalidMemcpyDirection);
+    cudaArray_const_t array = p->srcArray != NULL ? p->srcArray : p->dstArray;
+    const struct weft_box box = {.from = side_of(p->srcArray, &p->srcPtr, &p->srcPos),
+                                 .to = side_of(p->dstArray, &p->dstPtr, &p->dstPos),
+                                 .width = p->extent.width * (array != NULL ? array->bytes : 1),
+                                 .rows = p->extent.height,
+                                 .slices = p->extent.depth};
+    if ((p->srcArray == NULL && box.width > box.from.pitch) ||
+        (p->dstArray == NULL && box.width > box.to.pitch))
+        return cudart_done(cudaErrorInvalidPitchValue);
     ENTER(driver);
-    cudaError_t error = check(&box.from, &box);
-    if (error == cudaSuccess)
-        error = check(&box.to, &box);
-    if (error != cudaSuccess || box.width == 0 || box.rows == 0 || box.slices == 0)
-        return cudart_done(error);
-    return cudart_driver_done(
-        driver->copy_box((const CUDA_MEMCPY3D *)(const void *)&box, ON(stream)));
+    return box.width == 0 || box.rows == 0 || box.slices == 0
+               ? cudaSuccess
+               : cudart_driver_done(
+                     driver->copy_box((const CUDA_MEMCPY3D *)(const void *)&box, ON(stream)));
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------- */
-
-static struct weft_box_side place(cudaArray_const_t array, const struct cudaPitchedPtr *memory,
-                                  const struct cudaPos *at)
+/* Addresses and arrays say themselves whose they are. */
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
 {
-    struct weft_box_side side;
-
-    if (array == NULL)
-        return in_memory((char *)memory->ptr + (at->z * memory->ysize + at->y) * memory->pitch +
-                             at->x,
-                         memory->pitch, memory->ysize);
-    side = in_array(array, at->x * array->bytes, at->y);
-    side.z = at->z;
-    return side;
+    if (p == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    return cudaMemcpy3DAsync(&(struct cudaMemcpy3DParms){.srcArray = p->srcArray,
+                                                         .srcPos = p->srcPos,
+                                                         .srcPtr = p->srcPtr,
+                                                         .dstArray = p->dstArray,
+                                                         .dstPos = p->dstPos,
+                                                         .dstPtr = p->dstPtr,
+                                                         .extent = p->extent,
+                                                         .kind = cudaMemcpyDefault},
+                             stream);
 }
-
-/* With an array the width is in elements, too. */
-#define BOX(name, type, way)                                                                       \
-    cudaError_t name(const struct type *p, cudaStream_t stream)                                    \
-    {                                                                                              \
-        if (p == NULL)                                                                             \
-            return cudart_done(cudaErrorInvalidValue);                                             \
-        cudaArray_const_t array = p->srcArray != NULL ? p->srcArray : p->dstArray;                 \
-        return copy(                                                                               \
-            (struct weft_box){.from = place(p->srcArray, &p->srcPtr, &p->srcPos),                  \
-                              .to = place(p->dstArray, &p->dstPtr, &p->dstPos),                    \
-                              .width = p->extent.width * (array != NULL ? array->bytes : 1),       \
-                              .rows = p->extent.height,                                            \
-                              .slices = p->extent.depth},                                          \
-            way, stream);                                                                          \
-    }
-BOX(cudaMemcpy3DAsync, cudaMemcpy3DParms, p->kind)
-BOX(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerParms, cudaMemcpyDefault) /* addresses say whose */
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define SIZE size_t width, size_t rows, enum cudaMemcpyKind kind
-#define ROWS(name, source, target, from_side, to_side)                                             \
-    cudaError_t name(target, source, SIZE, cudaStream_t stream)                                    \
-    {                                                                                              \
-        return copy(                                                                               \
-            (struct weft_box){                                                                     \
-                .from = from_side, .to = to_side, .width = width, .rows = rows, .slices = 1},      \
-            kind, stream);                                                                         \
-    }
-#define TO         void *to, size_t to_pitch
-#define FROM       const void *from, size_t from_pitch
-#define TO_ARRAY   cudaArray_t to, size_t x, size_t y
-#define FROM_ARRAY cudaArray_const_t from, size_t x, size_t y
-ROWS(cudaMemcpy2DAsync, FROM, TO, in_memory(from, from_pitch, rows), in_memory(to, to_pitch, rows))
-ROWS(cudaMemcpy2DToArrayAsync, FROM, TO_ARRAY, in_memory(from, from_pitch, rows),
-     in_array(to, x, y))
-ROWS(cudaMemcpy2DFromArrayAsync, FROM_ARRAY, TO, in_array(from, x, y),
-     in_memory(to, to_pitch, rows))
-
-cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
-                                     cudaArray_const_t from, size_t from_x, size_t from_y, SIZE)
+/* With an array x and width are in bytes, too. */
+static cudaError_t copy_rows(struct cudaMemcpy3DParms p, size_t width, size_t rows,
+                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return cudart_waited(copy((struct weft_box){.from = in_array(from, from_x, from_y),
-                                                .to = in_array(to, to_x, to_y),
-                                                .width = width,
-                                                .rows = rows,
-                                                .slices = 1},
-                              kind, NULL));
+    cudaArray_const_t array = p.srcArray != NULL ? p.srcArray : p.dstArray;
+    const size_t unit = array != NULL ? array->bytes : 1;
+
+    p.srcPos.x /= unit;
+    p.dstPos.x /= unit;
+    p.extent = (struct cudaExtent){width / unit, rows, 1};
+    p.kind = kind;
+    return cudaMemcpy3DAsync(&p, stream);
 }
+
+#define IN_MEMORY(side, memory, pitch)                                                             \
+    .side##Ptr = {(void *)(uintptr_t)(memory), pitch, width, rows}
+#define IN_ARRAY(side, array, x, y)                                                                \
+    .side##Array = (cudaArray_t)(uintptr_t)(array), .side##Pos = {x, y, 0}
+#define ROWS(name, parameters, ...)                                                                \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        return copy_rows((struct cudaMemcpy3DParms){__VA_ARGS__}, width, rows, kind, stream);      \
+    }
+ROWS(cudaMemcpy2DAsync,
+     (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
+      enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_MEMORY(src, from, from_pitch), IN_MEMORY(dst, to, to_pitch))
+ROWS(cudaMemcpy2DToArrayAsync,
+     (cudaArray_t to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width,
+      size_t rows, enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_MEMORY(src, from, from_pitch), IN_ARRAY(dst, to, x, y))
+ROWS(cudaMemcpy2DFromArrayAsync,
+     (void *to, size_t to_pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
+      size_t rows, enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_ARRAY(src, from, x, y), IN_MEMORY(dst, to, to_pitch))

@@ -8,7 +8,7 @@
 #ifndef WEFT_REMOTE_CUDART_INSIDE_H
 #define WEFT_REMOTE_CUDART_INSIDE_H
 
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -127,9 +127,6 @@ cudaError_t cudart_waited(cudaError_t error);
 /* What the program takes for an array (array.c). */
 struct cudaArray {
     CUarray handle;
-    struct cudaChannelFormatDesc desc;
-    struct cudaExtent extent;
-    unsigned flags;
     size_t bytes; /* of an element */
 };
 

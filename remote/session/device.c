@@ -28,10 +28,9 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
 {
     const struct weft_cuda_table *table = session->table;
     const struct session_device *device = &session->device[d];
-    int version = 0, can = 0;
+    int can = 0;
     size_t total = 0;
 
-    memset(facts, 0, sizeof(*facts));
     CUresult result = table->device_name(facts->name, sizeof(facts->name), device->ordinal);
     if (result == CUDA_SUCCESS)
         result = table->device_uuid((CUuuid *)(void *)facts->uuid, device->ordinal);
@@ -40,7 +39,7 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
     if (result == CUDA_SUCCESS)
         result = table->device_pci(facts->pci, sizeof(facts->pci), device->ordinal);
     if (result == CUDA_SUCCESS)
-        result = table->driver_version(&version);
+        result = table->driver_version(&facts->driver);
     for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
         int value = 0; /* an attribute that this driver does not know */
         if (!is_refused((CUdevice_attribute)i))
@@ -55,7 +54,6 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
             facts->peers |= 1ull << other;
     const uint64_t limit = session->limits->memory;
     facts->memory = limit != 0 && limit < total ? limit : total;
-    facts->driver = version;
     facts->devices = session->count;
     return result;
 }

@@ -84,18 +84,13 @@ static int find_kernel(const struct weft_session *session, int device, uint64_t 
         result = find(session, __VA_ARGS__, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
-#define GIVE_IN(type, name)
-#define GIVE_OUT(type, name) memcpy(&answer[outs++], &call.name, sizeof(type));
-#define GIVE_TAKE(type, name)                                                                      \
-    taken = &call.name;                                                                            \
-    bytes = sizeof(type);
-#define GIVE_GIVE(type, name)
-#define GIVE_STREAM(type, name)
-#define GIVE_EVENT(type, name)
-#define GIVE_FUNCTION(type, name)
-#define GIVE_LIBRARY(type, name)
-#define GIVE_ARRAY(type, name)
-#define GIVE(kind, type, name) GIVE_##kind(type, name)
+#define GIVE(kind, type, name)                                                                     \
+    if (WEFT_##kind == WEFT_OUT) {                                                                 \
+        memcpy(&answer[outs++], &call.name, sizeof(type));                                         \
+    } else if (WEFT_##kind == WEFT_TAKE) {                                                         \
+        taken = &call.name;                                                                        \
+        bytes = sizeof(type);                                                                      \
+    }
 
 #define WEFT_CALL(name, class, ...)                                                                \
     static int take_##name(struct weft_session *session, struct weft_record *record,               \

@@ -125,6 +125,9 @@ struct weft_cuda_table {
  */
 const struct weft_cuda_table *weft_table_open(const char *name);
 
+/* Tests: the driver of weft's runtime (remote/cudart) in this process, before its first call. */
+void weft_cudart_use(const struct weft_cuda_table *table);
+
 /* What an error of the driver's is called, and its text: "cudaErrorMemoryAllocation", "out of
  * memory". */
 struct weft_cuda_error {

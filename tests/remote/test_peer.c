@@ -8,7 +8,7 @@
 
 #include "base/task.h"
 #include "remote/client/inside.h"
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <stdint.h>
 #include <stdio.h>
