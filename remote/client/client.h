@@ -33,7 +33,4 @@ void weft_client_close(void);
 /* Of a device: its server's name and its number there. */
 const char *weft_client_where(int device, int *number);
 
-/* Bytes that this process has put into the network: of copies. */
-uint64_t weft_client_copied(void);
-
 #endif

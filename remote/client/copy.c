@@ -280,8 +280,16 @@ static CUresult copy_placed(struct copy *c)
     return result;
 }
 
-static CUresult copy_any(struct copy c)
+static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool waits)
 {
+    struct copy c = {.to = rows->to,
+                     .from = rows->from,
+                     .bytes = rows->width,
+                     .rows = rows->rows,
+                     .to_pitch = rows->to_pitch,
+                     .from_pitch = rows->from_pitch,
+                     .stream = stream,
+                     .waits = waits};
     struct client_route route = {client_now(), false};
     CUresult result = client_route_stream(&route, c.stream);
 
@@ -311,8 +319,8 @@ static CUresult copy_any(struct copy c)
 
 static CUresult copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
 {
-    return copy_any((struct copy){
-        .to = to, .from = from, .bytes = bytes, .rows = 1, .stream = stream, .waits = waits});
+    return copy_any(&(struct weft_rows){.to = to, .from = from, .width = bytes, .rows = 1}, stream,
+                    waits);
 }
 
 CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
@@ -325,40 +333,9 @@ CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
     return copy_plain(to, from, bytes, stream, false);
 }
 
-CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                          CUcontext from_context, size_t bytes, CUstream stream)
+CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream)
 {
-    struct client_device *device;
-
-    (void)to_context, (void)from_context;
-    if (bytes != 0 && (!client_on_device(client_find(to, bytes, &device)) ||
-                       !client_on_device(client_find(from, bytes, &device))))
-        return CUDA_ERROR_INVALID_VALUE;
-    return copy_plain(to, from, bytes, stream, false);
-}
-
-CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
-{
-    struct weft_rows rows;
-    const CUresult result = weft_known_rows(&rows, c);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (rows.width == rows.to_pitch && rows.width == rows.from_pitch) /* no gaps */
-        return copy_plain(rows.to, rows.from, rows.width * rows.rows, stream, false);
-    return copy_any((struct copy){.to = rows.to,
-                                  .from = rows.from,
-                                  .bytes = rows.width,
-                                  .rows = rows.rows,
-                                  .to_pitch = rows.to_pitch,
-                                  .from_pitch = rows.from_pitch,
-                                  .stream = stream});
-}
-
-uint64_t weft_client_copied(void)
-{
-    weft_lock(&client.lock);
-    const uint64_t sent = client.sources.sent;
-    weft_unlock(&client.lock);
-    return sent;
+    if (rows->width == rows->to_pitch && rows->width == rows->from_pitch) /* no gaps */
+        return copy_plain(rows->to, rows->from, rows->width * rows->rows, stream, false);
+    return copy_any(rows, stream, false);
 }

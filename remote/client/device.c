@@ -2,13 +2,9 @@
  * were opened. Any thread. */
 #include "remote/client/inside.h"
 
-#define CLIENT_KNOWN(field, parameters, ...)                                                       \
-    CUresult client_##field parameters                                                             \
-    {                                                                                              \
-        return weft_known_##field(&client.known, __VA_ARGS__);                                     \
-    }
-WEFT_KNOWN_MAP(CLIENT_KNOWN)
-#undef CLIENT_KNOWN
+#define KNOWN(field) client_##field
+#define KNOWN_LIST   client.known
+#include "remote/table/known_table.h"
 
 static CUresult set_peer(CUcontext context, unsigned flags, bool on)
 {

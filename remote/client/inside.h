@@ -179,6 +179,7 @@ struct client_route {
 };
 /* A stream's route: its own device's, the current one's for a default stream. */
 CUresult client_route_stream(struct client_route *route, CUstream stream);
+struct client_device *client_device_of(CUarray array); /* NULL: it is none */
 
 /* ---- memory.c */
 /* Where a range of addresses lies. */
@@ -200,8 +201,12 @@ struct weft_client_region *client_region_add(struct weft_client_region region);
 void client_region_drop(struct weft_client_region *region); /* lock held */
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
+CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes);
 /* All allocations of a device are gone: it was reset. */
 void client_forget_memory(struct client_device *device);
+
+/* ---- copy.c */
+CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream);
 
 /* ---- module.c */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);

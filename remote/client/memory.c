@@ -122,9 +122,8 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     return place;
 }
 
-CUresult client_alloc(CUdeviceptr *address, size_t bytes)
+CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes)
 {
-    struct client_device *device = client_now();
     struct client_call answer = {0};
 
     if (bytes == 0 || device == NULL)
@@ -140,6 +139,11 @@ CUresult client_alloc(CUdeviceptr *address, size_t bytes)
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
     return result;
+}
+
+CUresult client_alloc(CUdeviceptr *address, size_t bytes)
+{
+    return client_alloc_on(client_now(), address, bytes);
 }
 
 /* Allocated at once: what the stream does later may use it. */
@@ -210,9 +214,4 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
     if (result == CUDA_SUCCESS)
         result = CLIENT_POST(device, fill, to, pitch, width, rows, value, near ? WORD(stream) : 0);
     return result == CUDA_SUCCESS && !near ? client_synchronize(device, NULL) : result;
-}
-
-CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return client_fill8_rows(to, 0, value, count, 1, stream);
 }

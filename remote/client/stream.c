@@ -34,15 +34,24 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
                : CUDA_ERROR_INVALID_HANDLE;
 }
 
+struct client_device *client_device_of(CUarray array)
+{
+    struct client_route route = {NULL, false};
+
+    return take_route(&route, WORD(array), WEFT_ARRAY) ? route.device : NULL;
+}
+
 /* ---- calls of calls.def ---------------------------------------------------------------------- */
+
+enum { GIVEN = 512 }; /* bytes of a request's structs */
 
 struct argument {
     enum weft_argument kind;
-    uint64_t word; /* or where its value goes, of so many bytes */
+    uint64_t word; /* or where its value is, or goes, of so many bytes */
     size_t bytes;
 };
 
-/* A stream leads; then an event, which may be of any device of the stream's server. */
+/* A stream leads, or an array; then an event, which may be of any device of the stream's server. */
 static CUresult lead(struct client_route *route, const struct argument *arguments, size_t count)
 {
     CUresult result = route->device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -53,7 +62,8 @@ static CUresult lead(struct client_route *route, const struct argument *argument
             route->fixed = true;
         }
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        if (arguments[i].kind == WEFT_EVENT && !take_route(route, arguments[i].word, WEFT_EVENT))
+        if ((arguments[i].kind == WEFT_EVENT || arguments[i].kind == WEFT_ARRAY) &&
+            !take_route(route, arguments[i].word, arguments[i].kind))
             result = CUDA_ERROR_INVALID_HANDLE;
     return result;
 }
@@ -64,21 +74,33 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
     uint64_t words[WEFT_WORDS_MOST] = {0};
-    uint32_t asked = 0, taken = 0;
+    unsigned char given[GIVEN] = {0};
+    uint32_t asked = 0, bytes = 0, wanted = 0, taken = 0;
     CUresult result = lead(&route, arguments, count);
 
-    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        if (arguments[i].kind == WEFT_FUNCTION)
-            result = client_function(route.device, (CUfunction)arguments[i].word, &words[asked++]);
-        else if (arguments[i].kind < WEFT_OUT)
-            words[asked++] = arguments[i].word;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        const struct argument *a = &arguments[i];
+        wanted += a->kind == WEFT_OUT;
+        if (a->kind == WEFT_FUNCTION) {
+            result = client_function(route.device, (CUfunction)a->word, &words[asked++]);
+        } else if (a->kind < WEFT_OUT) {
+            words[asked++] = a->word;
+        } else if (a->kind == WEFT_GIVE) { /* NULL: zeros */
+            if (a->word != 0)
+                memcpy(given + bytes, (const void *)a->word, a->bytes);
+            bytes += (uint32_t)a->bytes;
+        } else if (a->kind == WEFT_TAKE) {
+            answer.extra = (void *)a->word;
+            answer.room = (uint32_t)a->bytes;
+        }
+    }
     if (result != CUDA_SUCCESS)
         return result;
-    if (class == WEFT_CLASS_POST)
-        return client_post(route.device, call, words, asked, NULL, 0);
+    if (class == WEFT_CLASS_POST || (class == WEFT_CLASS_DATA && wanted == 0))
+        return client_post(route.device, call, words, asked, given, bytes);
     result = class == WEFT_CLASS_QUERY
                  ? client_query(route.device, call, words, asked, &answer)
-                 : client_call(route.device, call, words, asked, NULL, 0, &answer);
+                 : client_call(route.device, call, words, asked, given, bytes, &answer);
     if (class == WEFT_CLASS_CHANGE)
         client_forget_queries();
     if (result != CUDA_SUCCESS)
@@ -86,7 +108,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     if (call == WEFT_CALL_function_set) /* a launch looks at it, and does not wait for its turn */
         client_remember(route.device, WEFT_CALL_function_attribute,
                         (const uint64_t[]){words[1], words[0]}, 2, words[2]);
-    if (answer.count < count - asked)
+    if (answer.count < wanted || answer.got != answer.room)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)
         if (arguments[i].kind == WEFT_OUT)
@@ -95,17 +117,21 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 }
 
 /* As the driver's function takes it. */
-#define STAR_IN
-#define STAR_STREAM
-#define STAR_EVENT
-#define STAR_FUNCTION
-#define STAR_OUT                   *
-#define SIGN(kind, type, name)     , type STAR_##kind name
+#define SIGN_IN(type)              type
+#define SIGN_STREAM(type)          type
+#define SIGN_EVENT(type)           type
+#define SIGN_FUNCTION(type)        type
+#define SIGN_ARRAY(type)           type
+#define SIGN_OUT(type)             type *
+#define SIGN_TAKE(type)            type *
+#define SIGN_GIVE(type)            const type *
+#define SIGN(kind, type, name)     , SIGN_##kind(type) name
 #define ARGUMENT(kind, type, name) {WEFT_##kind, (uint64_t)name, sizeof(type[1])},
 
 #define WEFT_CALL(name, class, ...)                                                                \
     CUresult client_##name(WEFT_LIST(WEFT_EACH(SIGN, __VA_ARGS__)))                                \
     {                                                                                              \
+        _Static_assert(WEFT_GIVES(__VA_ARGS__) <= GIVEN, "room for its structs");                  \
         const struct argument arguments[] = {WEFT_EACH(ARGUMENT, __VA_ARGS__)};                    \
         return stub(WEFT_CALL_##name, WEFT_CLASS_##class, arguments,                               \
                     sizeof(arguments) / sizeof(arguments[0]));                                     \
@@ -115,30 +141,6 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 #include "remote/wire/calls.def"
 
 /* ---- by hand --------------------------------------------------------------------------------- */
-
-CUresult client_stream_attribute(CUstream stream, CUstreamAttrID attribute,
-                                 CUstreamAttrValue *value)
-{
-    struct client_call answer = {.extra = value, .room = sizeof(*value)};
-    struct client_route route = {client_now(), false};
-    CUresult result = client_route_stream(&route, stream);
-
-    if (result == CUDA_SUCCESS)
-        result = CLIENT_CALL(route.device, stream_attribute, &answer, WORD(stream), attribute);
-    return result == CUDA_SUCCESS && answer.got != sizeof(*value) ? CUDA_ERROR_UNKNOWN : result;
-}
-
-CUresult client_stream_set_attribute(CUstream stream, CUstreamAttrID attribute,
-                                     const CUstreamAttrValue *value)
-{
-    struct client_route route = {client_now(), false};
-    const CUresult result = client_route_stream(&route, stream);
-
-    return result == CUDA_SUCCESS
-               ? client_post(route.device, WEFT_CALL_stream_set_attribute,
-                             CLIENT_WORDS(WORD(stream), attribute), value, sizeof(*value))
-               : result;
-}
 
 /* An event of another server is a gate: that server opens it when the event has passed. */
 CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags)

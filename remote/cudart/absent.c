@@ -1,17 +1,23 @@
 /*
- * remote/cudart/absent.c - functions of the runtime that are refused: each returns
- * cudaErrorNotSupported, and says once which it is and where to read why. They take any arguments,
- * so their prototypes are not included here. Any thread.
+ * remote/cudart/absent.c - functions that are refused: each returns cudaErrorNotSupported, or the
+ * status of its library, and says once which it is and where to read why. CMake lists them: what
+ * the vendor's headers have and nothing here serves. A library's are weak, so that its rows take
+ * their place. They take any arguments, so their prototypes are not included here. Any thread.
  */
-#include "remote/table/table.h"
+int __cudaWeftRefuse(const char *function, const char *why, unsigned *said);
 
-int cudart_done(int error);
+#ifndef REFUSED
+#define REFUSED "lists/absent.def"
+#define REFUSAL error
+#define STRENGTH
+#endif
 
-#define X(name)                                                                                    \
-    int name(void);                                                                                \
-    int name(void)                                                                                 \
+#define X(name, why)                                                                               \
+    STRENGTH int name(void);                                                                       \
+    STRENGTH int name(void)                                                                        \
     {                                                                                              \
         static unsigned said;                                                                      \
-        return cudart_done((int)weft_cuda_refuse(#name, WHY, &said));                              \
+        const int error = __cudaWeftRefuse(#name, why, &said);                                     \
+        return error != 0 ? REFUSAL : 0;                                                           \
     }
-#include "remote/cudart/absent.def"
+#include REFUSED

@@ -8,7 +8,7 @@
 #ifndef WEFT_REMOTE_CUDART_INSIDE_H
 #define WEFT_REMOTE_CUDART_INSIDE_H
 
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
@@ -116,6 +116,19 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
     }
 #define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
 #define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
+
+static inline bool cudart_is_kind(enum cudaMemcpyKind kind)
+{
+    return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
+}
+/* A copy in the default stream, and its end. */
+cudaError_t cudart_waited(cudaError_t error);
+
+/* What the program takes for an array (array.c). */
+struct cudaArray {
+    CUarray handle;
+    size_t bytes; /* of an element */
+};
 
 /* ---- register.c: kernels and variables of the program */
 struct cudart_symbol;

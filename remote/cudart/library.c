@@ -23,9 +23,9 @@ cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument 
                                 : error;
 }
 
-cudaError_t __cudaWeftRefuse(const char *function, unsigned *said)
+cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said)
 {
-    return (cudaError_t)weft_cuda_refuse(function, "libraries", said);
+    return cudart_driver_done(weft_cuda_refuse(function, why, said));
 }
 
 cudaError_t __cudaWeftStream(uint64_t object, cudaStream_t *stream, int set)

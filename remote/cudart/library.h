@@ -11,7 +11,7 @@
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status);
 cudaError_t __cudaWeftStream(uint64_t object, cudaStream_t *stream, int set);
-/* Says once that a function of a library is refused; NotSupported. */
-cudaError_t __cudaWeftRefuse(const char *function, unsigned *said);
+/* Says once that a function is refused, and where to read why; NotSupported. */
+cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said);
 
 #endif

@@ -63,13 +63,6 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
 RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
        mem_info(available, total))
 
-/* A value; the arrays that it describes are refused. */
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                   enum cudaChannelFormatKind kind)
-{
-    return (struct cudaChannelFormatDesc){x, y, z, w, kind};
-}
-
 /* ---- pinned memory --------------------------------------------------------------------------- */
 
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
@@ -134,18 +127,11 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
-        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, ON(stream)))
-
-/* The host goes on at once, as for any fill of device memory. */
-ALIAS(cudaMemset, (void *memory, int value, size_t bytes),
-      cudaMemsetAsync(memory, value, bytes, NULL))
+        fill8_rows((CUdeviceptr)memory, bytes, (unsigned char)value, bytes, 1, ON(stream)))
 
 FORWARD(cudaMemset2DAsync,
         (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
         fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, ON(stream)))
-
-ALIAS(cudaMemset2D, (void *memory, size_t pitch, int value, size_t width, size_t rows),
-      cudaMemset2DAsync(memory, pitch, value, width, rows, NULL))
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent,
                               cudaStream_t stream)
@@ -157,6 +143,3 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cu
                                   memory.pitch, value, extent.width, extent.height, stream);
     return error;
 }
-
-ALIAS(cudaMemset3D, (struct cudaPitchedPtr memory, int value, struct cudaExtent extent),
-      cudaMemset3DAsync(memory, value, extent, NULL))

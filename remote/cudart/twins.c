@@ -61,6 +61,8 @@ CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
                                size_t shared, cudaStream_t stream);
 
+/* Functions that programs of --default-stream per-thread call: CMake lists them, as the vendor's
+ * header names those of each function that is served. */
 #define TWIN(name, suffix, parameters, arguments)                                                  \
     cudaError_t name##_##suffix parameters;                                                        \
     cudaError_t name##_##suffix parameters                                                         \
@@ -71,4 +73,8 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
         thread->own_stream = false;                                                                \
         return error;                                                                              \
     }
-#include "remote/cudart/twins.def"
+TWIN(__cudaLaunchKernel, ptsz,
+     (cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters, size_t shared,
+      cudaStream_t stream),
+     (kernel, grid, block, parameters, shared, stream))
+#include "lists/twins.def"

@@ -62,18 +62,16 @@ COPIES(int64_t, _64, Get, cudaMemcpyDeviceToHost)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* clang-format off */
 const char *cublasGetStatusName(cublasStatus_t status)
 {
-#define NAME(name) case IS(name): return "CUBLAS_STATUS_" #name;
     switch (status) {
-    NAME(SUCCESS) NAME(NOT_INITIALIZED) NAME(ALLOC_FAILED) NAME(INVALID_VALUE) NAME(ARCH_MISMATCH)
-    NAME(MAPPING_ERROR) NAME(EXECUTION_FAILED) NAME(INTERNAL_ERROR) NAME(NOT_SUPPORTED)
-    NAME(LICENSE_ERROR)
+#define X(name)                                                                                    \
+    case name:                                                                                     \
+        return #name;
+#include "lists/cublas_statuses.def"
     }
     return "unknown";
 }
-/* clang-format on */
 
 const char *cublasGetStatusString(cublasStatus_t status)
 {

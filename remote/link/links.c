@@ -1,7 +1,7 @@
 /* remote/link/links.c - records and notices between the processes of a remote job. */
+#include "remote/link/links.h"
 #include "abi/notice.h"
 #include "base/say.h"
-#include "remote/link/inside.h"
 
 #include <stdarg.h>
 #include <stdio.h>

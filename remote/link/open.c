@@ -2,7 +2,7 @@
 #include "abi/notice.h"
 #include "base/say.h"
 #include "net/transport.h"
-#include "remote/link/inside.h"
+#include "remote/link/links.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -28,10 +28,9 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
 {
     const struct weft_cuda_table *table = session->table;
     const struct session_device *device = &session->device[d];
-    int version = 0, can = 0;
+    int can = 0;
     size_t total = 0;
 
-    memset(facts, 0, sizeof(*facts));
     CUresult result = table->device_name(facts->name, sizeof(facts->name), device->ordinal);
     if (result == CUDA_SUCCESS)
         result = table->device_uuid((CUuuid *)(void *)facts->uuid, device->ordinal);
@@ -40,7 +39,7 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
     if (result == CUDA_SUCCESS)
         result = table->device_pci(facts->pci, sizeof(facts->pci), device->ordinal);
     if (result == CUDA_SUCCESS)
-        result = table->driver_version(&version);
+        result = table->driver_version(&facts->driver);
     for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
         int value = 0; /* an attribute that this driver does not know */
         if (!is_refused((CUdevice_attribute)i))
@@ -55,18 +54,13 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
             facts->peers |= 1ull << other;
     const uint64_t limit = session->limits->memory;
     facts->memory = limit != 0 && limit < total ? limit : total;
-    facts->driver = version;
     facts->devices = session->count;
     return result;
 }
 
 SESSION_DO(facts)
 {
-    struct weft_facts facts;
-
-    const CUresult result = read_facts(session, record->device, &facts);
-    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &facts, sizeof(facts))
-                                  : (int)result;
+    return (int)read_facts(session, record->device, &call->facts);
 }
 
 SESSION_DO(peer_enable)
@@ -95,7 +89,7 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
     for (uint32_t i = 0; i < session->handles.count; i++) {
         struct weft_place *place = &session->handles.places[i];
         if (place->device == wait->device &&
-            (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT))
+            (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT || place->kind >= WEFT_ARRAY))
             session_drop(session, place);
     }
     while (arena->blocks.count > 0 &&
@@ -131,22 +125,20 @@ SESSION_DO(stream_create)
 {
     CUstream made = NULL;
 
-    const CUresult result = session->table->stream_create(&made, call->flags, call->priority);
-    if (result != CUDA_SUCCESS)
-        return result;
-    call->stream = (CUstream)session_name(session, WEFT_STREAM, record->device, made, call->flags);
-    return call->stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = session->table->stream_create(&made, call->flags, call->priority);
+    call->stream =
+        (CUstream)session_name(session, WEFT_STREAM, record->device, made, call->flags, &result);
+    return (int)result;
 }
 
 SESSION_DO(event_create)
 {
     CUevent made = NULL;
 
-    const CUresult result = session->table->event_create(&made, call->flags);
-    if (result != CUDA_SUCCESS)
-        return result;
-    call->event = (CUevent)session_name(session, WEFT_EVENT, record->device, made, call->flags);
-    return call->event != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = session->table->event_create(&made, call->flags);
+    call->event =
+        (CUevent)session_name(session, WEFT_EVENT, record->device, made, call->flags, &result);
+    return (int)result;
 }
 
 /*
@@ -171,25 +163,6 @@ SESSION_DO(event_record)
 SESSION_DO(stream_wait_event)
 {
     return session->table->stream_wait_event(call->stream, call->event->object, 0);
-}
-
-SESSION_DO(stream_attribute)
-{
-    CUstreamAttrValue value = {.pad = {0}};
-
-    const CUresult result = session->table->stream_attribute(call->stream, call->attribute, &value);
-    return result == CUDA_SUCCESS ? session_reply(session, record, NULL, 0, &value, sizeof(value))
-                                  : (int)result;
-}
-
-SESSION_DO(stream_set_attribute)
-{
-    CUstreamAttrValue value;
-
-    if (record->extra != sizeof(value))
-        return SESSION_WRONG;
-    memcpy(&value, weft_record_extra(record), sizeof(value));
-    return (int)session->table->stream_set_attribute(call->stream, call->attribute, &value);
 }
 
 SESSION_DO(stream_destroy)

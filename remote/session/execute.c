@@ -23,12 +23,13 @@ static int find_stream(const struct weft_session *session, int device, uint64_t 
     return CUDA_SUCCESS;
 }
 
-static int find_event(const struct weft_session *session, int device, uint64_t handle,
-                      struct weft_place **event)
+/* Of that device; -1: of any. */
+static int find_place(const struct weft_session *session, enum weft_argument kind, int device,
+                      uint64_t handle, struct weft_place **place)
 {
-    (void)device; /* of any */
-    *event = weft_handles_find(&session->handles, WEFT_EVENT, handle);
-    return *event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    *place = weft_handles_find(&session->handles, kind, handle);
+    return *place != NULL && (device < 0 || (*place)->device == device) ? CUDA_SUCCESS
+                                                                        : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* With its function for that device. */
@@ -46,22 +47,14 @@ static int find_kernel(const struct weft_session *session, int device, uint64_t 
                                                       (*kernel)->kernel);
 }
 
-static int find_library(const struct weft_session *session, int device, uint64_t handle,
-                        CUlibrary *library)
-{
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, handle);
-
-    (void)device; /* of all */
-    *library = place != NULL ? place->object : NULL;
-    return place != NULL ? CUDA_SUCCESS : SESSION_WRONG;
-}
-
 /* ---- functions of the driver ---------------------------------------------------------------- */
 
 #define PASS_IN(name)          , call->name
 #define PASS_OUT(name)         , &call->name
 #define PASS_STREAM(name)      , call->name
 #define PASS_EVENT(name)       , call->name->object
+#define PASS_GIVE(name)        , &call->name
+#define PASS_TAKE(name)        , &call->name
 #define PASS_FUNCTION(name)    , call->name->functions[record->device]
 #define PASS(kind, type, name) PASS_##kind(name)
 
@@ -77,22 +70,27 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 
 #define TAKE_IN(name) call.name = (__typeof__(call.name))*word++;
 #define TAKE_OUT(name)
-#define TAKE_STREAM(name)   TAKE_HANDLE(find_stream, name)
-#define TAKE_EVENT(name)    TAKE_HANDLE(find_event, name)
-#define TAKE_FUNCTION(name) TAKE_HANDLE(find_kernel, name)
-#define TAKE_LIBRARY(name)  TAKE_HANDLE(find_library, name)
-#define TAKE_HANDLE(find, name)                                                                    \
+#define TAKE_TAKE(name)
+#define TAKE_GIVE(name)                                                                            \
+    memcpy(&call.name, given, sizeof(call.name));                                                  \
+    given += sizeof(call.name);
+#define TAKE_STREAM(name)   TAKE_HANDLE(name, find_stream, record->device)
+#define TAKE_EVENT(name)    TAKE_HANDLE(name, find_place, WEFT_EVENT, -1)
+#define TAKE_FUNCTION(name) TAKE_HANDLE(name, find_kernel, record->device)
+#define TAKE_LIBRARY(name)  TAKE_HANDLE(name, find_place, WEFT_LIBRARY, -1)
+#define TAKE_ARRAY(name)    TAKE_HANDLE(name, find_place, WEFT_ARRAY, record->device)
+#define TAKE_HANDLE(name, find, ...)                                                               \
     if (result == CUDA_SUCCESS)                                                                    \
-        result = find(session, record->device, *word++, &call.name);
+        result = find(session, __VA_ARGS__, *word++, &call.name);
 #define TAKE(kind, type, name) TAKE_##kind(name)
 
-#define GIVE_IN(type, name)
-#define GIVE_OUT(type, name) memcpy(&answer[given++], &call.name, sizeof(type));
-#define GIVE_STREAM(type, name)
-#define GIVE_EVENT(type, name)
-#define GIVE_FUNCTION(type, name)
-#define GIVE_LIBRARY(type, name)
-#define GIVE(kind, type, name) GIVE_##kind(type, name)
+#define GIVE(kind, type, name)                                                                     \
+    if (WEFT_##kind == WEFT_OUT) {                                                                 \
+        memcpy(&answer[outs++], &call.name, sizeof(type));                                         \
+    } else if (WEFT_##kind == WEFT_TAKE) {                                                         \
+        taken = &call.name;                                                                        \
+        bytes = sizeof(type);                                                                      \
+    }
 
 #define WEFT_CALL(name, class, ...)                                                                \
     static int take_##name(struct weft_session *session, struct weft_record *record,               \
@@ -100,16 +98,18 @@ static int find_library(const struct weft_session *session, int device, uint64_t
     {                                                                                              \
         struct session_call_##name call = {};                                                      \
         uint64_t answer[WEFT_WORDS_MOST] = {0};                                                    \
-        uint32_t given = 0;                                                                        \
+        const unsigned char *given = weft_record_extra(record);                                    \
+        const void *taken = NULL;                                                                  \
+        uint32_t outs = 0, bytes = 0;                                                              \
         int result = CUDA_SUCCESS;                                                                 \
-        (void)word;                                                                                \
+        (void)word, (void)given;                                                                   \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
         if (result != CUDA_SUCCESS)                                                                \
             return WEFT_CLASS_##class == WEFT_CLASS_GATE ? SESSION_WRONG : result;                 \
         result = session_do_##name(session, record, &call);                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
-        return result == CUDA_SUCCESS && given != 0                                                \
-                   ? session_reply(session, record, answer, given, NULL, 0)                        \
+        return result == CUDA_SUCCESS && outs + bytes != 0                                         \
+                   ? session_reply(session, record, answer, outs, taken, bytes)                    \
                    : result;                                                                       \
     }
 #define WEFT_CALL_BY_HAND WEFT_CALL
@@ -119,7 +119,7 @@ static int find_library(const struct weft_session *session, int device, uint64_t
 
 static const struct {
     int (*take)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
-    uint32_t words;
+    uint32_t words, given; /* how many; bytes of structs behind them */
     enum weft_class class;
     uint8_t arguments[WEFT_WORDS_MOST + 1];
 } calls[WEFT_CALLS] = {
@@ -127,6 +127,7 @@ static const struct {
 #define WEFT_CALL(name, class, ...)                                                                \
     [WEFT_CALL_##name] = {take_##name,                                                             \
                           WEFT_WORDS(__VA_ARGS__),                                                 \
+                          WEFT_GIVES(__VA_ARGS__),                                                 \
                           WEFT_CLASS_##class,                                                      \
                           {WEFT_EACH(KIND, __VA_ARGS__) WEFT_HANDLE_NONE}},
 #define WEFT_CALL_BY_HAND WEFT_CALL
@@ -143,8 +144,9 @@ bool session_is_formed(const struct weft_session *session, const struct weft_rec
 {
     return record->call < WEFT_CALLS && record->device < session->count &&
            record->words == calls[record->call].words && calls[record->call].take != NULL &&
-           (record->extra == 0 || calls[record->call].class == WEFT_CLASS_DATA ||
-            calls[record->call].class == WEFT_CLASS_LIBRARY);
+           (record->extra == calls[record->call].given ||
+            (calls[record->call].given == 0 && (calls[record->call].class == WEFT_CLASS_DATA ||
+                                                calls[record->call].class == WEFT_CLASS_LIBRARY)));
 }
 
 int session_execute(struct weft_session *session, struct weft_record *record)

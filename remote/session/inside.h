@@ -2,16 +2,16 @@
 #ifndef WEFT_REMOTE_SESSION_INSIDE_H
 #define WEFT_REMOTE_SESSION_INSIDE_H
 
-#include "base/share.h"
 #include "remote/session/session.h"
 
 #include <sys/queue.h>
 
 enum {
-    SESSION_HELD_MOST = 32 << 20, /* bytes of records held */
-    SESSION_CHUNKS = 64,          /* pinned memory for copies inside records */
-    SESSION_PENDING = 1024,       /* waiting calls, copies and events of one program */
-    SESSION_MARKS = 128           /* the network has fewer under way */
+    SESSION_HELD_MOST = 32 << 20,  /* bytes of records held */
+    SESSION_CHUNKS = 64,           /* pinned memory for copies inside records */
+    SESSION_ARRAY_UNIT = 64 << 10, /* bytes: an array counts as so many of these */
+    SESSION_PENDING = 1024,        /* waiting calls, copies and events of one program */
+    SESSION_MARKS = 128            /* the network has fewer under way */
 };
 
 /* How a record was taken, beside CUDA's errors. */
@@ -149,13 +149,20 @@ bool session_print(struct weft_session *session);
 /* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
-/* A handle for what the program made; 0: no memory, and it is gone again. */
+/*
+ * A handle for what the program made, unless *result says that it was not. 0: that, or no memory
+ * for a handle, which *result says then; and it is gone again.
+ */
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object, uint32_t flags);
+                      void *object, uint32_t flags, CUresult *result);
 /* What the program made goes, and its handle. Errors: the driver's. */
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
+
+/* memory.c: whose rows they are; -1: nobody's, or they make no sense. */
+int session_rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                    uint64_t width, uint64_t rows);
 
 /* Whether the longest answer that is given at once has room. */
 bool session_can_answer(struct weft_session *session);
@@ -225,7 +232,7 @@ void *session_shared(const struct weft_session *session, uint64_t address, uint6
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /*
- * ---- memory.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
+ * ---- memory.c, array.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
  * driver's. Arguments have the names that they have in calls.def. A value of an answer is set on
  * CUDA_SUCCESS.
  */
@@ -234,7 +241,10 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 #define SESSION_STREAM(type)            type
 #define SESSION_EVENT(type)             struct weft_place *
 #define SESSION_FUNCTION(type)          struct session_kernel *
-#define SESSION_LIBRARY(type)           type
+#define SESSION_LIBRARY(type)           struct weft_place *
+#define SESSION_GIVE(type)              type
+#define SESSION_TAKE(type)              type
+#define SESSION_ARRAY(type)             struct weft_place *
 #define SESSION_FIELD(kind, type, name) SESSION_##kind(type) name;
 #define SESSION_DO(name)                                                                           \
     int session_do_##name(struct weft_session *session __attribute__((unused)),                    \

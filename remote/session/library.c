@@ -39,33 +39,18 @@ struct row_call {
     unsigned char *takes; /* room for WEFT_ROW_TAKES bytes */
 };
 
-/* How a library's handle gets its stream. */
-#define SET_STREAM(library, type, function_name)                                                   \
-    static int set_##library(void *function, uint64_t object, CUstream stream)                     \
-    {                                                                                              \
-        return (int)((__typeof__(&function_name))function)((type)(uintptr_t)object, stream);       \
-    }
-#if __has_include(<cublas_v2.h>)
-SET_STREAM(cublas, cublasHandle_t, cublasSetStream_v2)
-#endif
-#if __has_include(<cusolverDn.h>)
-SET_STREAM(cusolver, cusolverDnHandle_t, cusolverDnSetStream)
-#endif
-
 static const struct library {
     const char *file;
-    int missing; /* the status of a library that is not there, */
-    int invalid; /* and of an argument that makes no sense */
-    const char *handle, *setter;
-    int (*set)(void *function, uint64_t object, CUstream stream);
+    int missing;                 /* the status of a library that is not there, */
+    int invalid;                 /* and of an argument that makes no sense */
+    const char *handle, *setter; /* its type, and the function that gives it a stream */
 } libraries[WEFT_LIBRARIES] = {
 #define THERE(library, STATUS, shared, type, function_name)                                        \
     [WEFT_LIBRARY_##library] = {.file = shared,                                                    \
                                 .missing = STATUS##_NOT_INITIALIZED,                               \
                                 .invalid = STATUS##_INVALID_VALUE,                                 \
                                 .handle = #type " *",                                              \
-                                .setter = #function_name,                                          \
-                                .set = set_##library},
+                                .setter = #function_name},
 #if __has_include(<cublas_v2.h>)
     THERE(cublas, CUBLAS_STATUS, "libcublas.so.13", cublasHandle_t, cublasSetStream_v2)
 #endif
@@ -159,12 +144,12 @@ static void row_made(struct row_call *call)
 {
     for (uint32_t i = 0; i < call->news && call->result == CUDA_SUCCESS; i++) {
         struct session_object *object = calloc(1, sizeof(*object));
+        CUresult result = object != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
         if (object != NULL)
             *object = (struct session_object){.type = call->types[i], .value = call->made[i]};
-        call->made[i] = object == NULL ? 0
-                                       : session_name(call->session, WEFT_OBJECT,
-                                                      call->record->device, object, 0);
-        call->result = call->made[i] != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        call->made[i] =
+            session_name(call->session, WEFT_OBJECT, call->record->device, object, 0, &result);
+        call->result = (int)result;
     }
 }
 
@@ -179,9 +164,9 @@ static int use_stream(struct row_call *call)
     if (object == NULL || object->stream == call->stream ||
         strcmp(object->type, library->handle) != 0)
         return 0;
-    void *setter = find_function(call->library, library->setter);
-    const int status =
-        setter != NULL ? library->set(setter, object->value, call->stream) : library->missing;
+    int (*set)(void *handle, CUstream stream) =
+        (int (*)(void *, CUstream))find_function(call->library, library->setter);
+    const int status = set != NULL ? set((void *)object->value, call->stream) : library->missing;
     if (status == 0)
         object->stream = call->stream;
     return status;

@@ -105,9 +105,8 @@ static uint64_t extent_of(uint64_t pitch, uint64_t width, uint64_t rows)
     return (rows - 1) * pitch + width;
 }
 
-/* Whose rows they are; -1: nobody's, or they make no sense. */
-static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
-                   uint64_t width, uint64_t rows)
+int session_rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                    uint64_t width, uint64_t rows)
 {
     const uint64_t bytes = extent_of(pitch, width, rows);
 
@@ -118,7 +117,7 @@ SESSION_DO(fill)
 {
     if (call->width == 0 || call->rows == 0)
         return SESSION_WRONG;
-    if (rows_at(session, call->address, call->pitch, call->width, call->rows) < 0)
+    if (session_rows_at(session, call->address, call->pitch, call->width, call->rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     return call->rows == 1
                ? session->table->fill8(call->address, call->value, call->width, call->stream)
@@ -131,7 +130,14 @@ SESSION_DO(fill)
 static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft_rows *rows,
                           CUstream stream)
 {
-    const CUDA_MEMCPY2D copy = weft_rows_copy(rows);
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                .srcDevice = rows->from,
+                                .srcPitch = rows->from_pitch,
+                                .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                .dstDevice = rows->to,
+                                .dstPitch = rows->to_pitch,
+                                .WidthInBytes = rows->width,
+                                .Height = rows->rows};
 
     return rows->rows > 1 ? table->copy_rows(&copy, stream)
                           : table->copy_async(rows->to, rows->from, rows->width, stream);
@@ -147,44 +153,34 @@ static int find_chunk(const struct weft_session *session)
     return i;
 }
 
-static int copy_inside(struct weft_session *session, const struct weft_record *record,
-                       const struct session_call_copy_out *c, const void *in)
+/* The device's side is there; the other one is a chunk. */
+static int copy_inside(struct weft_session *session, struct weft_record *record,
+                       struct weft_rows copy, CUstream stream, bool in)
 {
-    const uint64_t width = c->width, rows = c->rows;
+    const uint64_t width = copy.width, rows = copy.rows;
     struct session_wait *wait; /* with the chunk: until the copy is done */
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
-        width * rows > WEFT_COPY_INSIDE ||
-        (in != NULL ? record->extra != width * rows : record->lane == 0))
+        width * rows > WEFT_COPY_INSIDE || (in ? record->extra != width * rows : record->lane == 0))
         return SESSION_WRONG;
-    if (rows_at(session, c->address, c->pitch, width, rows) < 0)
+    if (session_rows_at(session, in ? copy.to : copy.from, in ? copy.to_pitch : copy.from_pitch,
+                        width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     const int i = find_chunk(session);
     if (i == SESSION_CHUNKS)
         return SESSION_AGAIN; /* as a full queue of the driver's */
-    const int made = session_wait_make(session, record->device, in != NULL ? -1 : record->lane, 1,
-                                       NULL, width * rows, &wait);
+    const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
+                                       width * rows, &wait);
     if (made != CUDA_SUCCESS)
         return made;
     unsigned char *chunk = session->chunks[i];
-    struct weft_rows copy = {.to = (CUdeviceptr)chunk,
-                             .to_pitch = width,
-                             .from = c->address,
-                             .from_pitch = c->pitch,
-                             .width = width,
-                             .rows = rows};
-    if (in != NULL) {
-        memcpy(chunk, in, record->extra);
-        copy = (struct weft_rows){.to = c->address,
-                                  .to_pitch = c->pitch,
-                                  .from = (CUdeviceptr)chunk,
-                                  .from_pitch = width,
-                                  .width = width,
-                                  .rows = rows};
-    }
-    CUresult result = copy_rows(session->table, &copy, c->stream);
+    if (in)
+        memcpy(chunk, weft_record_extra(record), record->extra);
+    *(in ? &copy.from : &copy.to) = (CUdeviceptr)chunk;
+    *(in ? &copy.from_pitch : &copy.to_pitch) = width;
+    CUresult result = copy_rows(session->table, &copy, stream);
     if (result == CUDA_SUCCESS)
-        result = session_wait_record(session, wait, c->stream);
+        result = session_wait_record(session, wait, stream);
     if (result == CUDA_SUCCESS) {
         session->chunk_used[i] = true;
         wait->chunk = i;
@@ -194,18 +190,18 @@ static int copy_inside(struct weft_session *session, const struct weft_record *r
 
 SESSION_DO(copy_in)
 {
-    const struct session_call_copy_out as_out = {.address = call->address,
-                                                 .pitch = call->pitch,
-                                                 .width = call->width,
-                                                 .rows = call->rows,
-                                                 .stream = call->stream};
+    const struct weft_rows copy = {
+        .to = call->address, .to_pitch = call->pitch, .width = call->width, .rows = call->rows};
 
-    return copy_inside(session, record, &as_out, weft_record_extra(record));
+    return copy_inside(session, record, copy, call->stream, true);
 }
 
 SESSION_DO(copy_out)
 {
-    return copy_inside(session, record, call, NULL);
+    const struct weft_rows copy = {
+        .from = call->address, .from_pitch = call->pitch, .width = call->width, .rows = call->rows};
+
+    return copy_inside(session, record, copy, call->stream, false);
 }
 
 /* Between two places of this session; or one of them is the program's, shared. */

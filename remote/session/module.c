@@ -44,10 +44,8 @@ SESSION_DO(load)
     }
     free(session->image);
     session->image = NULL;
-    if (result != CUDA_SUCCESS)
-        return result;
-    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0);
-    return call->library != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0, &result);
+    return (int)result;
 }
 
 /* The name behind a record, ended. */
@@ -90,13 +88,13 @@ SESSION_DO(kernel)
 
     if (!name_of(record, name))
         return SESSION_WRONG;
-    const CUresult result = session->table->library_kernel(&kernel, call->library, name);
-    if (result != CUDA_SUCCESS)
-        return result;
-    struct session_kernel *k = describe(session->table, kernel);
-    const uint64_t handle = k != NULL ? session_name(session, WEFT_FUNCTION, 0, k, 0) : 0;
+    CUresult result = session->table->library_kernel(&kernel, call->library->object, name);
+    struct session_kernel *k = result == CUDA_SUCCESS ? describe(session->table, kernel) : NULL;
+    if (k == NULL)
+        return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    const uint64_t handle = session_name(session, WEFT_FUNCTION, 0, k, 0, &result);
     if (handle == 0)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return (int)result;
     const uint64_t answer[] = {handle, k->count};
     return session_reply(session, record, answer, 2, k->parameters,
                          k->count * (uint32_t)sizeof(k->parameters[0]));
@@ -109,7 +107,7 @@ SESSION_DO(global)
     if (!name_of(record, name))
         return SESSION_WRONG;
     const CUresult result =
-        session->table->library_global(&call->address, &call->bytes, call->library, name);
+        session->table->library_global(&call->address, &call->bytes, call->library->object, name);
     return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
                                                            call->address, call->bytes)
                ? CUDA_ERROR_OUT_OF_MEMORY

@@ -230,28 +230,23 @@ static weft_status serve(struct weft_session *session)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static weft_status driver_error(CUresult result, const char *what)
-{
-    if (result == CUDA_SUCCESS)
-        return WEFT_OK;
-    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_error(result)->text);
-}
-
-/* The first device's context is made now: the network's memory is pinned in it. */
+/*
+ * The first device's context is made now: the network's memory is pinned in it; and that for copies
+ * inside records.
+ */
 static weft_status open_devices(struct weft_session *session)
 {
     session->count = session->limits->device_count;
     for (int i = 0; i < session->count; i++)
         session->device[i].ordinal = session->limits->devices[i];
-    return driver_error(session_use(session, 0), "context");
-}
-
-/* Pinned memory for copies inside records. */
-static weft_status open_chunks(struct weft_session *session)
-{
-    return driver_error(session->table->host_alloc((void **)&session->chunks,
-                                                   (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0),
-                        "pinned memory");
+    CUresult result = session_use(session, 0);
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_alloc((void **)&session->chunks,
+                                            (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0);
+    return result == CUDA_SUCCESS
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_DEVICE, "the driver: a context, and pinned memory: %s",
+                          weft_cuda_error(result)->text);
 }
 
 static CUresult destroy(struct weft_session *session, int kind, void *object)
@@ -263,6 +258,12 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
         return session_event_destroy(session, object);
     case WEFT_LIBRARY:
         return session->table->library_unload(object);
+    case WEFT_ARRAY:
+        return session->table->array_destroy(object);
+    case WEFT_TEXTURE:
+        return session->table->texture_destroy((CUtexObject)object);
+    case WEFT_SURFACE:
+        return session->table->surface_destroy((CUsurfObject)object);
     default:
         free(object);
         return CUDA_SUCCESS;
@@ -270,12 +271,17 @@ static CUresult destroy(struct weft_session *session, int kind, void *object)
 }
 
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
-                      void *object, uint32_t flags)
+                      void *object, uint32_t flags, CUresult *result)
 {
+    if (*result != CUDA_SUCCESS)
+        return 0;
     const uint64_t handle = weft_handles_add(&session->handles, kind, device, object, flags);
-
-    if (handle == 0)
+    if (handle == 0) {
         destroy(session, kind, object);
+        *result = CUDA_ERROR_OUT_OF_MEMORY;
+    } else if (kind == WEFT_ARRAY) {
+        session->device[device].arena.used += (uint64_t)flags * SESSION_ARRAY_UNIT;
+    }
     return handle;
 }
 
@@ -283,6 +289,8 @@ CUresult session_drop(struct weft_session *session, struct weft_place *place)
 {
     session_use(session, place->device);
     const CUresult result = destroy(session, place->kind, place->object);
+    if (place->kind == WEFT_ARRAY)
+        session->device[place->device].arena.used -= (uint64_t)place->flags * SESSION_ARRAY_UNIT;
     weft_handles_remove(&session->handles, place);
     return result;
 }
@@ -358,7 +366,7 @@ struct weft_session *session_make(const struct weft_config *config,
     session->links.config = *config;
     session->links.context = session;
     session->links.copy = session_copy_notice;
-    if (open_devices(session) == WEFT_OK && open_chunks(session) == WEFT_OK)
+    if (open_devices(session) == WEFT_OK)
         return session;
     session_free(session);
     return NULL;

@@ -6,7 +6,6 @@
 #include "remote/session/inside.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct session_share {
     struct session_share *next;
@@ -46,11 +45,11 @@ SESSION_DO(share)
     const char *reason = NULL;
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
 
-    if (s == NULL || record->extra != sizeof(s->share) || !session->links.shares_memory) {
+    if (s == NULL || !session->links.shares_memory) {
         free(s);
         return s == NULL ? CUDA_ERROR_OUT_OF_MEMORY : SESSION_WRONG;
     }
-    memcpy(&s->share, weft_record_extra(record), sizeof(s->share));
+    s->share = call->share;
     s->memory = weft_share_map(&s->share, session->links.one_address_space, &reason);
     if (s->memory != NULL)
         result = session_pin(session, s->memory, s->share.bytes);

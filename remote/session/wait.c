@@ -143,12 +143,12 @@ bool session_event_waited(const struct weft_session *session, CUevent event)
 /* The last of several that wait for it sees to it. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event)
 {
-    if (!session_event_waited(session, event))
-        return session->table->event_destroy(event);
+    bool waited = false;
+
     for (struct session_wait *w = session->waits; w != NULL; w = w->next)
         if (w->borrowed && w->count != 0 && w->events[0] == event)
-            w->orphan = true;
-    return CUDA_SUCCESS;
+            w->orphan = waited = true;
+    return waited ? CUDA_SUCCESS : session->table->event_destroy(event);
 }
 
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,

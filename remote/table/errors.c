@@ -2,11 +2,47 @@
 #include "base/say.h"
 #include "remote/table/table.h"
 
+#include <driver_types.h>
+
 #define UNKNOWN "unrecognized error code"
 
+/* Driver and runtime number them alike. A text that stands here goes before the words of the name,
+ * which CMake takes from the vendor's header. */
 static const struct weft_cuda_error errors[] = {
+#define SAYS(name, text)                                                                           \
+    {                                                                                              \
+        name, #name, text                                                                          \
+    }
+    SAYS(cudaSuccess, "no error"),
+    SAYS(cudaErrorInvalidValue, "invalid argument"),
+    SAYS(cudaErrorMemoryAllocation, "out of memory"),
+    SAYS(cudaErrorCudartUnloading, "driver shutting down"),
+    SAYS(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+    SAYS(cudaErrorInvalidSymbol, "invalid device symbol"),
+    SAYS(cudaErrorInsufficientDriver, "the driver is too old for this runtime"),
+    SAYS(cudaErrorDevicesUnavailable, "the device or its server is not available"),
+    SAYS(cudaErrorInvalidDeviceFunction, "invalid device function: no such kernel in the program"),
+    SAYS(cudaErrorNoDevice, "no CUDA-capable device"),
+    SAYS(cudaErrorInvalidDevice, "invalid device ordinal"),
+    SAYS(cudaErrorInvalidKernelImage, "device kernel image is invalid"),
+    SAYS(cudaErrorDeviceUninitialized, "invalid device context"),
+    SAYS(cudaErrorNoKernelImageForDevice, "no kernel image for this device"),
+    SAYS(cudaErrorECCUncorrectable, "uncorrectable ECC error"),
+    SAYS(cudaErrorInvalidPtx, "a PTX compilation failed"),
+    SAYS(cudaErrorUnsupportedPtxVersion,
+         "the PTX was compiled by a newer toolkit than the driver knows"),
+    SAYS(cudaErrorSymbolNotFound, "named symbol not found"),
+    SAYS(cudaErrorNotReady, "device not ready"),
+    SAYS(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
+    SAYS(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
+    SAYS(cudaErrorLaunchTimeout, "the launch timed out and was ended"),
+    SAYS(cudaErrorLaunchFailure, "unspecified launch failure"),
+    SAYS(cudaErrorNotPermitted, "operation not permitted"),
+    SAYS(cudaErrorNotSupported, "operation not supported"),
+    SAYS(cudaErrorStreamCaptureUnsupported, "operation not permitted while a stream is capturing"),
+    SAYS(cudaErrorUnknown, "unknown error"),
 #define WEFT_CUDA_ERROR(number, name, text) {number, #name, text},
-#include "remote/table/errors.def"
+#include "lists/errors.def"
 };
 
 const struct weft_cuda_error *weft_cuda_error(CUresult result)

@@ -17,144 +17,10 @@ struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext c
     return NULL;
 }
 
-/* Declares the device of an ordinal, or returns from the calling function. */
-#define FIND(known, ordinal)                                                                       \
-    struct weft_known *known = weft_known_device(list, ordinal);                                   \
-    if ((known) == NULL)                                                                           \
-    return CUDA_ERROR_INVALID_DEVICE
-
-/* ---- devices --------------------------------------------------------------------------------- */
-
-CUresult weft_known_init(struct weft_known_list *list, unsigned flags)
-{
-    (void)list;
-    return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult weft_known_driver_version(struct weft_known_list *list, int *version)
-{
-    *version = list->count > 0 ? list->at[0]->facts.driver : CUDA_VERSION;
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_count(struct weft_known_list *list, int *count)
-{
-    *count = list->count;
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_name(struct weft_known_list *list, char *name, int bytes,
-                                CUdevice device)
-{
-    FIND(known, device);
-    if (bytes <= 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    snprintf(name, (size_t)bytes, "%s", known->facts.name);
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_total(struct weft_known_list *list, size_t *bytes, CUdevice device)
-{
-    FIND(known, device);
-    *bytes = known->facts.memory;
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_attribute(struct weft_known_list *list, int *value,
-                                     CUdevice_attribute which, CUdevice device)
-{
-    FIND(known, device);
-    if (which < 1 || (int)which >= WEFT_ATTRIBUTES || which >= CU_DEVICE_ATTRIBUTE_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
-    *value = known->facts.attributes[which];
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_uuid(struct weft_known_list *list, CUuuid *uuid, CUdevice device)
-{
-    FIND(known, device);
-    memcpy(uuid, known->facts.uuid, sizeof(known->facts.uuid));
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_device_pci(struct weft_known_list *list, char *text, int bytes, CUdevice device)
-{
-    FIND(known, device);
-    return snprintf(text, bytes > 0 ? (size_t)bytes : 0, "%s", known->facts.pci) < bytes
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult weft_known_device_by_pci(struct weft_known_list *list, CUdevice *device, const char *text)
-{
-    for (int d = 0; d < list->count; d++)
-        if (strcasecmp(list->at[d]->facts.pci, text) == 0) {
-            *device = d;
-            return CUDA_SUCCESS;
-        }
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
-/* ---- peers ----------------------------------------------------------------------------------- */
-
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer)
 {
     return device != peer && device->process == peer->process &&
            (device->facts.peers & 1ull << peer->number) != 0;
-}
-
-CUresult weft_known_peer_can(struct weft_known_list *list, int *can, CUdevice device, CUdevice peer)
-{
-    FIND(known, device);
-    FIND(other, peer);
-    *can = weft_known_reaches(known, other);
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_peer_attribute(struct weft_known_list *list, int *value,
-                                   CUdevice_P2PAttribute which, CUdevice device, CUdevice peer)
-{
-    FIND(known, device);
-    FIND(other, peer);
-    if (known == other)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *value = which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED && weft_known_reaches(known, other);
-    return CUDA_SUCCESS;
-}
-
-/* ---- contexts -------------------------------------------------------------------------------- */
-
-CUresult weft_known_context_retain(struct weft_known_list *list, CUcontext *context,
-                                   CUdevice device)
-{
-    FIND(known, device);
-    *context = (CUcontext)(void *)known;
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_context_state(struct weft_known_list *list, CUdevice device, unsigned *flags,
-                                  int *active)
-{
-    FIND(known, device);
-    *flags = __atomic_load_n(&known->flags, __ATOMIC_RELAXED);
-    *active = 1;
-    return CUDA_SUCCESS;
-}
-
-/* How a thread waits is no affair of these drivers: remembered, without effect. */
-CUresult weft_known_context_flags(struct weft_known_list *list, CUdevice device, unsigned flags)
-{
-    FIND(known, device);
-    __atomic_store_n(&known->flags, flags, __ATOMIC_RELAXED);
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_context_use(struct weft_known_list *list, CUcontext context)
-{
-    if (context != NULL && weft_known_in(list, context) == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    *list->now() = (struct weft_known *)(void *)context;
-    return CUDA_SUCCESS;
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -184,32 +50,17 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
     return CUDA_SUCCESS;
 }
 
-CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows)
+size_t weft_texel_bytes(CUarray_format format, unsigned channels)
 {
-    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-                           .srcDevice = rows->from,
-                           .srcPitch = rows->from_pitch,
-                           .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                           .dstDevice = rows->to,
-                           .dstPitch = rows->to_pitch,
-                           .WidthInBytes = rows->width,
-                           .Height = rows->rows};
-}
+    static const unsigned char bytes[] = {
+        [CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_SIGNED_INT8] = 1,
+        [CU_AD_FORMAT_UNSIGNED_INT16] = 2, [CU_AD_FORMAT_SIGNED_INT16] = 2,
+        [CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT32] = 4,
+        [CU_AD_FORMAT_HALF] = 2,           [CU_AD_FORMAT_FLOAT] = 4};
 
-CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *c)
-{
-    if (c->srcMemoryType != CU_MEMORYTYPE_UNIFIED || c->dstMemoryType != CU_MEMORYTYPE_UNIFIED)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
-                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch | 1)))
-        return CUDA_ERROR_INVALID_VALUE;
-    *rows = (struct weft_rows){.to = c->dstDevice + c->dstY * c->dstPitch + c->dstXInBytes,
-                               .to_pitch = c->dstPitch,
-                               .from = c->srcDevice + c->srcY * c->srcPitch + c->srcXInBytes,
-                               .from_pitch = c->srcPitch,
-                               .width = c->WidthInBytes,
-                               .rows = c->Height};
-    return CUDA_SUCCESS;
+    if ((unsigned)format >= sizeof(bytes) || (channels != 1 && channels != 2 && channels != 4))
+        return 0;
+    return (size_t)bytes[format] * channels;
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include "remote/table/table.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What there is to know of a device. Travels as its bytes. */
@@ -38,33 +39,6 @@ struct weft_known_list {
     struct weft_known **(*now)(void); /* the calling thread's current device */
 };
 
-/* Field of the table, parameters, arguments. */
-#define WEFT_KNOWN_MAP(X)                                                                          \
-    X(init, (unsigned flags), flags)                                                               \
-    X(driver_version, (int *version), version)                                                     \
-    X(device_count, (int *count), count)                                                           \
-    X(device_name, (char *name, int bytes, CUdevice device), name, bytes, device)                  \
-    X(device_total, (size_t * bytes, CUdevice device), bytes, device)                              \
-    X(device_attribute, (int *value, CUdevice_attribute which, CUdevice device), value, which,     \
-      device)                                                                                      \
-    X(device_uuid, (CUuuid * uuid, CUdevice device), uuid, device)                                 \
-    X(device_pci, (char *text, int bytes, CUdevice device), text, bytes, device)                   \
-    X(device_by_pci, (CUdevice * device, const char *text), device, text)                          \
-    X(peer_can, (int *can, CUdevice device, CUdevice peer), can, device, peer)                     \
-    X(peer_attribute, (int *value, CUdevice_P2PAttribute which, CUdevice device, CUdevice peer),   \
-      value, which, device, peer)                                                                  \
-    X(context_retain, (CUcontext * context, CUdevice device), context, device)                     \
-    X(context_state, (CUdevice device, unsigned *flags, int *active), device, flags, active)       \
-    X(context_flags, (CUdevice device, unsigned flags), device, flags)                             \
-    X(context_use, (CUcontext context), context)
-
-/* weft_known_FIELD(list, parameters of the driver's function): its value and errors. */
-#define WEFT_KNOWN_UNWRAP(...) __VA_ARGS__
-#define WEFT_KNOWN_DECLARE(field, parameters, ...)                                                 \
-    CUresult weft_known_##field(struct weft_known_list *list, WEFT_KNOWN_UNWRAP parameters);
-WEFT_KNOWN_MAP(WEFT_KNOWN_DECLARE)
-#undef WEFT_KNOWN_DECLARE
-
 /* By ordinal, by context; NULL: none. */
 struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal);
 struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context);
@@ -81,10 +55,28 @@ CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, v
 struct weft_rows {
     uint64_t to, to_pitch, from, from_pitch, width, rows;
 };
-/* As the driver takes it: an address says itself whose it is. */
-CUDA_MEMCPY2D weft_rows_copy(const struct weft_rows *rows);
-/* And back. Errors: NOT_SUPPORTED: made otherwise; INVALID_VALUE: rows overlap, or are too many. */
-CUresult weft_known_rows(struct weft_rows *rows, const CUDA_MEMCPY2D *copy);
+/* A copy of a box, with arrays or without: CUDA_MEMCPY3D, whose two sides are alike. */
+struct weft_box_side {
+    size_t x, y, z, level; /* x in bytes */
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    void *reserved;
+    size_t pitch, height; /* bytes from row to row, rows from slice to slice */
+};
+struct weft_box {
+    struct weft_box_side from, to;
+    size_t width, rows, slices;
+};
+_Static_assert(sizeof(struct weft_box) == sizeof(CUDA_MEMCPY3D) &&
+                   offsetof(struct weft_box, from.height) == offsetof(CUDA_MEMCPY3D, srcHeight) &&
+                   offsetof(struct weft_box, to.x) == offsetof(CUDA_MEMCPY3D, dstXInBytes) &&
+                   offsetof(struct weft_box, to.height) == offsetof(CUDA_MEMCPY3D, dstHeight) &&
+                   offsetof(struct weft_box, width) == offsetof(CUDA_MEMCPY3D, WidthInBytes),
+               "the vendor's own fields");
+/* Bytes of an element of an array; 0: arrays have no such elements. */
+size_t weft_texel_bytes(CUarray_format format, unsigned channels);
 /*
  * How long a fat binary is, by its header of WEFT_IMAGE_HEADER bytes; 0: it is none. A driver reads
  * so much of it.

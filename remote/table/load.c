@@ -4,13 +4,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char *file; /* the first that was asked for */
 static struct weft_cuda_table table;
-static const char *why_not;
-static char why_not_file[160];
+static bool good;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* "cuMemAlloc_v2" for cuMemAlloc: cuda.h renames functions to their present version. */
@@ -23,22 +22,22 @@ static void load(void)
     void *library = dlopen(machine ? "libcuda.so.1" : file, RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL) {
-        snprintf(why_not_file, sizeof(why_not_file), "%s",
+        weft_say(WEFT_SAY_ERROR, "the driver: %s",
                  machine ? "no CUDA driver (libcuda.so.1) on this machine" : dlerror());
-        why_not = why_not_file;
         return;
     }
 #define LOAD(field, function)                                                                      \
     table.field = (__typeof__(table.field))dlsym(library, SYMBOL(function));                       \
     if (table.field == NULL) {                                                                     \
-        why_not = "the CUDA driver lacks " SYMBOL(function) ": it is too old";                     \
+        weft_say(WEFT_SAY_ERROR, "the driver: it lacks " SYMBOL(function) ": it is too old");      \
         return;                                                                                    \
     }
     WEFT_TABLE_MAP(LOAD)
 #undef LOAD
     const CUresult result = table.init(0);
-    if (result != CUDA_SUCCESS)
-        why_not = weft_cuda_error(result)->text;
+    good = result == CUDA_SUCCESS;
+    if (!good)
+        weft_say(WEFT_SAY_ERROR, "the driver: %s", weft_cuda_error(result)->text);
 }
 
 const struct weft_cuda_table *weft_table_open(const char *name)
@@ -46,7 +45,5 @@ const struct weft_cuda_table *weft_table_open(const char *name)
     if (file == NULL)
         file = name;
     pthread_once(&once, load);
-    if (why_not != NULL)
-        weft_say(WEFT_SAY_ERROR, "the driver: %s", why_not);
-    return why_not == NULL ? &table : NULL;
+    return good ? &table : NULL;
 }

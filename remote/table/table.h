@@ -62,13 +62,18 @@
     X(host_unregister, cuMemHostUnregister)                                                        \
     X(host_flags, cuMemHostGetFlags)                                                               \
     X(pointer_attributes, cuPointerGetAttributes)                                                  \
-    X(fill8, cuMemsetD8Async)                                                                      \
     X(fill8_rows, cuMemsetD2D8Async)                                                               \
     /* copies */                                                                                   \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
-    X(copy_rows, cuMemcpy2DAsync)                                                                  \
-    X(copy_peer, cuMemcpyPeerAsync)                                                                \
+    X(copy_box, cuMemcpy3DAsync)                                                                   \
+    /* arrays */                                                                                   \
+    X(array_create, cuArray3DCreate)                                                               \
+    X(array_destroy, cuArrayDestroy)                                                               \
+    X(texture_create, cuTexObjectCreate)                                                           \
+    X(texture_destroy, cuTexObjectDestroy)                                                         \
+    X(surface_create, cuSurfObjectCreate)                                                          \
+    X(surface_destroy, cuSurfObjectDestroy)                                                        \
     /* streams and events */                                                                       \
     X(stream_create, cuStreamCreateWithPriority)                                                   \
     X(stream_destroy, cuStreamDestroy)                                                             \
@@ -92,6 +97,9 @@
 #define WEFT_TABLE_SESSION_MAP(X)                                                                  \
     X(library_unload, cuLibraryUnload)                                                             \
     X(kernel_parameter, cuKernelGetParamInfo)                                                      \
+    X(fill8, cuMemsetD8Async)                                                                      \
+    X(copy_rows, cuMemcpy2DAsync)                                                                  \
+    X(copy_peer, cuMemcpyPeerAsync)                                                                \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
@@ -116,6 +124,9 @@ struct weft_cuda_table {
  * functions. One a process, the first that is named. NULL: said. Any thread.
  */
 const struct weft_cuda_table *weft_table_open(const char *name);
+
+/* Tests: the driver of weft's runtime (remote/cudart) in this process, before its first call. */
+void weft_cudart_use(const struct weft_cuda_table *table);
 
 /* What an error of the driver's is called, and its text: "cudaErrorMemoryAllocation", "out of
  * memory". */

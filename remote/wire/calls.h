@@ -4,6 +4,7 @@
 #ifndef WEFT_REMOTE_WIRE_CALLS_H
 #define WEFT_REMOTE_WIRE_CALLS_H
 
+#include "base/share.h"
 #include "remote/table/known.h"
 
 #include <stdbool.h>
@@ -43,8 +44,13 @@ enum weft_argument {
     WEFT_FUNCTION,
     WEFT_LIBRARY,
     WEFT_OBJECT, /* what a library of CUDA made */
+    WEFT_ARRAY,
+    WEFT_TEXTURE,
+    WEFT_SURFACE,
     WEFT_IN,
-    WEFT_OUT /* of the answer */
+    WEFT_OUT, /* of the answer */
+    WEFT_GIVE,
+    WEFT_TAKE
 };
 
 /* For each argument of a line of calls.def: macro(kind, type, name). */
@@ -66,6 +72,10 @@ enum weft_argument {
 /* How many words the request of such a line has. */
 #define WEFT_COUNT(kind, type, name) +(WEFT_##kind < WEFT_OUT)
 #define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
+
+/* How many bytes of structs stand behind those. */
+#define WEFT_GIVE_BYTES(kind, type, name) +(WEFT_##kind == WEFT_GIVE ? sizeof(type) : 0)
+#define WEFT_GIVES(...)                   (0 WEFT_EACH(WEFT_GIVE_BYTES, __VA_ARGS__))
 
 /* The most of one record. */
 enum {

@@ -94,6 +94,8 @@ static struct weft_session *begin(void)
     session->links.link[0].in.memory = rings[0];
     session->links.link[0].out.mirror = rings[1];
     MUST(session_copies_open(session) == WEFT_OK);
+    MUST(weft_arena_open(&session->device[0].arena, table, 0, 0x200000000000, 8 << 20, 4 << 20) ==
+         CUDA_SUCCESS);
     known_count = 0;
     return session;
 }
@@ -154,13 +156,71 @@ static uint32_t words_of(unsigned call)
     return call < WEFT_CALLS ? words[call] : 0;
 }
 
+/* Bytes of structs behind the words. */
+static uint32_t given_of(unsigned call)
+{
+    static const uint16_t given[] = {
+        0,
+#define WEFT_CALL(name, class, ...) WEFT_GIVES(__VA_ARGS__),
+#define WEFT_CALL_BY_HAND           WEFT_CALL
+#include "remote/wire/calls.def"
+    };
+    return call < WEFT_CALLS ? given[call] : 0;
+}
+
+/* The last handle or address that the session gave, perhaps of an array; or anything. */
+static uint64_t recent(struct fuzz_bytes *bytes)
+{
+    const unsigned how = fuzz_byte(bytes);
+
+    return how < 200 && known_count != 0 ? known[(known_count - 1 - how % 2) % KNOWN] : word(bytes);
+}
+
+/* Structs: small numbers, handles and addresses of the session's; some that make sense. */
+static void give(void *at, uint32_t bytes, unsigned call, struct fuzz_bytes *from)
+{
+    for (uint32_t i = 0; i + 8 <= bytes; i += 8)
+        memcpy((char *)at + i, &(uint64_t){word(from)}, 8);
+    if (fuzz_byte(from) < 32)
+        return;
+    if (call == WEFT_CALL_array_create) {
+        static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_HALF,
+                                                 CU_AD_FORMAT_FLOAT, CU_AD_FORMAT_NV12};
+        CUDA_ARRAY3D_DESCRIPTOR *shape = at;
+        *shape = (CUDA_ARRAY3D_DESCRIPTOR){.Width = fuzz_byte(from) % 9,
+                                           .Height = fuzz_byte(from) % 5,
+                                           .Depth = fuzz_byte(from) % 3,
+                                           .Format = formats[fuzz_byte(from) % 4],
+                                           .NumChannels = 1u << fuzz_byte(from) % 4,
+                                           .Flags = fuzz_byte(from) % 4 * 2u};
+    } else if (call == WEFT_CALL_texture_create || call == WEFT_CALL_surface_create) {
+        CUDA_RESOURCE_DESC *resource = at;
+        resource->resType = (CUresourcetype)(fuzz_byte(from) % 5);
+        resource->res.pitch2D.devPtr = recent(from); /* or array */
+        resource->res.pitch2D.format = CU_AD_FORMAT_FLOAT;
+        resource->res.pitch2D.numChannels = 1;
+        resource->flags = fuzz_byte(from) < 16;
+    } else if (call == WEFT_CALL_copy_box) {
+        struct weft_box *box = at;
+        struct weft_box_side *sides[] = {&box->from, &box->to};
+        for (int i = 0; i < 2; i++) {
+            sides[i]->type = (CUmemorytype)(2 + fuzz_byte(from) % 3);
+            sides[i]->array = (CUarray)recent(from);
+            sides[i]->device = recent(from);
+        }
+    }
+}
+
 /* Writes the next record into the ring; its length. */
 static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
 {
     const struct weft_ring_in *in = &session->links.link[0].in;
-    const unsigned call = fuzz_byte(bytes), wrong = fuzz_byte(bytes);
+    const unsigned drawn = fuzz_byte(bytes), wrong = fuzz_byte(bytes);
+    const unsigned call = drawn >= 216   ? WEFT_CALL_array_create + drawn % 6 /* to surfaces */
+                          : drawn >= 200 ? WEFT_CALL_copy_box
+                                         : drawn;
     const uint32_t words = wrong % 8 == 7 ? fuzz_byte(bytes) % 9 : words_of(call);
-    const uint32_t extra = wrong & 8 ? fuzz_byte(bytes) : 0;
+    const uint32_t extra = wrong & 8 ? fuzz_byte(bytes) : given_of(call);
     const uint32_t whole =
         (uint32_t)(sizeof(struct weft_record) + words * 8 + extra + 15) / 16 * 16;
     struct weft_record *record =
@@ -176,7 +236,9 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
                                    .words = words};
     for (uint32_t i = 0; i < words; i++)
         weft_record_words(record)[i] = word(bytes);
-    for (uint32_t i = 0; i < extra; i++)
+    if (extra == given_of(call))
+        give(weft_record_extra(record), extra, call, bytes);
+    for (uint32_t i = 0; i < extra && extra != given_of(call); i++)
         weft_record_extra(record)[i] = (unsigned char)fuzz_byte(bytes);
     if (call == WEFT_CALL_library && words != 0) { /* handles and addresses of the session's */
         weft_record_words(record)[0] = fuzz_word(bytes) % (WEFT_ROWS + 1);
@@ -194,7 +256,8 @@ static bool is_malformed(struct weft_record *record)
 {
     const uint64_t *words = weft_record_words(record);
 
-    if (record->words != words_of(record->call) || record->call >= WEFT_CALLS)
+    if (record->words != words_of(record->call) || record->call >= WEFT_CALLS ||
+        (given_of(record->call) != 0 && record->extra != given_of(record->call)))
         return true;
 #if __has_include(<cublas_v2.h>)
     if (record->call == WEFT_CALL_library) /* words, and bytes at multiples of 16 */

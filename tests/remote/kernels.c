@@ -62,12 +62,39 @@ static void speak(const struct weft_fake_launch *launch)
     driver->print(2, "a kernel's own error\n");
 }
 
+static void fetch(const struct weft_fake_launch *launch)
+{
+    int *out = *(int **)launch->parameters[0];
+    const uint64_t texture = *(uint64_t *)launch->parameters[1];
+    const int width = *(int *)launch->parameters[2], rows = *(int *)launch->parameters[3];
+
+    for (int y = 0; y < (rows > 0 ? rows : 1); y++)
+        for (int x = 0; x < width; x++) {
+            const int *texel = driver->texel(texture, (size_t)x, (size_t)y, 0);
+            out[y * width + x] = texel != NULL ? *texel : -1;
+        }
+}
+
+static void store(const struct weft_fake_launch *launch)
+{
+    const uint64_t surface = *(uint64_t *)launch->parameters[0];
+    const int width = *(int *)launch->parameters[1], rows = *(int *)launch->parameters[2];
+
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < width; x++) {
+            int *texel = driver->texel(surface, (size_t)x, (size_t)y, 0);
+            if (texel != NULL)
+                *texel += *(int *)launch->parameters[3];
+        }
+}
+
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 __attribute__((visibility("default"))) void
 weft_fake_kernels(const struct weft_fake_registry *registry)
 {
     static const size_t add_sizes[] = {8, 8, 8, 4}, scale_sizes[] = {8, 4, 4},
-                        slow_sizes[] = {8, 4}, speak_sizes[] = {4, 4};
+                        slow_sizes[] = {8, 4}, speak_sizes[] = {4, 4}, fetch_sizes[] = {8, 8, 4, 4},
+                        store_sizes[] = {8, 4, 4, 4};
 
     driver = registry;
 
@@ -75,5 +102,7 @@ weft_fake_kernels(const struct weft_fake_registry *registry)
     registry->kernel(KERNEL_SCALE, scale, 3, scale_sizes);
     registry->kernel(KERNEL_SLOW, slow, 2, slow_sizes);
     registry->kernel(KERNEL_SPEAK, speak, 2, speak_sizes);
+    registry->kernel(KERNEL_FETCH, fetch, 4, fetch_sizes);
+    registry->kernel(KERNEL_STORE, store, 4, store_sizes);
     registry->global(GLOBAL_TABLE, 64 * sizeof(int));
 }

@@ -11,6 +11,10 @@
                                      one number a thread of the grid */
 #define KERNEL_SLOW  "_Z4slowPii" /* the same as scale by 1, after some milliseconds */
 #define KERNEL_SPEAK "_Z5speakii" /* lines from..from+n-1 on stdout, each by printf */
-#define GLOBAL_TABLE "table"      /* int table[64] */
+#define KERNEL_FETCH                                                                               \
+    "_Z5fetchPiyii" /* out[y * width + x] = texture(x, y); out, texture, width, rows; rows 0: a    \
+                       line */
+#define KERNEL_STORE "_Z5storeyiii" /* surface(x, y) += shift; surface, width, rows, shift */
+#define GLOBAL_TABLE "table"        /* int table[64] */
 
 #endif

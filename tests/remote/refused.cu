@@ -27,7 +27,7 @@ int main()
     const cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
     cudaMemPoolPtrExportData exported;
     cudaIpcMemHandle_t handle;
-    cudaArray_t array;
+    cudaMipmappedArray_t array;
     cudaStream_t stream;
 
     if (cudaMalloc(&memory, 4096) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
@@ -44,7 +44,7 @@ int main()
     REFUSED(cudaGraphicsMapResources(0, nullptr, stream));
     REFUSED(cudaMemPoolExportPointer(&exported, memory));
     REFUSED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    REFUSED(cudaMallocArray(&array, &floats, 64, 64));
+    REFUSED(cudaMallocMipmappedArray(&array, &floats, make_cudaExtent(64, 64, 0), 2));
     std::printf("%d not refused\n", wrong);
     return wrong == 0 && cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;
 }

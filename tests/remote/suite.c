@@ -38,7 +38,7 @@ void suite_is(cudaError_t got, cudaError_t wanted, const char *text, const char 
 /* ---- registration by hand, as nvcc's code does it ---------------------------------------------
  */
 
-const char suite_add, suite_scale, suite_slow, suite_missing;
+const char suite_add, suite_scale, suite_slow, suite_fetch, suite_store, suite_missing;
 int suite_table;
 
 void **__cudaRegisterFatBinary(void *image);
@@ -90,6 +90,8 @@ void suite_register(const char *file)
     add(handle, &suite_add, KERNEL_ADD);
     add(handle, &suite_scale, KERNEL_SCALE);
     add(handle, &suite_slow, KERNEL_SLOW);
+    add(handle, &suite_fetch, KERNEL_FETCH);
+    add(handle, &suite_store, KERNEL_STORE);
     add(handle, &suite_missing, "_Z7missingv");
     __cudaRegisterVar(handle, (char *)&suite_table, NULL, GLOBAL_TABLE, 0, 64 * sizeof(int), 0, 0);
     __cudaRegisterFatBinaryEnd(handle);
@@ -310,6 +312,7 @@ bool suite_run(void)
         if (weft_model == NULL) /* whose tasks share one thread */
             suite_threads();
         suite_other();
+        suite_arrays();
         suite_errors();
         OK(cudaDeviceSynchronize());
         CHECK(cudaGetLastError() == cudaSuccess);

@@ -19,7 +19,7 @@ void suite_is(cudaError_t got, cudaError_t wanted, const char *text, const char 
 #define OK(call)         IS(cudaSuccess, call)
 
 /* The kernels of kernels.h, as a program registers them. */
-extern const char suite_add, suite_scale, suite_slow, suite_missing;
+extern const char suite_add, suite_scale, suite_slow, suite_fetch, suite_store, suite_missing;
 extern int suite_table;
 /* image: a file with the kernels for GPUs; NULL: the fake driver has them. */
 void suite_register(const char *image);
@@ -38,5 +38,6 @@ void suite_threads(void);
 void suite_own_streams(bool threads);
 void suite_devices(void);
 void suite_other(void);
+void suite_arrays(void);
 
 #endif

@@ -36,3 +36,20 @@ __global__ void slow(int *a, int shift)
         continue;
     a[own()] += shift;
 }
+
+__global__ void fetch(int *out, unsigned long long texture, int width, int rows)
+{
+    for (size_t i = own(); i < (size_t)width * (rows > 0 ? rows : 1);
+         i += (size_t)gridDim.x * blockDim.x) {
+        const int x = (int)(i % width), y = (int)(i / width);
+        out[i] = rows > 0 ? tex2D<int>(texture, (float)x, (float)y) : tex1Dfetch<int>(texture, x);
+    }
+}
+
+__global__ void store(unsigned long long surface, int width, int rows, int shift)
+{
+    for (size_t i = own(); i < (size_t)width * rows; i += (size_t)gridDim.x * blockDim.x) {
+        const int x = (int)(i % width) * (int)sizeof(int), y = (int)(i / width);
+        surf2Dwrite(surf2Dread<int>(surface, x, y) + shift, surface, x, y);
+    }
+}

@@ -5,7 +5,7 @@
 #include "sessions.h"
 #include "suite.h"
 
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "sessions.h"
 
 #include "fake/fake.h"
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "sessions.h"
 #include "suite.h"
 
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "suite.h"
 
 #include "base/task.h"
-#include "remote/client/client.h"
-#include "remote/cudart/cudart.h"
+#include "remote/client/inside.h"
+#include "remote/table/table.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +23,14 @@ static int copies, wrong, servers;
 static uint64_t through; /* bytes of copies between devices that this process has sent */
 static unsigned char *memory[4], *there, *back;
 static cudaStream_t stream[4];
+
+static uint64_t copied(void)
+{
+    weft_lock(&client.lock);
+    const uint64_t sent = client.sources.sent;
+    weft_unlock(&client.lock);
+    return sent;
+}
 
 static uint32_t pick(uint32_t below)
 {
@@ -59,12 +67,12 @@ static void copy(int to, int from, size_t to_at, size_t from_at, size_t bytes)
     bool right = true;
 
     must(cudaSetDevice(to), "device");
-    const uint64_t before = weft_client_copied();
+    const uint64_t before = copied();
     must(cudaMemcpyPeerAsync(memory[to] + to_at, to, memory[from] + from_at, from, bytes,
                              stream[to]),
          "copy");
     must(cudaStreamSynchronize(stream[to]), "copy");
-    through += weft_client_copied() - before;
+    through += copied() - before;
     must(cudaMemcpyAsync(back, memory[to], room, cudaMemcpyDeviceToHost, stream[to]), "out");
     must(cudaStreamSynchronize(stream[to]), "out");
     for (size_t i = 0; i < room; i++) {
@@ -103,7 +111,7 @@ static void test_both_ways(void)
         fill(d, (unsigned)d + 1);
         must(cudaEventCreateWithFlags(&sent[d], cudaEventDisableTiming), "event");
     }
-    const uint64_t before = weft_client_copied();
+    const uint64_t before = copied();
     for (int round = 0; round < ROUNDS; round++) {
         for (int d = 0; d < servers; d++) { /* from the lower half to the neighbour's upper one */
             const int to = (d + 1) % servers;
@@ -127,7 +135,7 @@ static void test_both_ways(void)
     }
     for (int d = 0; d < servers; d++)
         must(cudaStreamSynchronize(stream[d]), "synchronize");
-    through += weft_client_copied() - before;
+    through += copied() - before;
     for (int d = 0; d < servers; d++) {
         const unsigned origin = (unsigned)((d + servers * ROUNDS - ROUNDS) % servers) + 1;
         must(cudaSetDevice(d), "device");

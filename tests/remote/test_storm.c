@@ -6,7 +6,7 @@
 #include "sessions.h"
 #include "suite.h"
 
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <pthread.h>
 #include <stdint.h>

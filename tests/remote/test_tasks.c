@@ -6,7 +6,7 @@
 #include "suite.h"
 
 #include "base/launcher.h"
-#include "remote/cudart/cudart.h"
+#include "remote/table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

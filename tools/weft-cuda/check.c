@@ -16,8 +16,8 @@
 static const struct {
     const char *name, *why;
 } absent[] = {
-#define X(name) {#name, WHY},
-#include "remote/cudart/absent.def"
+#define X(name, why) {#name, why},
+#include "lists/absent.def"
 };
 
 /* Functions of libraries that are served: rows, and what remote/library does by hand. */

@@ -94,10 +94,48 @@ CUresult fake_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 
 CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_COPY};
-    const CUresult result = weft_known_rows(&op.copy, c);
+    struct fake_op op = {.kind = FAKE_COPY,
+                         .copy = {.to = c->dstDevice,
+                                  .to_pitch = c->dstPitch,
+                                  .from = c->srcDevice,
+                                  .from_pitch = c->srcPitch,
+                                  .width = c->WidthInBytes,
+                                  .rows = c->Height}};
 
-    return result == CUDA_SUCCESS ? push_copy(stream, &op, false) : result;
+    return push_copy(stream, &op, false);
+}
+
+/* Where a slice of one side begins, and its pitch. */
+static bool find_slice(const struct weft_box *box, const struct weft_box_side *side, size_t z,
+                       uint64_t *at, uint64_t *pitch)
+{
+    uint64_t height = side->height;
+
+    *at = side->device;
+    *pitch = side->pitch;
+    if (side->type == CU_MEMORYTYPE_ARRAY &&
+        !fake_array_find(side->array, box, side, at, pitch, &height))
+        return false;
+    *at += ((side->z + z) * height + side->y) * *pitch + side->x;
+    return side->type == CU_MEMORYTYPE_ARRAY || side->type == CU_MEMORYTYPE_UNIFIED;
+}
+
+/* A copy of rows for each slice. */
+CUresult fake_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    struct weft_box box;
+
+    memcpy(&box, copy, sizeof(box));
+    for (size_t z = 0; z < box.slices && result == CUDA_SUCCESS; z++) {
+        struct fake_op op = {.kind = FAKE_COPY, .copy = {.width = box.width, .rows = box.rows}};
+        fake_begin();
+        const bool good = find_slice(&box, &box.from, z, &op.copy.from, &op.copy.from_pitch) &&
+                          find_slice(&box, &box.to, z, &op.copy.to, &op.copy.to_pitch);
+        fake_end(CUDA_SUCCESS);
+        result = good ? push_copy(stream, &op, false) : CUDA_ERROR_INVALID_VALUE;
+    }
+    return result;
 }
 
 static CUresult push_fill(CUstream handle, const struct fake_op *op)

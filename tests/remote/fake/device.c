@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FAKE_KNOWN(field, parameters, ...)                                                         \
-    CUresult fake_##field parameters                                                               \
-    {                                                                                              \
-        return weft_known_##field(&fake.known, __VA_ARGS__);                                       \
-    }
-WEFT_KNOWN_MAP(FAKE_KNOWN)
-#undef FAKE_KNOWN
+#define KNOWN(field) fake_##field
+#define KNOWN_LIST   fake.known
+#include "remote/table/known_table.h"
 
 /* clang-format off */
 static const int32_t attributes[WEFT_ATTRIBUTES] = {
@@ -57,6 +53,7 @@ CUresult fake_context_reset(CUdevice device)
     while (fake_step())
         continue;
     fake_reset_streams(&fake.device[device]); /* also what never ends */
+    fake_reset_arrays(&fake.device[device]);
     fake_reset_memory(&fake.device[device]);
     fake.device[device].error = CUDA_SUCCESS;
     fake.device[device].peers = 0;

@@ -28,6 +28,9 @@ struct weft_fake_registry {
     /* Of a kernel: text for stdout (1) or stderr (2), which appears when something is waited for,
      * as CUDA's does. */
     void (*print)(int file, const char *text);
+    /* Of a kernel: the element of a texture or a surface at x, y, z; NULL: it is none, or not
+     * there. */
+    void *(*texel)(uint64_t object, size_t x, size_t y, size_t z);
 };
 
 /* The function by which a shared object with kernels is entered: weft_fake_kernels. */

@@ -196,6 +196,13 @@ void fake_reset_memory(struct fake_device *device);
 /* Memory of a module's global. */
 CUresult fake_alloc_global(struct fake_device *device, size_t bytes, void **memory);
 
+/* ---- array.c */
+/* Where an array's memory is, its pitch and its rows a slice; false: none, or the box goes beyond.
+ */
+bool fake_array_find(CUarray handle, const struct weft_box *box, const struct weft_box_side *side,
+                     uint64_t *at, uint64_t *pitch, uint64_t *height);
+void *fake_texel(uint64_t object, size_t x, size_t y, size_t z); /* as kernels ask */
+void fake_reset_arrays(struct fake_device *device);
 /* The functions, for fake.c's table. */
 #define FAKE_DECLARE(field, function) __typeof__(function) fake_##field;
 WEFT_TABLE_MAP(FAKE_DECLARE)

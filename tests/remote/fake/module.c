@@ -82,7 +82,7 @@ void fake_print(void)
     }
 }
 
-const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global, print};
+const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global, print, fake_texel};
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,96 @@
+/* remote/cudart/box.c - copies of rows and boxes, also from and to arrays. Any thread. */
+#include "remote/cudart/inside.h"
+#include "remote/table/known.h"
+
+/* An array's side, x in its elements, or memory's. */
+static struct weft_box_side side_of(cudaArray_const_t array, const struct cudaPitchedPtr *memory,
+                                    const struct cudaPos *at)
+{
+    if (array != NULL)
+        return (struct weft_box_side){.x = at->x * array->bytes,
+                                      .y = at->y,
+                                      .z = at->z,
+                                      .type = CU_MEMORYTYPE_ARRAY,
+                                      .array = array->handle};
+    return (struct weft_box_side){.type = CU_MEMORYTYPE_UNIFIED,
+                                  .device = (CUdeviceptr)memory->ptr +
+                                            (at->z * memory->ysize + at->y) * memory->pitch + at->x,
+                                  .pitch = memory->pitch,
+                                  .height = memory->ysize};
+}
+
+/* With an array the width is in elements, else in bytes. What lies beyond an array's end is for its
+ * driver to say. */
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+    if (p == NULL || !cudart_is_kind(p->kind))
+        return cudart_done(p == NULL ? cudaErrorInvalidValue : cudaErrorInvalidMemcpyDirection);
+    cudaArray_const_t array = p->srcArray != NULL ? p->srcArray : p->dstArray;
+    const struct weft_box box = {.from = side_of(p->srcArray, &p->srcPtr, &p->srcPos),
+                                 .to = side_of(p->dstArray, &p->dstPtr, &p->dstPos),
+                                 .width = p->extent.width * (array != NULL ? array->bytes : 1),
+                                 .rows = p->extent.height,
+                                 .slices = p->extent.depth};
+    if ((p->srcArray == NULL && box.width > box.from.pitch) ||
+        (p->dstArray == NULL && box.width > box.to.pitch))
+        return cudart_done(cudaErrorInvalidPitchValue);
+    ENTER(driver);
+    return box.width == 0 || box.rows == 0 || box.slices == 0
+               ? cudaSuccess
+               : cudart_driver_done(
+                     driver->copy_box((const CUDA_MEMCPY3D *)(const void *)&box, ON(stream)));
+}
+
+/* Addresses and arrays say themselves whose they are. */
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
+{
+    if (p == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    return cudaMemcpy3DAsync(&(struct cudaMemcpy3DParms){.srcArray = p->srcArray,
+                                                         .srcPos = p->srcPos,
+                                                         .srcPtr = p->srcPtr,
+                                                         .dstArray = p->dstArray,
+                                                         .dstPos = p->dstPos,
+                                                         .dstPtr = p->dstPtr,
+                                                         .extent = p->extent,
+                                                         .kind = cudaMemcpyDefault},
+                             stream);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* With an array x and width are in bytes, too. */
+static cudaError_t copy_rows(struct cudaMemcpy3DParms p, size_t width, size_t rows,
+                             enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    cudaArray_const_t array = p.srcArray != NULL ? p.srcArray : p.dstArray;
+    const size_t unit = array != NULL ? array->bytes : 1;
+
+    p.srcPos.x /= unit;
+    p.dstPos.x /= unit;
+    p.extent = (struct cudaExtent){width / unit, rows, 1};
+    p.kind = kind;
+    return cudaMemcpy3DAsync(&p, stream);
+}
+
+#define IN_MEMORY(side, memory, pitch)                                                             \
+    .side##Ptr = {(void *)(uintptr_t)(memory), pitch, width, rows}
+#define IN_ARRAY(side, array, x, y)                                                                \
+    .side##Array = (cudaArray_t)(uintptr_t)(array), .side##Pos = {x, y, 0}
+#define ROWS(name, parameters, ...)                                                                \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        return copy_rows((struct cudaMemcpy3DParms){__VA_ARGS__}, width, rows, kind, stream);      \
+    }
+ROWS(cudaMemcpy2DAsync,
+     (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
+      enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_MEMORY(src, from, from_pitch), IN_MEMORY(dst, to, to_pitch))
+ROWS(cudaMemcpy2DToArrayAsync,
+     (cudaArray_t to, size_t x, size_t y, const void *from, size_t from_pitch, size_t width,
+      size_t rows, enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_MEMORY(src, from, from_pitch), IN_ARRAY(dst, to, x, y))
+ROWS(cudaMemcpy2DFromArrayAsync,
+     (void *to, size_t to_pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
+      size_t rows, enum cudaMemcpyKind kind, cudaStream_t stream),
+     IN_ARRAY(src, from, x, y), IN_MEMORY(dst, to, to_pitch))
