@@ -33,7 +33,16 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
     X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
     X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
-    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")
+    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")                               \
+    X(reduce_type, ERR_ARGUMENT, "weft_block_reduce:", "type 6")                                   \
+    X(reduce_operation, ERR_ARGUMENT, "weft_block_reduce:", "operation 8")                         \
+    X(reduce_index, ERR_ARGUMENT, "weft_block_reduce:", "operation 0")                             \
+    X(scan_real_bits, ERR_ARGUMENT, "weft_block_scan:", "operation 3")                             \
+    X(scan_null, ERR_ARGUMENT, "weft_block_scan:", "value at 0x0")                                 \
+    X(atomic_unaligned, ERR_ARGUMENT, "weft_atomic:", "not aligned")                               \
+    X(atomic_operation, ERR_ARGUMENT, "weft_atomic:", "no such thing")                             \
+    X(atomic_null, ERR_ARGUMENT, "weft_atomic_swap:", "word 0x0")                                  \
+    X(atomic_type, ERR_ARGUMENT, "weft_atomic_compare_swap:", "type 8")
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
@@ -131,6 +140,43 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_
     }
 }
 
+WEFT_DEVICE_FN void err_inside(weft_self *self, enum error_case number, unsigned char *word)
+{
+    uint64_t value = 1, index = 0;
+
+    switch (number) {
+    case CASE_reduce_type:
+        weft_block_reduce(self, &value, WEFT_F16, WEFT_SUM, NULL);
+        break;
+    case CASE_reduce_operation:
+        weft_block_reduce(self, &value, WEFT_U64, (weft_operation)8, NULL);
+        break;
+    case CASE_reduce_index:
+        weft_block_reduce(self, &value, WEFT_U64, WEFT_SUM, &index);
+        break;
+    case CASE_scan_real_bits:
+        weft_block_scan(self, &value, WEFT_F64, WEFT_AND, NULL);
+        break;
+    case CASE_scan_null:
+        weft_block_scan(self, NULL, WEFT_U64, WEFT_SUM, &value);
+        break;
+    case CASE_atomic_unaligned:
+        weft_atomic(self, word + 4, &value, WEFT_U64, WEFT_SUM, NULL);
+        break;
+    case CASE_atomic_operation:
+        weft_atomic(self, word, &value, WEFT_U64, (weft_operation)9, NULL);
+        break;
+    case CASE_atomic_null:
+        weft_atomic_swap(self, NULL, &value, WEFT_U64, NULL);
+        break;
+    case CASE_atomic_type:
+        weft_atomic_compare_swap(self, word, &value, &value, WEFT_U8, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
 WEFT_KERNEL(op_errors_kernel, struct error_data, user)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
@@ -142,10 +188,12 @@ WEFT_KERNEL(op_errors_kernel, struct error_data, user)
     const weft_win freed = window;
     weft_win_free(self, &window);
     weft_barrier(self, WEFT_COMM_WORLD);
-    if (me == n - 1)
+    if (me == n - 1) {
         err_fetching(self, user, win, device, freed);
-    else
+        err_inside(self, (enum error_case)user->number, memory);
+    } else {
         weft_wait(self, 77, 5);
+    }
     test_add_u32(&user->returned, 1);
 }
 
