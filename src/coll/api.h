@@ -6,6 +6,7 @@
 #define WEFT_COLL_API_H
 
 #include "coll/blocks.h"
+#include "coll/sizes.h"
 
 /* Whether what a rank gives fits into a cell, and what comes of each process where it is fetched.
  */

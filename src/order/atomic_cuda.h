@@ -304,49 +304,28 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
 }
 #undef WEFT_ATOM
 
-/*
- * The same, on memory of the device or of the block, by the machine's own instruction where it has
- * one.
- */
+/* The same, on memory of the device or of the block. */
 WEFT_INLINE uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
 {
     typedef unsigned long long wide;
-    const uint32_t how = change->how, type = change->type;
-    const bool small = weft_type_bytes(type) == 4;
+    const bool small = weft_type_bytes(change->type) == 4;
     const uint64_t value = change->value;
-    const uint32_t value32 = (uint32_t)value;
 
-    if (how == WEFT_COMPARE)
-        return small ? atomicCAS_system((unsigned *)word, (uint32_t)change->expected, value32)
-                     : atomicCAS_system((wide *)word, change->expected, value);
-    if (how == WEFT_REPLACE)
-        return small ? atomicExch_system((unsigned *)word, value32)
-                     : atomicExch_system((wide *)word, value);
-    if (how == WEFT_SUM && type == WEFT_F32)
-        return __float_as_uint(atomicAdd_system((float *)word, __uint_as_float(value32)));
-    if (how == WEFT_SUM && type == WEFT_F64)
+    if (change->how == WEFT_SUM && change->type == WEFT_F32)
+        return __float_as_uint(atomicAdd_system((float *)word, __uint_as_float((uint32_t)value)));
+    if (change->how == WEFT_SUM && change->type == WEFT_F64)
         return __double_as_longlong(
             atomicAdd_system((double *)word, __longlong_as_double((long long)value)));
-    if (how == WEFT_SUM)
-        return small ? atomicAdd_system((unsigned *)word, value32)
+    if (change->how == WEFT_SUM)
+        return small ? atomicAdd_system((unsigned *)word, (uint32_t)value)
                      : atomicAdd_system((wide *)word, value);
-    if (how == WEFT_MIN && type == WEFT_I32)
-        return (uint32_t)atomicMin_system((int *)word, (int)value32);
-    if (how == WEFT_MAX && type == WEFT_I32)
-        return (uint32_t)atomicMax_system((int *)word, (int)value32);
-    if (how == WEFT_MIN && type == WEFT_U32)
-        return atomicMin_system((unsigned *)word, value32);
-    if (how == WEFT_MAX && type == WEFT_U32)
-        return atomicMax_system((unsigned *)word, value32);
-    uint64_t was = small ? *(volatile uint32_t *)word : *(volatile uint64_t *)word;
-    for (;;) {
+    for (uint64_t was = small ? *(volatile uint32_t *)word : *(volatile uint64_t *)word, old;;
+         was = old) {
         const uint64_t next = weft_change_of(was, change);
-        const uint64_t old = small
-                                 ? atomicCAS_system((unsigned *)word, (uint32_t)was, (uint32_t)next)
-                                 : atomicCAS_system((wide *)word, was, next);
+        old = small ? atomicCAS_system((unsigned *)word, (uint32_t)was, (uint32_t)next)
+                    : atomicCAS_system((wide *)word, was, next);
         if (old == was)
             return old;
-        was = old;
     }
 }
 

@@ -83,16 +83,16 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
     return value;
 }
 
-/* Of threads 0 to this one; *all: of all. call: for the CPU device. */
+/* Of threads 0 to this one; *all: of all. lanes, call: for the CPU device. */
 WEFT_INLINE struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, uint32_t type,
                                              uint32_t how, const bool indexed,
-                                             struct weft_part *all, const char *call)
+                                             struct weft_part *all, int lanes, const char *call)
 {
     __shared__ uint64_t indexes[32];
     uint64_t *const bits = (uint64_t *)((struct weft_cuda_rank *)self)->sums;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-    (void)call;
+    (void)lanes, (void)call;
     for (unsigned step = 1; step < 32; step *= 2) {
         struct weft_part lower = mine;
         lower.bits = __shfl_up_sync(weft_warp_mask(), mine.bits, step);
@@ -139,10 +139,9 @@ static void weft_fold_threads(weft_self *self, int threads, int lanes, uint32_t 
             weft_team_call(self->port.team, t / group * group + group - 1)->part[0];
 }
 
-/* As on a GPU; of the thread's group alone. */
-static struct weft_part weft_lanes_fold(weft_self *self, struct weft_part mine, int lanes,
-                                        uint32_t type, uint32_t how, bool indexed,
-                                        struct weft_part *all, const char *name)
+static struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, uint32_t type,
+                                        uint32_t how, bool indexed, struct weft_part *all,
+                                        int lanes, const char *name)
 {
     struct weft_part parts[2] = {mine, mine};
     struct weft_call call = {
@@ -162,19 +161,12 @@ static struct weft_part weft_lanes_fold(weft_self *self, struct weft_part mine, 
     return parts[0];
 }
 
-static struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, uint32_t type,
-                                        uint32_t how, bool indexed, struct weft_part *all,
-                                        const char *call)
-{
-    return weft_lanes_fold(self, mine, 0, type, how, indexed, all, call);
-}
-
 static double weft_sum_threads(weft_self *self, double value, int lanes, const char *call)
 {
     struct weft_part mine = {.index = 0};
 
     weft_element_set(&mine.bits, weft_element(&value, 0, 8), 8);
-    weft_lanes_fold(self, mine, lanes, WEFT_F64, WEFT_SUM, false, &mine, call);
+    weft_block_fold(self, mine, WEFT_F64, WEFT_SUM, false, &mine, lanes, call);
     memcpy(&value, &mine.bits, sizeof(value));
     return value;
 }
@@ -210,7 +202,7 @@ WEFT_FN void weft_block_reduce(weft_self *self, void *value, weft_type type,
     const uint32_t size = weft_type_bytes(type);
     struct weft_part all = {weft_element(value, 0, size), index != NULL ? *index : 0};
 
-    weft_block_fold(self, all, type, operation, index != NULL, &all, "weft_block_reduce");
+    weft_block_fold(self, all, type, operation, index != NULL, &all, 0, "weft_block_reduce");
     weft_element_set(value, all.bits, size);
     if (index != NULL)
         *index = all.index;
@@ -227,7 +219,7 @@ WEFT_FN void weft_block_scan(weft_self *self, void *value, weft_type type, weft_
     const struct weft_part mine = {weft_element(value, 0, size), 0};
     struct weft_part total;
     const struct weft_part scanned =
-        weft_block_fold(self, mine, type, operation, false, &total, "weft_block_scan");
+        weft_block_fold(self, mine, type, operation, false, &total, 0, "weft_block_scan");
 
     weft_element_set(value, scanned.bits, size);
     if (all != NULL)
