@@ -6,7 +6,6 @@
 #define WEFT_RANK_API_H
 
 #include "rank/barrier.h"
-#include "rank/block.h"
 #include "rank/collective.h"
 #include "rank/get.h"
 #include "rank/notify.h"
@@ -16,6 +15,11 @@
 #include "rank/wait/call.h"
 
 #include "rank/many.h" /* by the calls for one target */
+
+#include "rank/pieces.h"
+
+#include "rank/block.h" /* last, or nvcc orders the addresses of functions anew */
+#include "rank/wait/where.h"
 
 #ifndef __CUDACC__
 
