@@ -174,7 +174,7 @@ static int body(int process)
     weft_job *job;
     weft_ccl *ccl = NULL;
 
-    setenv("WEFT_TIMEOUT_S", case_now == NEVER_CALLS || case_now == MIXTURE_WAITS ? "1" : "60", 1);
+    fault_set("WEFT_TIMEOUT_S", case_now == NEVER_CALLS || case_now == MIXTURE_WAITS ? "1" : "60");
     setenv("WEFT_PATH", case_now == NOT_MAPPED ? "proxy" : "auto", 1);
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 103;

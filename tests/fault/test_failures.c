@@ -287,24 +287,24 @@ static const struct failure failures[] = {
      .ranks_do = WAIT_FOR_NOBODY,
      .status = WEFT_ERR_TIMEOUT,
      .says = "in weft_wait for tag",
-     .environment = {"WEFT_TIMEOUT_S", "3"}},
+     .environment = {"WEFT_TIMEOUT_S", "1.5"}},
     {.name = "a wait for ranks that have ended",
      .ranks_do = WAIT_FOR_ENDED,
      .status = WEFT_ERR_TIMEOUT,
      .says = "in weft_wait for tag 43",
-     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .environment = {"WEFT_TIMEOUT_S", "1.5"},
      .cause = "rank 0, rank 2 have ended their kernel\n"},
     {.name = "a missed barrier",
      .ranks_do = MISS_BARRIER,
      .status = WEFT_ERR_TIMEOUT,
      .says = "s in ",
-     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .environment = {"WEFT_TIMEOUT_S", "1.5"},
      .cause = "for tag 9: has 0 of 1"},
     {.name = "a missed window",
      .ranks_do = MISS_WINDOW,
      .status = WEFT_ERR_TIMEOUT,
      .says = "in weft_win_create of WEFT_COMM_WORLD: not there: ",
-     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .environment = {"WEFT_TIMEOUT_S", "1.5"},
      .cause = "for tag 9: has 0 of 1"},
     {.name = "a rank computes on",
      .ranks_do = COMPUTE_ON,
@@ -358,7 +358,7 @@ static void run_failure(const struct failure *f)
     ranks_do = f->ranks_do;
     victim = f->victim;
     if (f->environment[0] != NULL)
-        setenv(f->environment[0], f->environment[1], 1);
+        fault_set(f->environment[0], f->environment[1]);
     fault_start(&job, PROCESSES, f->body != NULL ? f->body : body_kernel);
     fault_await(&job);
     if (f->kills)

@@ -351,7 +351,7 @@ static int run(const struct fault *fault)
     int wrong = 0;
 
     if (fault->settings[0] != NULL)
-        setenv(fault->settings[0], fault->settings[1], 1);
+        fault_set(fault->settings[0], fault->settings[1]);
     fault_start(&job, fault->processes, fault->body);
     wrong |= !fault_wait(&job, FAULT_HANG_S);
     if (fault->settings[0] != NULL)

@@ -210,7 +210,7 @@ static void expect(enum provoked which, weft_status status, const char *words)
     static struct fault_job job;
 
     provoked = which;
-    setenv("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0", 1);
+    fault_set("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0");
     fault_start(&job, 2, body);
     fault_await(&job);
     check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");

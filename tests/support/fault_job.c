@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,14 @@ double fault_scale(void)
     getloadavg(&load, 1);
     load /= (double)sysconf(_SC_NPROCESSORS_ONLN);
     return (scale > 1 ? scale : 1) * (load > 1 ? load : 1);
+}
+
+void fault_set(const char *setting, const char *value)
+{
+    char scaled[32];
+
+    snprintf(scaled, sizeof(scaled), "%g", strtod(value, NULL) * fmin(fault_scale(), 8));
+    setenv(setting, strcmp(setting, "WEFT_TIMEOUT_S") == 0 ? scaled : value, 1);
 }
 
 static void die(const char *what)

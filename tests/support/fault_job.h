@@ -64,4 +64,7 @@ double fault_now(void);
  * emulated ones, times the processes that want each of its processors; at least 1. */
 double fault_scale(void);
 
+/* setenv; WEFT_TIMEOUT_S is scaled, to eight times at most: opening a job is a wait, too. */
+void fault_set(const char *setting, const char *value);
+
 #endif
