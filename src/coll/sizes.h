@@ -13,15 +13,15 @@
 
 enum { WEFT_COLL_WITH_SIZES = WEFT_MAX };
 
-/* Blocks of a rank's memory, one for each member, in elements. */
+/* Blocks of a rank's source or target, one for each member, in elements. */
 struct weft_coll_blocks {
-    unsigned char *memory;
     const size_t *sizes, *offsets;
 };
 
 /* Adds up sizes; what cannot be is said. own >= 0: only that block is used. */
 WEFT_COLD size_t weft_coll_check_blocks(weft_self *self, const struct weft_coll *c,
-                                        const struct weft_coll_blocks *b, int32_t own)
+                                        const struct weft_coll_blocks *b,
+                                        const unsigned char *memory, int32_t own)
 {
     const size_t most = SIZE_MAX >> 24;
     size_t all = 0, used = 0;
@@ -37,8 +37,8 @@ WEFT_COLD size_t weft_coll_check_blocks(weft_self *self, const struct weft_coll 
         all += b->sizes[i];
         used += own < 0 || i == own ? b->sizes[i] : 0;
     }
-    if (used != 0 && (b->memory == NULL || weft_is_private(self, b->memory)))
-        weft_fail_memory(self, weft_coll_name(c->call.what), b->memory);
+    if (used != 0 && (memory == NULL || weft_is_private(self, memory)))
+        weft_fail_memory(self, weft_coll_name(c->call.what), memory);
     return all;
 }
 
@@ -110,7 +110,7 @@ WEFT_INLINE void weft_coll_tell_sizes(weft_self *self, const struct weft_coll *c
     weft_for (i, c->members) {
         const bool here = weft_coll_is_here(self, c, (int32_t)i);
         const uint64_t place =
-            (uint64_t)(uintptr_t)sends->memory + sends->offsets[i] * (uint64_t)c->size;
+            (uint64_t)(uintptr_t)c->source + sends->offsets[i] * (uint64_t)c->size;
         const struct weft_coll_word word = {sends->sizes[i] * c->size, here ? place : most};
         unsigned char *const to = weft_coll_own(self, table + i * sizeof(word));
 #ifdef __CUDACC__
@@ -243,17 +243,16 @@ WEFT_COLD void weft_coll_gather_with_sizes(weft_self *self, enum weft_coll_what 
                                            void *target, const size_t *sizes, const size_t *offsets,
                                            weft_type type)
 {
-    struct weft_coll_blocks from = {(unsigned char *)(uintptr_t)source, sizes, offsets};
-    struct weft_coll_blocks to = {(unsigned char *)target, sizes, offsets};
+    const struct weft_coll_blocks blocks = {sizes, offsets};
     struct weft_coll c;
 
     weft_coll_begin(self, &c, what, comm, root, source, target, 0, type, WEFT_COLL_WITH_SIZES);
-    c.call.count = weft_coll_check_blocks(self, &c, &from, c.me);
+    c.call.count = weft_coll_check_blocks(self, &c, &blocks, c.source, c.me);
     if (root < 0 || root == c.me)
-        weft_coll_check_blocks(self, &c, &to, -1);
+        weft_coll_check_blocks(self, &c, &blocks, c.target, -1);
     weft_coll_publish(self, &c, NULL, 0);
     weft_coll_agree(self, &c);
-    weft_coll_gather_sizes(self, &c, &from);
+    weft_coll_gather_sizes(self, &c, &blocks);
     weft_region_end(self);
 }
 
@@ -285,14 +284,13 @@ WEFT_FN void weft_alltoall_sizes(weft_self *self, weft_comm comm, const void *so
                   weft_alltoall_sizes(self, comm, source, sends, send_offsets, target, receives,
                                       receive_offsets, type),
                   comm, source, target, type)
-    struct weft_coll_blocks from = {(unsigned char *)(uintptr_t)source, sends, send_offsets};
-    struct weft_coll_blocks to = {(unsigned char *)target, receives, receive_offsets};
+    const struct weft_coll_blocks from = {sends, send_offsets}, to = {receives, receive_offsets};
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLTOALL, comm, -1, source, target, 0, type,
                     WEFT_COLL_WITH_SIZES);
-    weft_coll_check_blocks(self, &c, &from, -1);
-    weft_coll_check_blocks(self, &c, &to, -1);
+    weft_coll_check_blocks(self, &c, &from, c.source, -1);
+    weft_coll_check_blocks(self, &c, &to, c.target, -1);
     weft_coll_alltoall_sizes(self, &c, &from, &to);
     weft_region_end(self);
 }
