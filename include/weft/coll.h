@@ -13,8 +13,8 @@
  *
  * On return this rank's result is there for all its threads, and its source and target may be
  * reused. Other ranks may not have returned yet. No rank returns from weft_allreduce,
- * weft_allgather or weft_alltoall before all have entered; all then see what weft_barrier promises.
- * The other calls order nothing else.
+ * weft_allgather or weft_alltoall, or those with sizes, before all have entered; all then see what
+ * weft_barrier promises. The other calls order nothing else.
  *
  * Results do not depend on who comes first. Within a process the elements of 16 consecutive ranks
  * are combined in their order, then the results of these groups. The results of several processes
@@ -75,6 +75,37 @@ WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source,
  */
 WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
                            size_t count, weft_type type);
+
+/* ---- blocks of different sizes --------------------------------------------------------------- */
+
+/*
+ * The block of rank i has sizes[i] elements and begins at element offsets[i]; blocks that are
+ * written do not overlap. These arrays have an entry for each rank of the communicator, all threads
+ * give the same numbers, and the calls read them until they return. Errors and timelines name the
+ * calls without _sizes. More errors: ARGUMENT (arrays that are NULL, numbers beyond 2^40), LIMIT:
+ * weft_alltoall_sizes takes 32 bytes of WEFT_COLL_SCRATCH for each rank of the communicator.
+ */
+
+/*
+ * Gathers the ranks' blocks at target of the root. source: this rank's block. sizes and offsets:
+ * the same at all ranks, those of the blocks in target; sums of sizes that differ are a MISMATCH.
+ * source may be the part of target that receives it.
+ */
+WEFT_FN void weft_gather_sizes(weft_self *self, weft_comm comm, int root, const void *source,
+                               void *target, const size_t *sizes, const size_t *offsets,
+                               weft_type type);
+/* The same at all ranks, which return when all have entered. */
+WEFT_FN void weft_allgather_sizes(weft_self *self, weft_comm comm, const void *source, void *target,
+                                  const size_t *sizes, const size_t *offsets, weft_type type);
+/*
+ * Exchanges blocks. Block i of source goes to rank i, and that of rank i to block i of target.
+ * sends and send_offsets are of the blocks in source, receives and receive_offsets of those in
+ * target. A rank that receives another size than is sent is a MISMATCH.
+ */
+WEFT_FN void weft_alltoall_sizes(weft_self *self, weft_comm comm, const void *source,
+                                 const size_t *sends, const size_t *send_offsets, void *target,
+                                 const size_t *receives, const size_t *receive_offsets,
+                                 weft_type type);
 
 #ifdef __cplusplus
 }

@@ -139,6 +139,20 @@ WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offse
 WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag);
+/*
+ * Put a box, with one notification for all of it. Rows of one plane are at least width apart; the
+ * places that two planes put to do not overlap. An empty box only notifies.
+ */
+WEFT_FN void weft_put_3d(weft_self *self, weft_win win, int target, weft_put_box box);
+WEFT_FN void weft_put_3d_notify(weft_self *self, weft_win win, int target, weft_put_box box,
+                                int tag);
+/*
+ * Puts `count` pieces to one target, with one notification for all of them. No piece only notifies.
+ * pieces: the same for all threads, and unchanged until all have returned; they are taken in their
+ * order. Errors, which end the job: ARGUMENT (count), and those of weft_put_notify.
+ */
+WEFT_FN void weft_put_list_notify(weft_self *self, weft_win win, int target,
+                                  const weft_put_piece *pieces, int count, int tag);
 
 /*
  * Puts data as weft_put. The operation says when the source may be reused (LOCAL), and when the
@@ -277,6 +291,16 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
                               int tag);
 
 /*
+ * Notifies with a value: stores it to an aligned word of 32 bits of the target's window, atomically
+ * with updates of that word, and adds one to the target's count of the tag. Whoever consumes the
+ * notification sees the value, or a later one, and what weft_notify promises. A sender that must
+ * not overwrite its last value waits until the target has taken it. Non-blocking. Errors, which end
+ * the job: TAG, BOUNDS, ARGUMENT (not aligned), WINDOW, RANK.
+ */
+WEFT_FN void weft_notify_value(weft_self *self, weft_win win, int target, size_t offset,
+                               uint32_t value, int tag);
+
+/*
  * Blocks until `count` notifications of the tag are there, and consumes them. Notifications that
  * are left when the kernel ends are dropped; each process prints their number in one line.
  */
@@ -296,6 +320,20 @@ WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_comp
                              uint64_t value);
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value);
+
+/*
+ * Blocks until at least `least` of `count` aligned words compare true with `value`. It looks at the
+ * words whose status is 0, sets the status of those that compare true to 1, and returns how many
+ * these are. So least is 1 for any, the number of open words for all, and 0 for a test, which does
+ * not block. The program sets a status to another number, so that the word is not looked at again.
+ * All threads then see what the writers of the words found had fenced, flushed or notified before.
+ *
+ * words: as for weft_wait_until. status: `count` bytes that all threads of the rank share, of
+ * device memory or WEFT_SHARED. It polls, yields and serves mailboxes. Errors, which end the job:
+ * ARGUMENT (NULL, not aligned, comparison, more words than are open).
+ */
+WEFT_FN int weft_wait_where(weft_self *self, const uint64_t *words, int count, int least,
+                            weft_compare how, uint64_t value, unsigned char *status);
 
 /* ---- time and text ------------------------------------------------------------------------- */
 

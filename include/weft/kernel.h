@@ -1,6 +1,6 @@
 /*
  * weft/kernel.h - a part of weft/device.h: what defines a kernel, and the threads of a rank, their
- * shared memory, barrier and sums.
+ * shared memory, barrier, reductions and atomics.
  */
 #ifndef WEFT_KERNEL_H
 #define WEFT_KERNEL_H
@@ -246,6 +246,45 @@ WEFT_FN double weft_block_sum(weft_self *self, double value);
  * lanes: 1, 2, 4, 8, 16 or 32, and a divisor of the rank's threads. All threads.
  */
 WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
+
+/*
+ * Combines a value of each of the rank's threads; *value becomes the result, the same for all.
+ * value: any memory of the calling thread's, of the type, which weft/coll.h must take. All threads,
+ * with the same type and operation; nothing else is ordered than by weft_sync. The order of
+ * combination depends on the number of threads alone. Errors, which end the job: ARGUMENT (type,
+ * operation).
+ *
+ * index: with MIN and MAX, a number that the thread brings with its value, such as where it found
+ * that; it becomes the number of the thread whose value is the result. Of equal values the smallest
+ * number counts. Otherwise NULL. All threads give one or none.
+ */
+WEFT_FN void weft_block_reduce(weft_self *self, void *value, weft_type type,
+                               weft_operation operation, uint64_t *index);
+/*
+ * The same over the thread and all with lower numbers, for each thread. all: if not NULL, it gets
+ * the result over all threads.
+ */
+WEFT_FN void weft_block_scan(weft_self *self, void *value, weft_type type, weft_operation operation,
+                             void *all);
+
+/*
+ * Change one aligned word of device memory, or of what the rank's threads share. Any thread, alone;
+ * non-blocking. Atomic with all such calls by ranks of this device, and on device memory with their
+ * updates of windows. They order nothing. *old gets the old value; it may be NULL. value and old:
+ * any memory of the calling thread's, of the type.
+ *
+ * A loop that waits for another thread by these calls may not end on the CPU device, where threads
+ * take turns. The sum of reals on a GPU may take subnormal numbers for 0. Errors, which end the
+ * job: ARGUMENT (NULL, not aligned, type, operation).
+ */
+WEFT_FN void weft_atomic(weft_self *self, void *word, const void *value, weft_type type,
+                         weft_operation operation, void *old);
+/* Sets the word. */
+WEFT_FN void weft_atomic_swap(weft_self *self, void *word, const void *value, weft_type type,
+                              void *old);
+/* Sets the word if its bits are those of `expected`. */
+WEFT_FN void weft_atomic_compare_swap(weft_self *self, void *word, const void *expected,
+                                      const void *desired, weft_type type, void *old);
 
 #ifdef __cplusplus
 }

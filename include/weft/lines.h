@@ -32,6 +32,9 @@
 #define weft_put_notify_many(self, ...) weft_put_notify_many(WEFT_AT(self), __VA_ARGS__)
 #define weft_put_2d(self, ...) weft_put_2d(WEFT_AT(self), __VA_ARGS__)
 #define weft_put_2d_notify(self, ...) weft_put_2d_notify(WEFT_AT(self), __VA_ARGS__)
+#define weft_put_3d(self, ...) weft_put_3d(WEFT_AT(self), __VA_ARGS__)
+#define weft_put_3d_notify(self, ...) weft_put_3d_notify(WEFT_AT(self), __VA_ARGS__)
+#define weft_put_list_notify(self, ...) weft_put_list_notify(WEFT_AT(self), __VA_ARGS__)
 #define weft_put_begin(self, ...) weft_put_begin(WEFT_AT(self), __VA_ARGS__)
 #define weft_get(self, ...) weft_get(WEFT_AT(self), __VA_ARGS__)
 #define weft_get_begin(self, ...) weft_get_begin(WEFT_AT(self), __VA_ARGS__)
@@ -64,6 +67,8 @@
 #define weft_notify_many(self, ...) weft_notify_many(WEFT_AT(self), __VA_ARGS__)
 #define weft_wait(self, ...) weft_wait(WEFT_AT(self), __VA_ARGS__)
 #define weft_test(self, ...) weft_test(WEFT_AT(self), __VA_ARGS__)
+#define weft_notify_value(self, ...) weft_notify_value(WEFT_AT(self), __VA_ARGS__)
+#define weft_wait_where(self, ...) weft_wait_where(WEFT_AT(self), __VA_ARGS__)
 #define weft_wait_until(self, ...) weft_wait_until(WEFT_AT(self), __VA_ARGS__)
 #define weft_wait_until_u32(self, ...) weft_wait_until_u32(WEFT_AT(self), __VA_ARGS__)
 #define weft_timer_start(self) weft_timer_start(WEFT_AT(self))
@@ -79,6 +84,9 @@
 #define weft_gather(self, ...) weft_gather(WEFT_AT(self), __VA_ARGS__)
 #define weft_allgather(self, ...) weft_allgather(WEFT_AT(self), __VA_ARGS__)
 #define weft_alltoall(self, ...) weft_alltoall(WEFT_AT(self), __VA_ARGS__)
+#define weft_gather_sizes(self, ...) weft_gather_sizes(WEFT_AT(self), __VA_ARGS__)
+#define weft_allgather_sizes(self, ...) weft_allgather_sizes(WEFT_AT(self), __VA_ARGS__)
+#define weft_alltoall_sizes(self, ...) weft_alltoall_sizes(WEFT_AT(self), __VA_ARGS__)
 #endif
 #ifdef WEFT_LINES_OF_PGAS
 #undef WEFT_LINES_OF_PGAS

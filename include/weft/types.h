@@ -85,6 +85,23 @@ typedef struct weft_put_item {
     int target, tag;
 } weft_put_item;
 
+/* One of several pieces of a put (weft_put_list_notify). */
+typedef struct weft_put_piece {
+    const void *source;
+    size_t bytes, offset; /* offset: in the target's window */
+} weft_put_piece;
+
+/*
+ * A box of a put (weft_put_3d), in bytes: `depth` planes of `height` rows of `width` bytes. It
+ * begins at source and at offset of the target's window. Rows are `pitch` apart there, planes
+ * `plane`; in the source source_pitch and source_plane.
+ */
+typedef struct weft_put_box {
+    const void *source;
+    size_t offset, width, height, depth;
+    size_t pitch, plane, source_pitch, source_plane;
+} weft_put_box;
+
 #define WEFT_TAGS 256 /* tags are 0 .. WEFT_TAGS - 1 */
 
 /*

@@ -6,6 +6,7 @@
 #define WEFT_COLL_API_H
 
 #include "coll/blocks.h"
+#include "coll/sizes.h"
 
 /* Whether what a rank gives fits into a cell, and what comes of processes where it is fetched. */
 WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll *c)

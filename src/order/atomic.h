@@ -161,6 +161,12 @@ static inline uint64_t weft_update_relaxed(void *word, const struct weft_change 
     return weft_update(word, change);
 }
 
+/* The same, on any memory of the process. */
+static inline uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
+{
+    return weft_update_relaxed(word, change);
+}
+
 /* As weft_update, for ranks of one device. */
 static inline uint64_t weft_update_device(void *word, const struct weft_change *change)
 {

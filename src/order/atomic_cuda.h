@@ -273,6 +273,31 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
     }
 }
 
+/* The same, on memory of the device or of the block. */
+WEFT_INLINE uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
+{
+    typedef unsigned long long wide;
+    const bool small = weft_type_bytes(change->type) == 4;
+    const uint64_t value = change->value;
+
+    if (change->how == WEFT_SUM && change->type == WEFT_F32)
+        return __float_as_uint(atomicAdd_system((float *)word, __uint_as_float((uint32_t)value)));
+    if (change->how == WEFT_SUM && change->type == WEFT_F64)
+        return __double_as_longlong(
+            atomicAdd_system((double *)word, __longlong_as_double((long long)value)));
+    if (change->how == WEFT_SUM)
+        return small ? atomicAdd_system((unsigned *)word, (uint32_t)value)
+                     : atomicAdd_system((wide *)word, value);
+    for (uint64_t was = small ? *(volatile uint32_t *)word : *(volatile uint64_t *)word, old;;
+         was = old) {
+        const uint64_t next = weft_change_of(was, change);
+        old = small ? atomicCAS_system((unsigned *)word, (uint32_t)was, (uint32_t)next)
+                    : atomicCAS_system((wide *)word, was, next);
+        if (old == was)
+            return old;
+    }
+}
+
 /* An acquire and a release; the old value. The word is aligned. */
 WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
 {

@@ -16,45 +16,12 @@
 
 #include "rank/many.h" /* by the calls for one target */
 
-#ifdef __CUDACC__
+#include "rank/pieces.h"
 
-/* The threads of the caller's warp, by name: its leader may come out of the call before later. */
-WEFT_INLINE unsigned weft_warp_mask(void)
-{
-    const unsigned threads = blockDim.x - threadIdx.x / 32 * 32;
-    return threads < 32 ? (1u << threads) - 1 : ~0u;
-}
+#include "rank/block.h" /* last, or nvcc orders the addresses of functions anew */
+#include "rank/wait/where.h"
 
-/* Down the lanes of each warp, then over the warps: the same order in every run. */
-WEFT_FN double weft_block_sum(weft_self *self, double value)
-{
-    double *sums = ((struct weft_cuda_rank *)self)->sums;
-    const unsigned lane = threadIdx.x % 32, warps = (blockDim.x + 31) / 32;
-
-    for (unsigned step = 16; step > 0; step /= 2) {
-        const double other = __shfl_down_sync(weft_warp_mask(), value, step);
-        if (lane + step < 32 && threadIdx.x + step < blockDim.x)
-            value += other;
-    }
-    if (lane == 0)
-        sums[threadIdx.x / 32] = value;
-    __syncthreads();
-    double sum = 0;
-    for (unsigned w = 0; w < warps; w++)
-        sum += sums[w];
-    __syncthreads(); /* the next sum may begin */
-    return sum;
-}
-
-WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
-{
-    (void)self;
-    for (int step = lanes / 2; step > 0; step /= 2)
-        value += __shfl_xor_sync(weft_warp_mask(), value, step);
-    return value;
-}
-
-#else
+#ifndef __CUDACC__
 
 void *weft_shared(const weft_self *self)
 {
@@ -81,37 +48,6 @@ void weft_sync_threads(const weft_self *self)
 
     if (weft_together((weft_self *)(uintptr_t)self, &call)) /* a meeting changes no rank */
         weft_team_made(self->port.team);
-}
-
-/* Over each group of `lanes` threads, or all (0). */
-static double weft_sum_threads(weft_self *self, const char *name, double value, int lanes)
-{
-    double sum = value;
-    struct weft_call call = {.name = name,
-                             .arguments = "lanes",
-                             .count = 1,
-                             .value = (const uint64_t[]){(uint64_t)lanes},
-                             .addend = value,
-                             .sum = &sum};
-    const int threads = weft_threads(self);
-
-    if (threads == 1 || !weft_together(self, &call))
-        return sum;
-    if (!weft_team_sum(self->port.team, lanes))
-        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_lane_sum: %d lanes do not divide %d threads",
-                   lanes, threads, 0, 0);
-    weft_team_made(self->port.team);
-    return sum;
-}
-
-double weft_lane_sum(weft_self *self, double value, int lanes)
-{
-    return weft_sum_threads(self, __func__, value, lanes);
-}
-
-double weft_block_sum(weft_self *self, double value)
-{
-    return weft_sum_threads(self, __func__, value, 0);
 }
 
 #endif

@@ -161,7 +161,8 @@ enum weft_wait_kind {
                           place that has it */
     WEFT_WAIT_RECORD,  /* a: recorded task, the one that it waits for; have, need: its epochs */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
-    WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
+    WEFT_WAIT_STOPPED, /* the job has failed, and the rank was ended outside of a wait */
+    WEFT_WAIT_WHERE    /* a: address of the first word; have, need: words */
 };
 
 struct weft_waiting {

@@ -25,7 +25,15 @@ enum { WORDS = 1000 };
     X(type, ERR_ARGUMENT, "weft_allgather: type 6", "")                                            \
     X(operation, ERR_ARGUMENT, "weft_reduce: type 4, operation 3", "")                             \
     X(many, ERR_ARGUMENT, "weft_scan", "18446744073709551615 elements")                            \
-    X(freed, ERR_COMM, "weft_allreduce: communicator 0x", "")
+    X(freed, ERR_COMM, "weft_allreduce: communicator 0x", "")                                      \
+    X(sizes_sums, ERR_MISMATCH, "weft_allgather on WEFT_COMM_WORLD", "has count")                  \
+    X(sizes_pair, ERR_MISMATCH, "weft_alltoall: rank", "which expects 3")                          \
+    X(sizes_and_not, ERR_MISMATCH, "weft_gather on WEFT_COMM_WORLD", "has operation")              \
+    X(sizes_null, ERR_ARGUMENT, "weft_gather: sizes 0x0", "")                                      \
+    X(sizes_huge, ERR_ARGUMENT, "weft_alltoall: block 0", "18446744073709551615 elements")         \
+    X(sizes_root, ERR_RANK, "weft_gather: root 77", "")                                            \
+    X(sizes_source, ERR_ARGUMENT, "weft_allgather: memory 0x0", "")                                \
+    X(sizes_unaligned, ERR_ARGUMENT, "weft_alltoall: source", "8 bytes")
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
@@ -65,6 +73,52 @@ WEFT_DEVICE_FN void disagree(weft_self *self, enum error_case number, double *fr
             weft_barrier(self, all);
         else
             weft_gather(self, all, 0, from, to, 1, WEFT_F64);
+        break;
+    default:
+        break;
+    }
+}
+
+/* With sizes: an element from and to everybody, but where this rank errs. */
+WEFT_DEVICE_FN void disagree_in_sizes(weft_self *self, enum error_case number, double *from,
+                                      double *to, int bad)
+{
+    const weft_comm all = WEFT_COMM_WORLD;
+    size_t *const sizes = (size_t *)(void *)(to + 2 * WORDS / 4);
+    size_t *const others = sizes + WORDS / 4;
+
+    if (weft_thread(self) == 0)
+        for (int i = 0; i < WORDS / 4; i++)
+            sizes[i] = others[i] = 1;
+    if (weft_thread(self) == 0 && bad)
+        others[0] = number == CASE_sizes_huge ? SIZE_MAX : 3;
+    weft_sync(self);
+    switch (number) {
+    case CASE_sizes_sums:
+        weft_allgather_sizes(self, all, from, to, others, sizes, WEFT_F64);
+        break;
+    case CASE_sizes_pair:
+    case CASE_sizes_huge:
+        weft_alltoall_sizes(self, all, from, sizes, sizes, to, others, sizes, WEFT_F64);
+        break;
+    case CASE_sizes_and_not:
+        if (bad)
+            weft_gather_sizes(self, all, 0, from, to, sizes, sizes, WEFT_F64);
+        else
+            weft_gather(self, all, 0, from, to, 1, WEFT_F64);
+        break;
+    case CASE_sizes_null:
+        weft_gather_sizes(self, all, 0, from, to, bad ? NULL : sizes, sizes, WEFT_F64);
+        break;
+    case CASE_sizes_root:
+        weft_gather_sizes(self, all, bad ? 77 : 0, from, to, sizes, sizes, WEFT_F64);
+        break;
+    case CASE_sizes_source:
+        weft_allgather_sizes(self, all, bad ? NULL : from, to, sizes, sizes, WEFT_F64);
+        break;
+    case CASE_sizes_unaligned:
+        weft_alltoall_sizes(self, all, (char *)from + 4 * bad, sizes, sizes, to, sizes, sizes,
+                            WEFT_F64);
         break;
     default:
         break;
@@ -119,6 +173,7 @@ WEFT_KERNEL(coll_errors_kernel, struct error_data, user)
     weft_comm_free(self, &comm);
     weft_allreduce(self, WEFT_COMM_WORLD, from, to, 2, WEFT_F64, WEFT_SUM);
     disagree(self, number, from, to, me == n - 1);
+    disagree_in_sizes(self, number, from, to, me == n - 1);
     if (me == n - 1)
         ask_for_nothing(self, number, from, to, freed);
     weft_barrier(self, WEFT_COMM_WORLD);

@@ -33,7 +33,32 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
     X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
     X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
-    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")
+    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")                               \
+    X(reduce_type, ERR_ARGUMENT, "weft_block_reduce:", "type 6")                                   \
+    X(reduce_operation, ERR_ARGUMENT, "weft_block_reduce:", "operation 8")                         \
+    X(reduce_index, ERR_ARGUMENT, "weft_block_reduce:", "operation 0")                             \
+    X(scan_real_bits, ERR_ARGUMENT, "weft_block_scan:", "operation 3")                             \
+    X(scan_null, ERR_ARGUMENT, "weft_block_scan:", "value at 0x0")                                 \
+    X(atomic_unaligned, ERR_ARGUMENT, "weft_atomic:", "not aligned")                               \
+    X(atomic_operation, ERR_ARGUMENT, "weft_atomic:", "no such thing")                             \
+    X(atomic_null, ERR_ARGUMENT, "weft_atomic_swap:", "word 0x0")                                  \
+    X(atomic_type, ERR_ARGUMENT, "weft_atomic_compare_swap:", "type 8")                            \
+    X(box_beyond, ERR_BOUNDS, "weft_put_3d:", "window")                                            \
+    X(box_wraps, ERR_BOUNDS, "weft_put_3d_notify:", "3 planes")                                    \
+    X(box_rows_overlap, ERR_ARGUMENT, "weft_put_3d_notify:", "pitch 7")                            \
+    X(box_tag, ERR_TAG, "weft_put_3d_notify:", "256")                                              \
+    X(list_null, ERR_ARGUMENT, "weft_put_list_notify:", "2 pieces")                                \
+    X(list_negative, ERR_ARGUMENT, "weft_put_list_notify:", "-1 pieces")                           \
+    X(list_beyond, ERR_BOUNDS, "weft_put_list_notify:", "60")                                      \
+    X(list_source, ERR_ARGUMENT, "weft_put_list_notify:", "0x0 is NULL")                           \
+    X(value_unaligned, ERR_ARGUMENT, "weft_notify_value:", "aligned to 4")                         \
+    X(value_beyond, ERR_BOUNDS, "weft_notify_value:", "64")                                        \
+    X(value_tag, ERR_TAG, "weft_notify_value:", "-1")                                              \
+    X(value_window, ERR_WINDOW, "weft_notify_value:", "0x")                                        \
+    X(where_least, ERR_ARGUMENT, "weft_wait_where:", "at least 3 of 2")                            \
+    X(where_null, ERR_ARGUMENT, "weft_wait_where:", "status at 0x0")                               \
+    X(where_unaligned, ERR_ARGUMENT, "weft_wait_where:", "2 words")                                \
+    X(where_comparison, ERR_ARGUMENT, "weft_wait_where:", "comparison 6")
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
@@ -131,6 +156,107 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_
     }
 }
 
+WEFT_DEVICE_FN void err_inside(weft_self *self, enum error_case number, unsigned char *word)
+{
+    uint64_t value = 1, index = 0;
+
+    switch (number) {
+    case CASE_reduce_type:
+        weft_block_reduce(self, &value, WEFT_F16, WEFT_SUM, NULL);
+        break;
+    case CASE_reduce_operation:
+        weft_block_reduce(self, &value, WEFT_U64, (weft_operation)8, NULL);
+        break;
+    case CASE_reduce_index:
+        weft_block_reduce(self, &value, WEFT_U64, WEFT_SUM, &index);
+        break;
+    case CASE_scan_real_bits:
+        weft_block_scan(self, &value, WEFT_F64, WEFT_AND, NULL);
+        break;
+    case CASE_scan_null:
+        weft_block_scan(self, NULL, WEFT_U64, WEFT_SUM, &value);
+        break;
+    case CASE_atomic_unaligned:
+        weft_atomic(self, word + 4, &value, WEFT_U64, WEFT_SUM, NULL);
+        break;
+    case CASE_atomic_operation:
+        weft_atomic(self, word, &value, WEFT_U64, (weft_operation)9, NULL);
+        break;
+    case CASE_atomic_null:
+        weft_atomic_swap(self, NULL, &value, WEFT_U64, NULL);
+        break;
+    case CASE_atomic_type:
+        weft_atomic_compare_swap(self, word, &value, &value, WEFT_U8, NULL);
+        break;
+    default:
+        break;
+    }
+}
+
+WEFT_DEVICE_FN void err_pieces(weft_self *self, enum error_case number, unsigned char *memory,
+                               weft_win win, weft_win freed)
+{
+    unsigned char *const from = memory + BYTES, *const status = memory + 3 * BYTES;
+    uint64_t *const words = (uint64_t *)(void *)(memory + 2 * BYTES);
+    weft_put_piece *const piece = (weft_put_piece *)(void *)words;
+    weft_put_box box = {
+        .source = from, .offset = 8, .width = 8, .height = 2, .depth = 3, .pitch = 8, .plane = 24};
+
+    status[0] = status[1] = 0;
+    piece->source = number == CASE_list_source ? NULL : from;
+    piece->bytes = 5;
+    piece->offset = number == CASE_list_beyond ? 60 : 0;
+    weft_sync(self);
+    switch (number) {
+    case CASE_box_beyond:
+        weft_put_3d(self, win, 0, box);
+        break;
+    case CASE_box_wraps:
+        box.plane = SIZE_MAX / 2;
+        weft_put_3d_notify(self, win, 0, box, 1);
+        break;
+    case CASE_box_rows_overlap:
+        box.pitch = 7;
+        weft_put_3d_notify(self, win, 0, box, 1);
+        break;
+    case CASE_box_tag:
+        weft_put_3d_notify(self, win, 0, box, 256);
+        break;
+    case CASE_list_null:
+    case CASE_list_negative:
+        weft_put_list_notify(self, win, 0, NULL, number == CASE_list_null ? 2 : -1, 1);
+        break;
+    case CASE_list_beyond:
+    case CASE_list_source:
+        weft_put_list_notify(self, win, 0, piece, 1, 1);
+        break;
+    case CASE_value_unaligned:
+    case CASE_value_beyond:
+        weft_notify_value(self, win, 0, number == CASE_value_beyond ? BYTES : 2, 1, 1);
+        break;
+    case CASE_value_tag:
+        weft_notify_value(self, win, 0, 0, 1, -1);
+        break;
+    case CASE_value_window:
+        weft_notify_value(self, freed, 0, 0, 1, 1);
+        break;
+    case CASE_where_least:
+        weft_wait_where(self, words, 2, 3, WEFT_EQ, 1, status);
+        break;
+    case CASE_where_null:
+        weft_wait_where(self, words, 2, 1, WEFT_EQ, 1, NULL);
+        break;
+    case CASE_where_unaligned:
+        weft_wait_where(self, (uint64_t *)(void *)(memory + 4), 2, 1, WEFT_EQ, 1, status);
+        break;
+    case CASE_where_comparison:
+        weft_wait_where(self, words, 2, 1, (weft_compare)6, 1, status);
+        break;
+    default:
+        break;
+    }
+}
+
 WEFT_KERNEL(op_errors_kernel, struct error_data, user)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
@@ -142,10 +268,13 @@ WEFT_KERNEL(op_errors_kernel, struct error_data, user)
     const weft_win freed = window;
     weft_win_free(self, &window);
     weft_barrier(self, WEFT_COMM_WORLD);
-    if (me == n - 1)
+    if (me == n - 1) {
         err_fetching(self, user, win, device, freed);
-    else
+        err_inside(self, (enum error_case)user->number, memory);
+        err_pieces(self, (enum error_case)user->number, memory, win, freed);
+    } else {
         weft_wait(self, 77, 5);
+    }
     test_add_u32(&user->returned, 1);
 }
 

@@ -23,6 +23,7 @@ enum fault {
     ITEMS_DIFFER,
     ROOT_DIFFERS,
     LANES,
+    OPERATION_DIFFERS,
     NO_SYNC,
     OWN_STACK,
     SHARED_SOURCE,
@@ -66,6 +67,9 @@ static void misbehave(weft_self *self, weft_win win, double *mine, const struct 
         break;
     case LANES:
         weft_lane_sum(self, 1, 3);
+        break;
+    case OPERATION_DIFFERS:
+        weft_block_reduce(self, &local[0], WEFT_F64, thread == 2 ? WEFT_MAX : WEFT_MIN, NULL);
         break;
     case OWN_STACK:
         weft_put(self, win, me, 0, local, sizeof(local));
@@ -156,6 +160,7 @@ static int all_named(void)
            names(ROOT_DIFFERS, WEFT_ERR_MISMATCH,
                  "weft_broadcast: root is 0 (0x0) for thread 0, but 1 (0x1) for thread 1") +
            names(LANES, WEFT_ERR_ARGUMENT, "weft_lane_sum: 3 lanes do not divide 4 threads") +
+           names(OPERATION_DIFFERS, WEFT_ERR_MISMATCH, "weft_block_reduce: operation is 1") +
            names(OWN_STACK, WEFT_ERR_ARGUMENT, "weft_put: source is on each thread's own stack") +
            names(SHARED_SOURCE, WEFT_ERR_ARGUMENT, "memory 0x") +
            names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "memory 0x") +

@@ -303,20 +303,9 @@ WEFT_UNSEEN void weft_team_made(struct weft_thread_team *team)
         give_way(team, next);
 }
 
-bool weft_team_sum(const struct weft_thread_team *team, int lanes)
+const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread)
 {
-    const int group = lanes != 0 ? lanes : team->threads;
-
-    if (group < 1 || team->threads % group != 0)
-        return false;
-    for (int first = 0; first < team->threads; first += group) {
-        double sum = 0;
-        for (int t = first; t < first + group; t++)
-            sum += team->thread[t].call->addend;
-        for (int t = first; t < first + group; t++)
-            *team->thread[t].call->sum = sum;
-    }
-    return true;
+    return team->thread[thread].call;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------

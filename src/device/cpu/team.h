@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 struct weft_fiber;
+struct weft_part;
 struct weft_port;
 struct weft_thread_team;
 
@@ -58,7 +59,8 @@ struct weft_call {
     int listed;   /* of so many elements */
     void *result; /* where the thread wants what the call returns; NULL: nothing */
     size_t bytes;
-    double addend, *sum; /* of a sum over threads: what it brings, and where it wants it */
+    struct weft_part
+        *part; /* of two: what the thread brings, and what comes of all (rank/block.h) */
 };
 
 /* What is wrong with a call. */
@@ -101,9 +103,8 @@ enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *ca
                              struct weft_disagreement *why);
 /* By the last, when the call is made: all get its result. */
 void weft_team_made(struct weft_thread_team *team);
-/* By the last, before that: each thread's *sum is that over its group of `lanes`, or of all (0).
- * False: so many do not divide the threads. */
-bool weft_team_sum(const struct weft_thread_team *team, int lanes);
+/* By the last, before that: the call as a thread made it. */
+const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread);
 
 /* Memory of that size for all threads, under a key; the same each time. NULL: there is none. */
 void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes);

@@ -132,6 +132,10 @@ static void rank_waits_for(const struct weft_job *job, const struct weft_wait_se
         snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu",
                  wait->a, wait->have, wait->need);
         break;
+    case WEFT_WAIT_WHERE:
+        snprintf(text, bytes, "in weft_wait_where at 0x%llx: has %llu of %llu words", wait->a,
+                 wait->have, wait->need);
+        break;
     case WEFT_WAIT_EAGER:
         snprintf(
             text, bytes,
@@ -146,8 +150,9 @@ static void rank_waits_for(const struct weft_job *job, const struct weft_wait_se
 
 const struct weft_service weft_waiting_service = {
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) |
-                             WEFT_KIND(WEFT_WAIT_BARRIER) | WEFT_KIND(WEFT_WAIT_ENTER) |
-                             WEFT_KIND(WEFT_WAIT_LEAVE) | WEFT_KIND(WEFT_WAIT_EAGER),
+                             WEFT_KIND(WEFT_WAIT_WHERE) | WEFT_KIND(WEFT_WAIT_BARRIER) |
+                             WEFT_KIND(WEFT_WAIT_ENTER) | WEFT_KIND(WEFT_WAIT_LEAVE) |
+                             WEFT_KIND(WEFT_WAIT_EAGER),
     .waits_for = rank_waits_for,
 };
 
