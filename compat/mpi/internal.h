@@ -112,6 +112,26 @@ struct weftmpi_elements {
     struct weftmpi_type *type;
 };
 
+/* As weftmpi_find, and quick for those of the standard. */
+enum { WEFTMPI_FIRST_COMM = 0x101, WEFTMPI_FIRST_TYPE = 0x200 };
+extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
+extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
+static inline struct weftmpi_comm *weftmpi_find_comm(MPI_Comm handle)
+{
+    const uintptr_t i = (uintptr_t)handle - WEFTMPI_FIRST_COMM;
+
+    return i < 2 && weftmpi_comms[i].object.references != 0 ? &weftmpi_comms[i]
+                                                            : weftmpi_find(WEFTMPI_COMM, handle);
+}
+static inline struct weftmpi_type *weftmpi_find_type(MPI_Datatype handle)
+{
+    const uintptr_t i = (uintptr_t)handle - WEFTMPI_FIRST_TYPE;
+
+    return i < 0x100 && weftmpi_types[i].object.references != 0
+               ? &weftmpi_types[i]
+               : weftmpi_find(WEFTMPI_TYPE, handle);
+}
+
 /* ---- error.c, and checks --------------------------------------------------------------------- */
 
 extern struct weftmpi_errhandler weftmpi_errhandlers[3];
@@ -123,7 +143,7 @@ int weftmpi_no_elements(void *on, const char *call, MPI_Count count, MPI_Datatyp
 static inline int weftmpi_elements_in(void *on, const char *call, const void *user, MPI_Count count,
                                       MPI_Datatype handle, struct weftmpi_elements *elements)
 {
-    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+    struct weftmpi_type *type = weftmpi_find_type(handle);
 
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
@@ -137,7 +157,9 @@ static inline int weftmpi_elements_in(void *on, const char *call, const void *us
 #define COMM_IN(comm, handle) COMM_OF(comm, __func__, handle)
 #define COMM_OF(name, call, handle)                                                                \
     TRY(weftmpi_is_open(call));                                                                    \
-    OBJECT_IN(name, comm, WEFTMPI_COMM, call, handle)
+    struct weftmpi_comm *const name = weftmpi_find_comm(handle);                                   \
+    if ((name) == NULL)                                                                            \
+    return weftmpi_no_object(NULL, call, WEFTMPI_COMM)
 /* One of one group, or of two. */
 #define BASE_IN(comm, handle)                                                                      \
     COMM_IN(comm, handle);                                                                         \
@@ -152,7 +174,6 @@ int weftmpi_check_inter(const char *call, struct weftmpi_comm *comm, bool inter)
 
 /* ---- type.c, pack.c -------------------------------------------------------------------------- */
 
-extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
 void weftmpi_type_end(void *type);
 /* Basic elements of a datatype in so many bytes (-1: they end within one), and the reverse. */
 MPI_Count weftmpi_elements_of(const struct weftmpi_type *type, size_t bytes);
@@ -246,7 +267,6 @@ int weftmpi_attributes_copy(const char *call, struct weftmpi_object *from,
 int weftmpi_attributes_delete(const char *call, struct weftmpi_object *object);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
-extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 /*
  * A communicator of that group, or between it and a remote one, with a topology or NULL, and the
  * error handler of its parent. It is not open yet. NULL: no memory.
