@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench/messages.sh [--page FILE] [--rounds N] BIN_DIR OUT_DIR - messages of host programs beside Open
-# MPI and, where it is installed, MPICH; the same MPI programs on weft's MPI, too. All in turns, on the
-# same two processors; all check contents.
+# MPI and, where it is installed, MPICH; the same MPI programs on weft's MPI, too. All in turns, each
+# process bound to one of the same two processors; all check contents.
 #
 # By shared memory and over TCP (loopback): 8 B to 4 MiB back and forth, and in windows of 64. By shared
 # memory: collectives of two processes; a message behind others, posted or unexpected; 16 MiB into 20 ms
@@ -24,10 +24,10 @@ needs=(weftrun bench_msg bench_delay lbm_msg md_msg "${programs[@]/#/weftmpi_}" 
 . "$here/support/far.sh"
 
 far_hosts=16 delay=50
-weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2)
+weft=(env "$bin/weftrun" -n 2 "$here/support/bound.sh" "$cores")
 ofi=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy "${weft[@]:1}")
 ompi=("$(command -v mpirun.openmpi || command -v mpirun)" --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
-mpich=(taskset -c "$cores" mpirun.mpich -n 2)
+mpich=(mpirun.mpich -n 2 "$here/support/bound.sh" "$cores")
 tcp=(--mca pml ob1 --mca btl "self,tcp" --mca btl_tcp_if_include lo)
 has_mpich=
 [ ! -x "$bin/mpich_queue" ] || ! command -v mpirun.mpich >/dev/null || has_mpich=1
@@ -43,7 +43,7 @@ far() {
 
 # go COMMAND...: its output in $out/last.txt; what fails ends the script.
 go() {
-    [ "$round" -gt 1 ] || echo "${*//"$bin"/BIN}" | sed "s#$work#WORK#g; s#$hosts#HOSTS#g" >>"$out/commands.txt"
+    [ "$round" -gt 1 ] || echo "${*//"$bin"/BIN}" | sed "s#$work#WORK#g; s#$hosts#HOSTS#g; s#$here#bench#g" >>"$out/commands.txt"
     if ! timeout 300 "$@" >"$out/last.txt" 2>"$out/last.err"; then
         echo "bench: this failed: $*" >&2
         cat "$out/last.txt" "$out/last.err" >&2

@@ -28,9 +28,9 @@ static const struct {
         first, sizeof(objects) / sizeof((objects)[0]), sizeof((objects)[0]), objects               \
     }
 const struct weftmpi_standard weftmpi_standard[] = {
-    [WEFTMPI_COMM] = STANDARD(0x101, weftmpi_comms),
+    [WEFTMPI_COMM] = STANDARD(WEFTMPI_FIRST_COMM, weftmpi_comms),
     [WEFTMPI_GROUP] = STANDARD(0x109, weftmpi_groups),
-    [WEFTMPI_TYPE] = STANDARD(0x200, weftmpi_types),
+    [WEFTMPI_TYPE] = STANDARD(WEFTMPI_FIRST_TYPE, weftmpi_types),
     [WEFTMPI_OP] = STANDARD(0x20, weftmpi_ops),
     [WEFTMPI_INFO] = STANDARD(0x131, weftmpi_infos),
     [WEFTMPI_ERRHANDLER] = STANDARD(0x141, weftmpi_errhandlers),
@@ -40,25 +40,15 @@ const struct weftmpi_standard weftmpi_standard[] = {
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-enum {
-    CHUNK = 1024,
-    CHUNKS = 1 << 16,
-    FIRST = 0x400 >> 4 /* below it a number of Fortran is one of the standard's */
-};
+enum { FIRST = 0x400 >> 4 /* below it a number of Fortran is one of the standard's */ };
 
-struct slot {
-    struct weftmpi_object *object;
-    uint32_t generation; /* of the handle, or of the next one */
-    uint32_t next;       /* of the free ones, 0: none */
-};
-
-static struct slot *chunks[CHUNKS];
+struct weftmpi_slot *weftmpi_chunks[WEFTMPI_CHUNKS];
 static uint32_t slots = FIRST, free_slots;
 pthread_mutex_t weftmpi_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static struct slot *slot_at(uint32_t index)
+static struct weftmpi_slot *slot_at(uint32_t index)
 {
-    return &chunks[index / CHUNK][index % CHUNK];
+    return &weftmpi_chunks[index / WEFTMPI_CHUNK][index % WEFTMPI_CHUNK];
 }
 
 /* A slot's index; 0: no memory. */
@@ -70,27 +60,11 @@ static uint32_t take(void)
         free_slots = slot_at(index)->next;
         return index;
     }
-    if (slots / CHUNK >= CHUNKS)
-        return 0;
-    if (chunks[slots / CHUNK] == NULL &&
-        (chunks[slots / CHUNK] = calloc(CHUNK, sizeof(struct slot))) == NULL)
+    struct weftmpi_slot **const chunk = &weftmpi_chunks[slots / WEFTMPI_CHUNK];
+    if (slots / WEFTMPI_CHUNK >= WEFTMPI_CHUNKS ||
+        (*chunk == NULL && (*chunk = calloc(WEFTMPI_CHUNK, sizeof(**chunk))) == NULL))
         return 0;
     return slots++;
-}
-
-/* The slot of a handle that is in use; NULL: it is none. */
-static struct slot *find(const void *handle)
-{
-    const uint32_t index = (uint32_t)(uintptr_t)handle >> 4;
-
-    if (index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL)
-        return NULL;
-    struct slot *slot = slot_at(index);
-    const struct weftmpi_object *object = slot->object;
-    return object != NULL && object->handle == handle &&
-                   __atomic_load_n(&object->references, __ATOMIC_RELAXED) != 0
-               ? slot
-               : NULL;
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -98,27 +72,30 @@ static struct slot *find(const void *handle)
 /* Requests that are over, by their errhandlers, with their slots: most programs make many. */
 static struct weftmpi_object *idle_requests;
 
-static void *handle_of(const struct slot *slot, uint32_t number)
+/* That of the next object in a handle's slot. */
+static void *next_handle(const void *handle)
 {
-    return (void *)((uintptr_t)slot->generation << 32 | number);
+    const uintptr_t generation = (uintptr_t)handle >> 32, number = (uint32_t)(uintptr_t)handle;
+
+    return (void *)((generation == INT32_MAX ? 1 : generation + 1) << 32 | number);
 }
 
-/* One that is over. Locked. */
-static struct weftmpi_object *again(size_t bytes)
+/* One that is over. One that was plain has only its state left from then. Locked. */
+static struct weftmpi_object *again(void)
 {
     struct weftmpi_object *object = idle_requests;
+    struct weftmpi_request *request = (void *)object;
     void *const handle = object->handle;
 
     idle_requests = (void *)object->errhandler;
-    memset(object, 0, bytes);
-    object->handle = handle;
-    object->references = 1;
+    if (!request->plain)
+        memset(request, 0, sizeof(*request));
+    request->plain = request->active = request->complete = false;
+    request->comm = NULL;
+    request->op = WEFT_MESSAGE_NONE;
+    request->error = MPI_SUCCESS;
+    *object = (struct weftmpi_object){.handle = handle, .references = 1};
     return object;
-}
-
-static void pass_on(struct slot *slot)
-{
-    slot->generation = slot->generation == INT32_MAX ? 1 : slot->generation + 1;
 }
 
 void weftmpi_unmake(void *made)
@@ -126,37 +103,38 @@ void weftmpi_unmake(void *made)
     struct weftmpi_object *object = made;
     const uint32_t number = (uint32_t)(uintptr_t)object->handle;
     LOCKED;
-    struct slot *slot = slot_at(number >> 4);
 
     object->references = 0;
-    if ((number & 15) != WEFTMPI_REQUEST || slot->object != object) {
+    if ((number & 15) != WEFTMPI_REQUEST || slot_at(number >> 4)->object != object) {
         free(object);
         return;
     }
-    pass_on(slot);
-    object->handle = handle_of(slot, number);
+    object->handle = next_handle(object->handle);
     object->errhandler = (void *)idle_requests;
     idle_requests = object;
 }
 
-void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
+static void *make_new(enum weftmpi_kind kind, size_t bytes)
 {
-    LOCKED;
-    if (kind == WEFTMPI_REQUEST && idle_requests != NULL)
-        return again(bytes);
     struct weftmpi_object *object = calloc(1, bytes);
     const uint32_t index = object == NULL ? 0 : take();
     if (index == 0) {
         free(object);
         return NULL;
     }
-    struct slot *slot = slot_at(index);
+    struct weftmpi_slot *slot = slot_at(index);
     slot->object = object;
+    object->handle = (void *)((uintptr_t)slot->generation << 32 | index << 4 | kind);
     if (slot->generation == 0)
-        slot->generation = 1;
-    object->handle = handle_of(slot, index << 4 | kind);
+        object->handle = next_handle(object->handle);
     object->references = 1;
     return object;
+}
+
+void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
+{
+    LOCKED;
+    return kind == WEFTMPI_REQUEST && idle_requests != NULL ? again() : make_new(kind, bytes);
 }
 
 int weftmpi_give(void *object, void *handle)
@@ -172,20 +150,13 @@ int weftmpi_give(void *object, void *handle)
 void weftmpi_drop(void *handle)
 {
     LOCKED;
-    struct slot *slot = find(handle);
-    if (slot != NULL) {
+    if (weftmpi_find_made((uintptr_t)handle & 15, handle) != NULL) {
+        struct weftmpi_slot *slot = slot_at((uint32_t)(uintptr_t)handle >> 4);
         slot->object = NULL;
-        pass_on(slot);
+        slot->generation = (uint32_t)((uintptr_t)next_handle(handle) >> 32);
         slot->next = free_slots;
         free_slots = (uint32_t)(uintptr_t)handle >> 4;
     }
-}
-
-void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle)
-{
-    const struct slot *slot = ((uintptr_t)handle & 15) == kind ? find(handle) : NULL;
-
-    return slot != NULL ? slot->object : NULL;
 }
 
 int weftmpi_no_object(enum weftmpi_kind kind)
@@ -225,10 +196,10 @@ void *weftmpi_from_fortran(MPI_Fint number)
     LOCKED;
     const uint32_t index = (uint32_t)number >> 4;
 
-    if (number <= 0 || number < 0x400 || index / CHUNK >= CHUNKS || chunks[index / CHUNK] == NULL ||
+    if (number < 0x400 || weftmpi_chunks[index / WEFTMPI_CHUNK] == NULL ||
         slot_at(index)->object == NULL)
         return handle;
-    return (void *)((uintptr_t)slot_at(index)->generation << 32 | (uint32_t)number);
+    return slot_at(index)->object->handle;
 }
 
 #define WEFT_MPI_FUNCTION(name, parameters)

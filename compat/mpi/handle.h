@@ -161,8 +161,26 @@ static inline void weftmpi_leave_block(void *place)
 }
 /* The handle is none from now on. The object stays as long as it is referred to. */
 void weftmpi_drop(void *handle);
+/* A handle is the number of a slot, its kind in 4 bits below, and the slot's generation above. */
+struct weftmpi_slot {
+    struct weftmpi_object *object;
+    uint32_t generation; /* of the next handle, once it is free */
+    uint32_t next;       /* of the free ones, 0: none */
+};
+enum { WEFTMPI_CHUNK = 1 << 10, WEFTMPI_CHUNKS = 1 << 18 /* all that 28 bits number */ };
+extern struct weftmpi_slot *weftmpi_chunks[WEFTMPI_CHUNKS];
 /* The object; NULL: no handle of that kind, or one that was dropped. */
-void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle);
+static inline void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle)
+{
+    const uint32_t index = (uint32_t)(uintptr_t)handle >> 4;
+    const struct weftmpi_slot *chunk = weftmpi_chunks[index / WEFTMPI_CHUNK];
+    struct weftmpi_object *object = chunk == NULL ? NULL : chunk[index % WEFTMPI_CHUNK].object;
+
+    return object != NULL && object->handle == handle && ((uintptr_t)handle & 15) == kind &&
+                   __atomic_load_n(&object->references, __ATOMIC_RELAXED) != 0
+               ? object
+               : NULL;
+}
 static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
 {
     const struct weftmpi_standard *of = &weftmpi_standard[kind];

@@ -3,27 +3,9 @@
 
 #include <math.h>
 
-/* ---- status ---------------------------------------------------------------------------------- */
-
-void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
-{
-    status->MPI_SOURCE = source;
-    status->MPI_TAG = tag;
-    memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
-    memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
-}
-
-size_t weftmpi_status_bytes(const MPI_Status *status)
-{
-    size_t bytes;
-
-    memcpy(&bytes, &status->MPI_internal[0], sizeof(bytes));
-    return bytes;
-}
-
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
+int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
 {
     if ((peer < 0 || peer >= comm->peers) && peer != MPI_PROC_NULL &&
         !(any && peer == MPI_ANY_SOURCE))
@@ -195,47 +177,53 @@ static int begin(struct weftmpi_request *request, enum weftmpi_way way, TO(MPI_C
     return MPI_SUCCESS;
 }
 
-/*
- * The same for a request that the program gets. What is in a row, and no more than begun, takes
- * none while it may end at once.
- */
-static int start(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handle)
+/* The same for a request that the program gets. */
+static int start_request(enum weftmpi_way way, struct weftmpi_comm *comm,
+                         const struct weftmpi_elements *elements, int peer, int tag,
+                         MPI_Request *handle)
 {
-    struct weftmpi_request *request;
+    MAKE(request, handle);
+
+    weftmpi_request_open(request, way, comm);
+    request->elements = *elements;
+    request->peer = peer;
+    request->tag = tag;
+    return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
+}
+
+/*
+ * The same, and quick, in each call: what is in a row is begun first, and has a request only if it
+ * is not complete then.
+ */
+static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(MPI_Count),
+                                                       MPI_Request *handle)
+{
     struct weftmpi_elements e;
-    weft_message_op op = WEFT_MESSAGE_NONE;
+    weft_message_op op;
 
     TRY(weftmpi_place_in(handle));
     *handle = MPI_REQUEST_NULL;
     COMM_OF(in, comm);
     TRY(weftmpi_elements_in(buffer, count, type, &e));
     TRY(weftmpi_check_peer(in, peer, tag, way == WEFTMPI_RECEIVE));
-    const bool at_once =
-        peer != MPI_PROC_NULL && way != WEFTMPI_SEND_BUFFERED && weftmpi_is_row(&e);
-    if (at_once) {
-        TRY(weftmpi_failed(post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
-        if (op.generation == 0) {
-            *handle = WEFTMPI_REQUEST_DONE;
-            return MPI_SUCCESS;
-        }
-    }
-    request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
+    if (peer == MPI_PROC_NULL || way == WEFTMPI_SEND_BUFFERED || !weftmpi_is_row(&e))
+        return start_request(way, in, &e, peer, tag, handle);
+    TRY(weftmpi_failed(post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
+    *handle = WEFTMPI_REQUEST_DONE;
+    if (op.generation == 0)
+        return MPI_SUCCESS;
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     if (request == NULL) {
         weft_host_message_wait(weftmpi.job, &op, NULL);
+        *handle = MPI_REQUEST_NULL;
         return weftmpi_no_memory();
     }
     weftmpi_request_open(request, way, in);
-    if (at_once) {
-        request->plain = true;
-        request->op = op;
-        weftmpi_hold(in);
-        *handle = request->object.handle;
-        return MPI_SUCCESS;
-    }
-    request->elements = e;
-    request->peer = peer;
-    request->tag = tag;
-    return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
+    request->plain = true;
+    request->op = op;
+    weftmpi_hold(in);
+    *handle = request->object.handle;
+    return MPI_SUCCESS;
 }
 
 /* The persistent form. */

@@ -24,16 +24,6 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request)
     return memset(request, 0, bytes);
 }
 
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
-                          struct weftmpi_comm *comm)
-{
-    request->way = way;
-    request->call = (struct weftmpi_call){weftmpi_call.name, comm};
-    request->comm = comm;
-    request->active = true;
-    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-}
-
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
 {
     struct weftmpi_memory *memory = malloc(sizeof(*memory) + bytes);
@@ -166,7 +156,7 @@ static void finish(struct weftmpi_request *request)
 
 static inline void complete(struct weftmpi_request *request)
 {
-    if (!request->plain)
+    if (request->finish != NULL || request->memory != NULL)
         finish(request);
     request->complete = true;
 }
@@ -258,7 +248,10 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         let_go(request);
         return error;
     }
-    weftmpi_request_until(request);
+    if (request->way == WEFTMPI_COLLECTIVE && request->collective == NULL)
+        complete(request); /* the call has waited */
+    else
+        weftmpi_request_until(request);
     tell(request, status);
     return request->error;
 }

@@ -37,12 +37,14 @@ struct weftmpi_request {
     bool waits; /* of a blocking call */
     bool plain; /* a message in a row: there is nothing to let go but the communicator */
     struct weftmpi_comm *comm;
-    weft_message_op op, second; /* second: of SENDRECV, the send */
-    weft_team_op *collective;
-    weft_op update;           /* of RMA */
+    weft_message_op op;
     struct weftmpi_call call; /* that began it; whose errors its own are */
     MPI_Status status;        /* once it is complete */
     int error;
+    /* A plain one has no more than that. */
+    weft_message_op second; /* of SENDRECV, the send */
+    weft_team_op *collective;
+    weft_op update; /* of RMA */
     /* What the program gave. The datatype is in use until it is over, and so is its operation. */
     struct weftmpi_elements elements;
     int peer, tag;
@@ -59,6 +61,22 @@ struct weftmpi_request {
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(request->call, status);
+}
+
+/* All but MPI_ERROR. */
+static inline void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
+{
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    memset(status->MPI_internal, 0, sizeof(status->MPI_internal));
+    memcpy(&status->MPI_internal[0], &bytes, sizeof(bytes));
+}
+static inline size_t weftmpi_status_bytes(const MPI_Status *status)
+{
+    size_t bytes;
+
+    memcpy(&bytes, &status->MPI_internal[0], sizeof(bytes));
+    return bytes;
 }
 
 /* Where elements begin; and whether their bytes are there in a row, and may be used. */
@@ -93,8 +111,15 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
     if ((name) == NULL)                                                                            \
     return weftmpi_no_memory()
 /* It is begun by that call. */
-void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
-                          struct weftmpi_comm *comm);
+static inline void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
+                                        struct weftmpi_comm *comm)
+{
+    request->way = way;
+    request->call = (struct weftmpi_call){weftmpi_call.name, comm};
+    request->comm = comm;
+    request->active = true;
+    weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+}
 /* Memory that lives until it is complete; NULL: none. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
 /*
@@ -159,10 +184,12 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 /* Begins what the request says; a persistent one again. Raises the error. */
 int weftmpi_point_begin(struct weftmpi_request *request);
 /* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
-int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
-/* All but MPI_ERROR. */
-void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes);
-size_t weftmpi_status_bytes(const MPI_Status *status);
+int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
+static inline int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
+{
+    return peer >= 0 && peer < comm->peers && tag >= 0 ? MPI_SUCCESS
+                                                       : weftmpi_no_peer(comm, peer, tag, any);
+}
 
 /* ---- what the calls that wait are made of: request.c, wait.c --------------------------------- */
 

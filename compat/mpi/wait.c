@@ -28,25 +28,47 @@ static int end_some(MPI_Request handles[], int count, const int indices[], MPI_S
     return result;
 }
 
-API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
+/* Those that are waited for at once, and their places among all. */
+struct together {
+    struct weftmpi_request *requests[WEFTMPI_TOGETHER];
+    int at[WEFTMPI_TOGETHER], count;
+};
+
+static int end_together(struct together *some, MPI_Request handles[], MPI_Status statuses[])
 {
-    struct weftmpi_request *some[WEFTMPI_TOGETHER];
     int result = MPI_SUCCESS;
 
-    OPEN_IN;
-    for (int first = 0, n = 0; first + n < count;) {
-        REQUEST_OF(request, handles[first + n]);
-        some[n++] = request;
-        if (n != WEFTMPI_TOGETHER && first + n != count)
-            continue;
-        weftmpi_requests_until(some, n);
-        for (int i = first; i < first + n; i++)
-            result |= end_one(some[i - first], &handles[i],
-                              statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]);
-        first += n;
-        n = 0;
+    weftmpi_requests_until(some->requests, some->count);
+    for (int i = 0; i < some->count; i++) {
+        const int at = some->at[i];
+        result |= end_one(some->requests[i], &handles[at],
+                          statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[at]);
     }
+    some->count = 0;
     return result;
+}
+
+API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
+{
+    struct together some;
+    int result = MPI_SUCCESS;
+
+    some.count = 0;
+    OPEN_IN;
+    for (int i = 0; i < count; i++) {
+        if (handles[i] == WEFTMPI_REQUEST_DONE) {
+            handles[i] = MPI_REQUEST_NULL;
+            if (statuses != MPI_STATUSES_IGNORE)
+                statuses[i] = weftmpi_requests[1].status;
+            continue;
+        }
+        REQUEST_OF(request, handles[i]);
+        some.requests[some.count] = request;
+        some.at[some.count++] = i;
+        if (some.count == WEFTMPI_TOGETHER)
+            result |= end_together(&some, handles, statuses);
+    }
+    return result | end_together(&some, handles, statuses);
 }
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))

@@ -125,20 +125,11 @@ struct weft_transfer *weft_msg_not_found(struct weft_msg_call *call, weft_messag
     return NULL;
 }
 
-struct weft_transfer *weft_msg_make(struct weft_msg_call *call, enum weft_transfer_state state)
+struct weft_transfer *weft_msg_not_made(struct weft_msg_call *call)
 {
-    struct weft_transfer *transfer = weft_transfer_take(&call->m->transfers, state);
-
-    if (transfer == NULL) {
-        weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for more than %u operations",
-                        call->m->transfers.used);
-        return NULL;
-    }
-    transfer->call = call->name;
-    transfer->context = call->context;
-    transfer->posted.from = call->process;
-    transfer->posted.tag = call->tag;
-    return transfer;
+    weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for more than %u operations",
+                    call->m->transfers.used);
+    return NULL;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -149,34 +140,13 @@ void weft_msg_tell_none(weft_message *message)
         *message = (weft_message){.from = WEFT_ANY, .tag = WEFT_ANY};
 }
 
-weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message)
+void weft_msg_does_not_fit(struct weft_msg_call *call, const struct weft_transfer *transfer)
 {
-    const weft_status status = transfer->message.status;
-
-    if (message == NULL)
-        return status;
-    *message = transfer->message;
-    message->from =
-        transfer->sends ? WEFT_ANY : weft_context_member(transfer->context, transfer->message.from);
-    return status;
-}
-
-weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
-                         weft_message *message)
-{
-    weft_message told;
-    const weft_status status = weft_msg_tell(transfer, &told);
-
-    if (status == WEFT_ERR_BOUNDS)
-        weft_refused(call->m->job, status,
-                     "%s: %zu bytes from process %d, tag %d, do not fit %zu bytes", transfer->call,
-                     told.bytes, told.from, told.tag, transfer->most);
-    if (message != NULL)
-        *message = told;
-    if (transfer->sends)
-        weft_msg_reuse(&call->m->peers[transfer->posted.from]);
-    weft_transfer_give(&call->m->transfers, transfer);
-    return status;
+    weft_refused(call->m->job, WEFT_ERR_BOUNDS,
+                 "%s: %zu bytes from process %d, tag %d, do not fit %zu bytes", transfer->call,
+                 transfer->message.bytes,
+                 weft_context_member(transfer->context, transfer->message.from),
+                 transfer->message.tag, transfer->room);
 }
 
 bool weft_msg_is_done(struct weft_messages *m, void *transfer)

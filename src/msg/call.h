@@ -12,7 +12,6 @@ struct weft_msg_call {
     struct weft_messages *m;
     struct weft_msg_context *context;
     int process, tag; /* of the other side; WEFT_ANY */
-    bool woken;       /* the receiver of what was sent is, or need not be */
 };
 
 /* The call may be made; the lock is held. Errors: the job's, ARGUMENT, STATE. */
@@ -83,7 +82,20 @@ static inline struct weft_transfer *weft_msg_find(struct weft_msg_call *call, we
                : weft_msg_not_found(call, op, matched);
 }
 /* A new one for the call. NULL: no memory; said, the lock is given up. */
-struct weft_transfer *weft_msg_make(struct weft_msg_call *call, enum weft_transfer_state state);
+struct weft_transfer *weft_msg_not_made(struct weft_msg_call *call);
+static inline struct weft_transfer *weft_msg_make(struct weft_msg_call *call,
+                                                  enum weft_transfer_state state)
+{
+    struct weft_transfer *transfer = weft_transfer_take(&call->m->transfers, state);
+
+    if (transfer == NULL)
+        return weft_msg_not_made(call);
+    transfer->call = call->name;
+    transfer->context = call->context;
+    transfer->posted.from = call->process;
+    transfer->posted.tag = call->tag;
+    return transfer;
+}
 
 static inline bool weft_msg_is_none(weft_message_op op)
 {
@@ -92,10 +104,30 @@ static inline bool weft_msg_is_none(weft_message_op op)
 /* *message, which may be NULL, tells of an operation that is none. */
 void weft_msg_tell_none(weft_message *message);
 /* *message, which may be NULL, tells of one that is complete. Its status. */
-weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message);
+static inline weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message)
+{
+    if (message != NULL) {
+        *message = transfer->message;
+        message->from = transfer->sends
+                            ? WEFT_ANY
+                            : weft_context_member(transfer->context, transfer->message.from);
+    }
+    return transfer->message.status;
+}
 /* The same, and the operation is over; that a message did not fit is said. */
-weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
-                         weft_message *message);
+void weft_msg_does_not_fit(struct weft_msg_call *call, const struct weft_transfer *transfer);
+static inline weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
+                                       weft_message *message)
+{
+    const weft_status status = weft_msg_tell(transfer, message);
+
+    if (WEFT_UNLIKELY(status == WEFT_ERR_BOUNDS))
+        weft_msg_does_not_fit(call, transfer);
+    if (transfer->sends)
+        weft_msg_reuse(&call->m->peers[transfer->posted.from]);
+    weft_transfer_give(&call->m->transfers, transfer);
+    return status;
+}
 /* For weft_msg_wait: whether a transfer is complete. */
 bool weft_msg_is_done(struct weft_messages *m, void *transfer);
 /* Whether an operation is complete, or none; nothing is looked at for it. Lock free, any task. */

@@ -127,22 +127,6 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-/* All are operations, or none. On an error the lock is free. */
-static weft_status begin_all(struct weft_msg_call *call, weft_job *job, const char *name,
-                             const weft_message_op *ops, size_t count)
-{
-    const weft_status status = weft_msg_begin(call, job, name);
-
-    if (status != WEFT_OK)
-        return status;
-    if (ops == NULL && count != 0)
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu operations at NULL", count);
-    for (size_t i = 0; i < count; i++)
-        if (!weft_msg_is_none(ops[i]) && weft_msg_find(call, ops[i], false) == NULL)
-            return WEFT_ERR_ARGUMENT;
-    return WEFT_OK;
-}
-
 struct all {
     const weft_message_op *ops;
     size_t count, at; /* those before `at` are complete */
@@ -153,8 +137,6 @@ static bool all_are_done(struct weft_messages *m, void *what)
     struct all *all = what;
 
     for (; all->at < all->count; all->at++) {
-        if (weft_msg_is_none(all->ops[all->at]))
-            continue;
         const struct weft_transfer *transfer =
             weft_transfer_find(&m->transfers, weft_op_number(all->ops[all->at]));
         if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE)
@@ -163,23 +145,43 @@ static bool all_are_done(struct weft_messages *m, void *what)
     return true;
 }
 
-/* Waits for one of several, and ends it. */
-static weft_status end_one(struct weft_msg_call *call, weft_message_op *op, weft_message *message,
-                           weft_status *its)
+/* Waits for one of them; the first time looks for all, and the thread attends from then on. */
+static weft_status wait_for(struct weft_msg_call *call, struct weft_transfer *transfer,
+                            struct all *all, bool *attends)
 {
-    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(*op));
-
-    if (transfer == NULL) /* twice in the list */
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u is over", op->index,
-                               op->generation);
-    if (transfer->state != WEFT_TRANSFER_DONE) {
-        const weft_status status = weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
-                                                 weft_transfer_number(transfer), HUGE_VAL);
-        if (status != WEFT_OK)
-            return status;
+    if (!*attends) {
+        *attends = true;
+        weft_msg_attend(call->m);
+        weft_msg_spin(call->m, all_are_done, all, HUGE_VAL);
     }
-    *op = WEFT_MESSAGE_NONE;
-    *its = weft_msg_end(call, transfer, message);
+    return weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
+                         weft_transfer_number(transfer), HUGE_VAL);
+}
+
+/* Ends all; *first: the first status that is not OK. Errors: the job's, the lock is free. */
+static weft_status end_all(struct weft_msg_call *call, weft_message_op *ops, struct all *all,
+                           weft_message *messages, bool *attends, weft_status *first)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        weft_message *message = messages != NULL ? &messages[i] : NULL;
+        weft_status its = WEFT_ERR_ARGUMENT, status = WEFT_OK;
+        if (weft_msg_is_none(ops[i])) {
+            weft_msg_tell_none(message);
+            continue;
+        }
+        struct weft_transfer *transfer = weft_msg_find(call, ops[i], false);
+        if (transfer == NULL) {
+            weft_msg_lock(call->m);
+        } else {
+            if (transfer->state != WEFT_TRANSFER_DONE)
+                status = wait_for(call, transfer, all, attends);
+            if (status != WEFT_OK)
+                return status;
+            ops[i] = WEFT_MESSAGE_NONE;
+            its = weft_msg_end(call, transfer, message);
+        }
+        *first = *first == WEFT_OK ? its : *first;
+    }
     return WEFT_OK;
 }
 
@@ -187,51 +189,32 @@ weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size
                                        weft_message *messages)
 {
     struct weft_msg_call call = {0};
-    weft_status first = WEFT_OK,
-                status = begin_all(&call, job, "weft_host_message_wait_all", ops, count);
     struct all all = {.ops = ops, .count = count};
+    weft_status first = WEFT_OK, status = weft_msg_begin(&call, job, "weft_host_message_wait_all");
+    bool attends = false;
 
     if (status != WEFT_OK)
         return status;
-    const bool attends = !all_are_done(call.m, &all);
-    if (attends) {
-        weft_msg_attend(call.m);
-        weft_msg_spin(call.m, all_are_done, &all, HUGE_VAL);
-    }
-    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
-        weft_message *message = messages != NULL ? &messages[i] : NULL;
-        weft_status its = WEFT_OK;
-        if (weft_msg_is_none(ops[i]))
-            weft_msg_tell_none(message);
-        else
-            status = end_one(&call, &ops[i], message, &its);
-        first = first == WEFT_OK ? its : first;
-    }
-    if (status != WEFT_OK && attends)
+    if (ops == NULL && count != 0)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%zu operations at NULL", count);
+    status = end_all(&call, ops, &all, messages, &attends, &first);
+    if (status != WEFT_OK)
         weft_msg_lock(call.m);
     if (attends)
         weft_msg_leave(call.m);
-    if (status == WEFT_OK || attends)
-        weft_msg_unlock(call.m);
+    weft_msg_unlock(call.m);
     return status != WEFT_OK ? status : first;
 }
 
-struct any {
-    const weft_message_op *ops;
-    size_t count;
-    struct weft_transfer *found;
-    size_t at;
-};
-
+/* `at` is one that is. */
 static bool any_is_done(struct weft_messages *m, void *what)
 {
-    struct any *any = what;
+    struct all *any = what;
 
     for (any->at = 0; any->at < any->count; any->at++) {
-        if (weft_msg_is_none(any->ops[any->at]))
-            continue;
-        any->found = weft_transfer_find(&m->transfers, weft_op_number(any->ops[any->at]));
-        if (any->found != NULL && any->found->state == WEFT_TRANSFER_DONE)
+        const struct weft_transfer *transfer =
+            weft_transfer_find(&m->transfers, weft_op_number(any->ops[any->at]));
+        if (transfer != NULL && transfer->state == WEFT_TRANSFER_DONE)
             return true;
     }
     return false;
@@ -241,29 +224,35 @@ weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size
                                        int *index, weft_message *message)
 {
     struct weft_msg_call call = {0};
-    struct any any = {.ops = ops, .count = count};
-    weft_status status = begin_all(&call, job, "weft_host_message_wait_any", ops, count);
-    size_t first = 0;
+    struct all any = {.ops = ops, .count = count};
+    weft_status status = weft_msg_begin(&call, job, "weft_host_message_wait_any");
+    uint64_t number = 0; /* of one that it waits for */
 
     if (status != WEFT_OK)
         return status;
-    if (index == NULL)
-        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "index");
-    while (first < count && weft_msg_is_none(ops[first]))
-        first++;
-    if (first == count) {
+    if ((ops == NULL && count != 0) || index == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%zu operations at %p, index at %p", count,
+                               (void *)ops, (void *)index);
+    for (size_t i = count; i-- > 0;) {
+        if (weft_msg_is_none(ops[i]))
+            continue;
+        if (weft_msg_find(&call, ops[i], false) == NULL)
+            return WEFT_ERR_ARGUMENT;
+        number = weft_op_number(ops[i]);
+    }
+    if (number == 0) {
         weft_msg_unlock(call.m);
         *index = -1;
         weft_msg_tell_none(message);
         return WEFT_OK;
     }
-    status =
-        weft_msg_wait(call.m, call.name, any_is_done, &any, weft_op_number(ops[first]), HUGE_VAL);
+    status = weft_msg_wait(call.m, call.name, any_is_done, &any, number, HUGE_VAL);
     if (status != WEFT_OK)
         return status;
+    struct weft_transfer *found = weft_msg_find(&call, ops[any.at], false);
     *index = (int)any.at;
     ops[any.at] = WEFT_MESSAGE_NONE;
-    status = weft_msg_end(&call, any.found, message);
+    status = weft_msg_end(&call, found, message);
     weft_msg_unlock(call.m);
     return status;
 }

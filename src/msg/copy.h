@@ -31,6 +31,13 @@ static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int p
 
 enum { WEFT_MSG_LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
 
+/* Whether a buffer of so many bytes is the host's, as far as the job alone tells. */
+static inline bool weft_msg_is_near(const struct weft_job *job, size_t bytes)
+{
+    return bytes == 0 || (bytes < WEFT_MSG_LOOK_FROM &&
+                          !__atomic_load_n(&weft_device_foreign_known, __ATOMIC_RELAXED) &&
+                          job->device_ops->whose == NULL);
+}
 /* Whether a buffer is memory of the device. NULL, or what its bytes "are" that no message takes. */
 const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device);
@@ -44,9 +51,7 @@ static inline weft_status weft_msg_place(struct weft_msg_call *call, const void 
                                          size_t bytes, bool *device)
 {
     *device = false;
-    return bytes == 0 || (memory != NULL && bytes < WEFT_MSG_LOOK_FROM &&
-                          !__atomic_load_n(&weft_device_foreign_known, __ATOMIC_RELAXED) &&
-                          call->m->job->device_ops->whose == NULL)
+    return (bytes == 0 || memory != NULL) && weft_msg_is_near(call->m->job, bytes)
                ? WEFT_OK
                : weft_msg_place_any(call, memory, bytes, device);
 }

@@ -11,15 +11,17 @@ void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer)
 }
 
 /* in_ring: the payload is in memory that another process wrote. */
-static inline void meet(struct weft_messages *m, struct weft_transfer *transfer, int from,
-                        struct weft_mail_head head, const struct weft_mail_text *text,
-                        const unsigned char *payload, bool in_ring)
+WEFT_HOT void meet(struct weft_messages *m, struct weft_transfer *transfer, int from,
+                   struct weft_mail_head head, const struct weft_mail_text *text,
+                   const unsigned char *payload, bool in_ring)
 {
     const bool fits = text->bytes <= transfer->room;
     const size_t bytes = fits ? (size_t)text->bytes : transfer->room;
 
-    transfer->peer = from;
-    transfer->theirs = text->request;
+    if (head.kind == WEFT_MAIL_OFFER || (head.flags & WEFT_MAIL_WANTED) != 0) {
+        transfer->peer = from;
+        transfer->theirs = text->request;
+    }
     transfer->message = (weft_message){.from = from,
                                        .tag = text->tag,
                                        .bytes = (size_t)text->bytes,
@@ -34,7 +36,9 @@ static inline void meet(struct weft_messages *m, struct weft_transfer *transfer,
         weft_msg_deliver(m, transfer->buffer, payload, bytes);
     else if (in_ring && bytes != 0)
         weft_read_shared(transfer->buffer, payload, bytes);
-    else if (bytes != 0)
+    else if (bytes <= WEFT_MAIL_WITHIN)
+        weft_mail_copy(transfer->buffer, payload, (uint32_t)bytes);
+    else
         memcpy(transfer->buffer, payload, bytes);
     weft_msg_complete(m, transfer);
     if ((head.flags & WEFT_MAIL_WANTED) != 0)

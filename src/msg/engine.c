@@ -16,12 +16,8 @@ void weft_msg_no_memory(struct weft_messages *m, const char *what)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t bytes)
+bool weft_msg_may_keep_more(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t need)
 {
-    const uint32_t need = weft_mail_need(bytes);
-
-    if (need == 0 || peer->given - peer->taken + need <= peer->most)
-        return true;
     if (peer->out.ring != NULL)
         peer->taken = weft_load_relaxed_u32(&peer->out.ring->taken);
     if (peer->given - peer->taken + need <= peer->most)
@@ -136,11 +132,10 @@ bool weft_msg_flush(struct weft_messages *m, int process)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
-                   const struct weft_mail_text *text, const unsigned char *payload)
+static bool take_other(struct weft_messages *m, int process, struct weft_mail_head head,
+                       const struct weft_mail_text *text, const unsigned char *payload)
 {
     switch (head.kind) {
-    case WEFT_MAIL_EAGER:
     case WEFT_MAIL_OFFER:
         return weft_msg_take_message(m, process, head, text, payload);
     case WEFT_MAIL_TAKEN:
@@ -161,6 +156,13 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
     default:
         return false;
     }
+}
+
+bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
+                   const struct weft_mail_text *text, const unsigned char *payload)
+{
+    return head.kind == WEFT_MAIL_EAGER ? weft_msg_take_message(m, process, head, text, payload)
+                                        : take_other(m, process, head, text, payload);
 }
 
 weft_status weft_msg_malformed(int process, struct weft_mail_head head,
@@ -311,8 +313,7 @@ void weft_msg_unlock_all(struct weft_messages *m)
         weft_services_send(m->job, weft_far_round);
 }
 
-/* The receiver's task sleeps on a bell that others do not reach: a notice wakes it. */
-static void wake(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
+void weft_msg_wake_task(struct weft_messages *m, struct weft_msg_peer *peer, bool locked)
 {
     const uint32_t rung = __atomic_load_n(&peer->box->watch.rung, __ATOMIC_RELAXED);
 
@@ -324,16 +325,6 @@ static void wake(struct weft_messages *m, struct weft_msg_peer *peer, bool locke
     }
     if (!locked)
         weft_msg_unlock(m);
-}
-
-void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer, bool after_unlock)
-{
-    if (after_unlock)
-        weft_bell_ring_added(peer->bell);
-    else
-        weft_bell_ring(peer->bell);
-    if (WEFT_UNLIKELY(weft_bell_has_sleeper(&peer->box->watch)))
-        wake(m, peer, !after_unlock);
 }
 
 const struct weft_service weft_msg_rounds = {.round = {weft_far_round, receive_round}};

@@ -183,16 +183,34 @@ static inline void weft_msg_reuse(const struct weft_msg_peer *peer)
 }
 /* Frames that waited, as far as there is room now. */
 bool weft_msg_flush(struct weft_messages *m, int process);
-/* Whether a payload of so many bytes may go along: its receiver has room to keep it. */
-bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t bytes);
+/* Whether so many units of payload may go along: their receiver has room to keep them. more: it is
+ * asked what it keeps no more. */
+bool weft_msg_may_keep_more(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t need);
+static inline bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer,
+                                     uint32_t need)
+{
+    return need == 0 || peer->given - peer->taken + need <= peer->most ||
+           weft_msg_may_keep_more(m, peer, need);
+}
 /* So many units of payload that came from a process are kept no more. */
 void weft_msg_took(struct weft_messages *m, int process, uint32_t units);
 
+/* The receiver's task sleeps on a bell that others do not reach: a notice wakes it. */
+void weft_msg_wake_task(struct weft_messages *m, struct weft_msg_peer *peer, bool locked);
 /*
  * Wakes the program, or the task, of a process to which frames went by memory. after_unlock: right
  * after weft_msg_unlock, which is a fence.
  */
-void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer, bool after_unlock);
+static inline void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer,
+                                 bool after_unlock)
+{
+    if (after_unlock)
+        weft_bell_ring_added(peer->bell);
+    else
+        weft_bell_ring(peer->bell);
+    if (WEFT_UNLIKELY(weft_bell_has_sleeper(&peer->box->watch)))
+        weft_msg_wake_task(m, peer, !after_unlock);
+}
 
 /* A frame that has arrived takes effect. False: it cannot be; nothing has happened. Lock held. */
 bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,

@@ -20,7 +20,8 @@ struct receiving {
 static inline void match(struct weft_msg_call *call, struct weft_transfer *transfer)
 {
     struct weft_match *of = &call->context->match;
-    struct weft_kept *kept = weft_match_find(of, call->process, call->tag);
+    struct weft_kept *kept =
+        TAILQ_EMPTY(&of->arrived) ? NULL : weft_match_find(of, call->process, call->tag);
 
     if (kept == NULL) {
         weft_match_post(of, &transfer->posted);
@@ -50,7 +51,7 @@ WEFT_HOT weft_status receive(struct weft_msg_call *call, weft_status status,
         return what->of_matched ? WEFT_ERR_ARGUMENT : WEFT_ERR_MEMORY;
     transfer->device = device;
     transfer->buffer = what->target;
-    transfer->most = transfer->room = what->most;
+    transfer->room = what->most;
     if (what->of_matched) {
         *what->matched = WEFT_MESSAGE_NONE;
         transfer->call = call->name;

@@ -124,6 +124,8 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const bool offered = weft_memory_is_offer(transfer->offer);
 
+    transfer->moved = 0;
+    transfer->mapped = NULL;
     if (offered && m->stage != NULL) /* a process on a CPU copies no other's device memory */
         transfer->mapped =
             weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);

@@ -2,10 +2,12 @@
 #include "msg/transfer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static bool grow(struct weft_transfer_table *table)
+bool weft_transfer_grow(struct weft_transfer_table *table)
 {
-    struct weft_transfer *block = calloc(WEFT_TRANSFER_BLOCK, sizeof(*block));
+    const size_t bytes = WEFT_TRANSFER_BLOCK * sizeof(struct weft_transfer);
+    struct weft_transfer *block = aligned_alloc(_Alignof(struct weft_transfer), bytes);
     struct weft_transfer **blocks =
         realloc(table->blocks, (table->count + 1) * sizeof(struct weft_transfer *));
 
@@ -15,6 +17,7 @@ static bool grow(struct weft_transfer_table *table)
         free(block);
         return false;
     }
+    memset(block, 0, bytes);
     blocks[table->count] = block;
     for (uint32_t i = WEFT_TRANSFER_BLOCK; i-- > 0;) {
         block[i].index = table->count * WEFT_TRANSFER_BLOCK + i;
@@ -23,34 +26,6 @@ static bool grow(struct weft_transfer_table *table)
     }
     table->count++;
     return true;
-}
-
-struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
-                                         enum weft_transfer_state state)
-{
-    if (table->idle == NULL && !grow(table))
-        return NULL;
-    struct weft_transfer *transfer = table->idle;
-
-    table->idle = transfer->link.stqe_next;
-    table->used++;
-    transfer->generation += transfer->generation == UINT32_MAX ? 2 : 1; /* never all zero */
-    transfer->state = state;
-    transfer->sends = transfer->device = transfer->recalled = false;
-    transfer->message = (weft_message){0};
-    transfer->moved = 0;
-    transfer->theirs = transfer->offer = 0;
-    transfer->mapped = NULL;
-    transfer->matched = NULL;
-    return transfer;
-}
-
-void weft_transfer_give(struct weft_transfer_table *table, struct weft_transfer *transfer)
-{
-    transfer->state = WEFT_TRANSFER_FREE;
-    transfer->link.stqe_next = table->idle;
-    table->idle = transfer;
-    table->used--;
 }
 
 struct weft_transfer *weft_transfer_next(const struct weft_transfer_table *table,

@@ -29,8 +29,10 @@ enum weft_transfer_state {
     WEFT_TRANSFER_DONE
 };
 
+/* Two lines of memory are all that a message which goes at once touches. */
 struct weft_transfer {
-    struct weft_posted posted; /* first: matching knows a receive by that. from is a process */
+    /* First: matching knows a receive by that. from is a process. */
+    _Alignas(64) struct weft_posted posted;
     STAILQ_ENTRY(weft_transfer) link; /* free, or in one of the engine's lists */
     uint32_t index, generation;
     enum weft_transfer_state state;
@@ -40,10 +42,9 @@ struct weft_transfer {
     const char *call;     /* that began it */
     weft_message message; /* from: a process */
     unsigned char *buffer;
-    size_t most;                 /* bytes that a receive may take */
     size_t room;                 /* of the buffer; then of what is moved */
     size_t moved;                /* so far */
-    int32_t peer;                /* the other process, once it is known */
+    int32_t peer;                /* the other process, of what does not go at once */
     uint64_t theirs, offer;      /* the transfer over there; where its bytes lie */
     uint64_t key, place[2];      /* of the receive's buffer, to the network that puts into it */
     const unsigned char *mapped; /* an offer of device memory, where this process maps it */
@@ -61,10 +62,31 @@ struct weft_transfer_table {
     uint32_t used;
 };
 
-/* A new one, whose buffer is not set; NULL: no memory. */
-struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
-                                         enum weft_transfer_state state);
-void weft_transfer_give(struct weft_transfer_table *table, struct weft_transfer *transfer);
+/* False: no memory. */
+bool weft_transfer_grow(struct weft_transfer_table *table);
+/* A new one, of which only the state and the flags are set; NULL: no memory. */
+static inline struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
+                                                       enum weft_transfer_state state)
+{
+    if (table->idle == NULL && !weft_transfer_grow(table))
+        return NULL;
+    struct weft_transfer *transfer = table->idle;
+
+    table->idle = transfer->link.stqe_next;
+    table->used++;
+    transfer->generation += transfer->generation == UINT32_MAX ? 2 : 1; /* never all zero */
+    transfer->state = state;
+    transfer->sends = transfer->device = transfer->recalled = false;
+    return transfer;
+}
+static inline void weft_transfer_give(struct weft_transfer_table *table,
+                                      struct weft_transfer *transfer)
+{
+    transfer->state = WEFT_TRANSFER_FREE;
+    transfer->link.stqe_next = table->idle;
+    table->idle = transfer;
+    table->used--;
+}
 static inline struct weft_transfer *weft_transfer_at(const struct weft_transfer_table *table,
                                                      uint32_t index)
 {

@@ -94,10 +94,11 @@ struct weft_mail_end {
     struct weft_mail_ring *ring;
     struct weft_mail_payload far, near;
     uint32_t lines;
-    uint32_t line;   /* next */
-    uint32_t given;  /* credit of lines, as last read or given */
-    uint32_t passed; /* producer: units that went far since the near ring was looked at in vain */
-    uint32_t next_far, next_near; /* consumer: behind the frame last peeked at */
+    uint32_t line;    /* next */
+    uint32_t given;   /* credit of lines, as last read or given */
+    uint32_t passed;  /* producer: units that went far since the near ring was looked at in vain */
+    uint32_t peeked;  /* consumer: units of the payload of the frame last peeked at, */
+    bool near_peeked; /* and in which ring, if there are any */
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */
@@ -142,6 +143,30 @@ static inline unsigned char *weft_mail_unit(const struct weft_mail_payload *payl
     return payload->bytes + (size_t)(unit & (payload->units - 1)) * WEFT_MAIL_UNIT;
 }
 
+/*
+ * A payload that fits the line, between it and memory elsewhere: two halves that overlap, which
+ * take no call.
+ */
+static inline void weft_mail_copy(void *target, const void *source, uint32_t bytes)
+{
+    unsigned char *const to = target;
+    const unsigned char *const from = source;
+
+    if (bytes >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else {
+        for (uint32_t i = 0; i < bytes; i++)
+            to[i] = from[i];
+    }
+}
+
 /* ---- the producer ---------------------------------------------------------------------------- */
 
 static inline void weft_mail_look(struct weft_mail_end *out)
@@ -181,10 +206,24 @@ static inline bool weft_mail_goes_near(struct weft_mail_end *out, uint32_t need)
     return false;
 }
 
-static inline bool weft_mail_has_room(const struct weft_mail_end *out,
-                                      const struct weft_mail_payload *payload, uint32_t need)
+/* Stores a payload of `need` units, and says in *head where. False: there is no room. */
+WEFT_COLD bool weft_mail_put(struct weft_mail_end *out, struct weft_mail_head *head, uint32_t need,
+                             const void *payload)
 {
-    return out->line - out->given < out->lines && (need == 0 || weft_mail_fits(payload, need));
+    const bool near = weft_mail_goes_near(out, need);
+    struct weft_mail_payload *ring = near ? &out->near : &out->far;
+
+    if (!weft_mail_fits(ring, need)) {
+        weft_mail_look(out);
+        if (!weft_mail_fits(ring, need))
+            return false;
+    }
+    const uint32_t unit = weft_mail_place(ring->unit, need, ring->units);
+    weft_put_shared(weft_mail_unit(ring, unit), payload, head->count);
+    ring->unit = unit + need;
+    out->passed += near ? 0 : need;
+    head->flags |= near ? WEFT_MAIL_IS_NEAR : 0;
+    return true;
 }
 
 /*
@@ -196,27 +235,25 @@ static inline bool weft_mail_push(struct weft_mail_end *out, struct weft_mail_he
 {
     const uint32_t need = weft_mail_need(head.count);
     struct weft_mail *line = &out->ring->line[out->line & (out->lines - 1)];
-    const bool near = need != 0 && weft_mail_goes_near(out, need);
-    struct weft_mail_payload *ring = near ? &out->near : &out->far;
 
-    if (!weft_mail_has_room(out, ring, need)) {
+    if (out->line - out->given >= out->lines) {
         weft_mail_look(out);
-        if (!weft_mail_has_room(out, ring, need))
+        if (out->line - out->given >= out->lines)
             return false;
     }
     /* The line last: who looks at it would take it away in between. */
-    if (need != 0) {
-        const uint32_t unit = weft_mail_place(ring->unit, need, ring->units);
-        weft_put_shared(weft_mail_unit(ring, unit), payload, head.count);
-        ring->unit = unit + need;
-        out->passed += near ? 0 : need;
-    }
-    weft_write_shared(&line->text, text, offsetof(struct weft_mail_text, data));
+    if (need != 0 && !weft_mail_put(out, &head, need, payload))
+        return false;
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_write_shared(&line->text, text, offsetof(struct weft_mail_text, data));
+    else
+        memcpy(&line->text, text, offsetof(struct weft_mail_text, data));
     if (payload == NULL)
         weft_write_shared(&line->text.data, &text->data, sizeof(text->data));
-    else if (need == 0 && head.count != 0)
+    else if (need == 0 && WEFT_UNLIKELY(weft_model != NULL))
         weft_put_shared(line->text.data.within, payload, head.count);
-    head.flags |= near ? WEFT_MAIL_IS_NEAR : 0;
+    else if (need == 0)
+        weft_mail_copy(line->text.data.within, payload, head.count);
     weft_store_release_u64(&line->commit, weft_mail_commit(head, ++out->line), ORDER_mail_publish);
     return true;
 }
@@ -232,6 +269,17 @@ static inline bool weft_mail_is_there(const struct weft_mail_end *in)
 }
 
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
+
+/* Where the payload of the frame peeked at lies. NULL: it cannot be. */
+WEFT_COLD const unsigned char *weft_mail_payload_of(struct weft_mail_end *in, uint8_t flags)
+{
+    in->near_peeked = (flags & WEFT_MAIL_IS_NEAR) != 0;
+    const struct weft_mail_payload *ring = in->near_peeked ? &in->near : &in->far;
+
+    if (in->peeked > (in->near_peeked ? ring->units : ring->units / 2))
+        return NULL;
+    return weft_mail_unit(ring, weft_mail_place(ring->unit, in->peeked, ring->units));
+}
 
 /*
  * The next frame: what it says, copied, and its payload, valid until it is passed. BROKEN: the
@@ -249,16 +297,9 @@ static inline enum weft_mail_result weft_mail_peek(struct weft_mail_end *in,
         return WEFT_MAIL_NONE;
     *head = weft_mail_head_of(commit);
     weft_read_shared(text, &line->text, sizeof(*text));
-    const bool near = (head->flags & WEFT_MAIL_IS_NEAR) != 0;
-    const struct weft_mail_payload *ring = near ? &in->near : &in->far;
-    const uint32_t need = weft_mail_need(head->count);
-    if (need > (near ? ring->units : ring->units / 2))
-        return WEFT_MAIL_BROKEN;
-    const uint32_t unit = weft_mail_place(ring->unit, need, ring->units);
-    in->next_far = near ? in->far.unit : unit + need;
-    in->next_near = near ? unit + need : in->near.unit;
-    *payload = need == 0 ? text->data.within : weft_mail_unit(ring, unit);
-    return WEFT_MAIL_READY;
+    in->peeked = weft_mail_need(head->count);
+    *payload = in->peeked == 0 ? text->data.within : weft_mail_payload_of(in, head->flags);
+    return *payload != NULL ? WEFT_MAIL_READY : WEFT_MAIL_BROKEN;
 }
 
 /* Gives back the room of all frames that were passed. */
@@ -278,12 +319,14 @@ static inline void weft_mail_release(struct weft_mail_end *in)
 /* Goes on to the next frame; gives room back when a quarter of a ring is due. */
 static inline void weft_mail_pass(struct weft_mail_end *in)
 {
-    in->line++;
-    in->far.unit = in->next_far;
-    in->near.unit = in->next_near;
-    if (in->line - in->given >= in->lines / 4 ||
-        in->far.unit - in->far.given >= in->far.units / 4 ||
-        in->near.unit - in->near.given >= in->near.units / 4)
+    struct weft_mail_payload *ring = in->near_peeked ? &in->near : &in->far;
+    bool due = ++in->line - in->given >= in->lines / 4;
+
+    if (in->peeked != 0) {
+        ring->unit = weft_mail_place(ring->unit, in->peeked, ring->units) + in->peeked;
+        due |= ring->unit - ring->given >= ring->units / 4;
+    }
+    if (due)
         weft_mail_release(in);
 }
 

@@ -133,7 +133,7 @@ static int bad_input(int process)
 {
     weft_job *job = open_job();
     const int twice[] = {0, 1, 0}, others[] = {1 - process};
-    weft_message_op op = {77, 1}, send;
+    weft_message_op op = {77, 1}, send, several[3] = {op};
     weft_comm group;
     char byte = 0;
     int done;
@@ -160,7 +160,10 @@ static int bad_input(int process)
     CHECK(weft_host_message_cancel(job, &send, NULL) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_message_cancel(job, &op, &done) == WEFT_ERR_ARGUMENT);
     CHECK(weft_host_receive(job, WEFT_COMM_HOST, process, 0, NULL, 0, NULL) == WEFT_OK);
-    CHECK(weft_host_message_wait(job, &send, NULL) == WEFT_OK);
+    several[1] = several[2] = send; /* what is none does not keep the others from their end */
+    CHECK(weft_host_message_wait_all(job, several, 3, NULL) == WEFT_ERR_ARGUMENT);
+    CHECK(several[1].index == 0 && several[1].generation == 0);
+    CHECK(weft_host_message_wait(job, &send, NULL) == WEFT_ERR_ARGUMENT);
     CHECK(weft_message_group_take(job, 65536, twice, 2, &group) == WEFT_ERR_ARGUMENT);
     CHECK(weft_message_group_take(job, 1, twice, 3, &group) == WEFT_ERR_ARGUMENT);
     CHECK(weft_message_group_take(job, 1, others, 1, &group) == WEFT_ERR_ARGUMENT);

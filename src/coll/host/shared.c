@@ -265,11 +265,12 @@ static weft_status post(weft_team *team, int tag, const void *data, size_t bytes
     const uint32_t step = parts->step + 1, over = step - WEFT_SHARED_PARTS + 1;
     bool rung = false;
 
-    if ((int32_t)(over - parts->least) > 0) {
-        const weft_status status = await(team, tag, over, 0, parts->members);
+    if ((int32_t)(over - parts->least) > 0) { /* others' lines are looked at for several calls */
+        const weft_status status =
+            await(team, tag, over + WEFT_SHARED_PARTS / 2, 0, parts->members);
         if (status != WEFT_OK)
             return status;
-        parts->least = over;
+        parts->least = over + WEFT_SHARED_PARTS / 2;
     }
     parts->step = step;
     weft_shared_post(parts->of[parts->me].row, parts->of[parts->me].base + step, tag, parts->before,
@@ -354,6 +355,14 @@ static bool take_all(const weft_team *team, const struct weft_shared *what, bool
     return true;
 }
 
+static inline weft_status place(const weft_team *team, int tag, const void *memory, size_t bytes,
+                                bool *far)
+{
+    *far = false;
+    return weft_msg_is_near(team->job, bytes) ? WEFT_OK
+                                              : weft_team_place(team, tag, memory, bytes, far);
+}
+
 static weft_status run(weft_team *team, const struct weft_shared *what)
 {
     _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
@@ -363,10 +372,10 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
     const uint32_t before = team->parts->before;
     const void *source = what->source;
     bool far, into_far;
-    weft_status status = weft_team_place(team, tag, source, what->out, &far);
+    weft_status status = place(team, tag, source, what->out, &far);
 
     if (status == WEFT_OK)
-        status = weft_team_place(team, tag, what->target, in, &into_far);
+        status = place(team, tag, what->target, in, &into_far);
     if (status != WEFT_OK)
         return status;
     team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;

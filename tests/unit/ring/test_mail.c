@@ -31,9 +31,11 @@ static void ring_open(struct ring *r, uint32_t size, uint32_t start)
     weft_mail_open(&r->in, r->memory, size, start);
 }
 
-/* Of the n-th frame. */
+/* Of the n-th frame; every other one is short, of each size that fits the line and one more. */
 static uint16_t count_of(uint32_t number, uint32_t size)
 {
+    if (number % 2 != 0)
+        return (uint16_t)(number / 2 % (WEFT_MAIL_WITHIN + 2));
     return (uint16_t)(number * 2654435761u >> 7) % (weft_mail_most(size) + 1);
 }
 
@@ -137,10 +139,29 @@ static void test_broken(void **state)
     free(r.memory);
 }
 
+/* A short payload is copied whole, and nothing beside it is written. */
+static void test_short(void **state)
+{
+    unsigned char from[WEFT_MAIL_WITHIN], into[WEFT_MAIL_WITHIN + 2];
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(from); i++)
+        from[i] = (unsigned char)(i + 1);
+    for (uint32_t bytes = 0; bytes <= sizeof(from); bytes++) {
+        memset(into, 0xee, sizeof(into));
+        weft_mail_copy(into + 1, from, bytes);
+        assert_memory_equal(into + 1, from, bytes);
+        assert_int_equal(into[0], 0xee);
+        for (uint32_t i = bytes + 1; i < sizeof(into); i++)
+            assert_int_equal(into[i], 0xee);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange),
-                                              cmocka_unit_test(test_broken)};
+                                              cmocka_unit_test(test_broken),
+                                              cmocka_unit_test(test_short)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
