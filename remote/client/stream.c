@@ -74,7 +74,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
     uint64_t words[WEFT_WORDS_MOST] = {0};
-    unsigned char given[GIVEN] = {0};
+    unsigned char given[GIVEN];
     uint32_t asked = 0, bytes = 0, wanted = 0, taken = 0;
     CUresult result = lead(&route, arguments, count);
 
@@ -85,7 +85,8 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
             result = client_function(route.device, (CUfunction)a->word, &words[asked++]);
         } else if (a->kind < WEFT_OUT) {
             words[asked++] = a->word;
-        } else if (a->kind == WEFT_GIVE) { /* NULL: zeros */
+        } else if (a->kind == WEFT_GIVE) {
+            memset(given + bytes, 0, a->bytes); /* what NULL stands for */
             if (a->word != 0)
                 memcpy(given + bytes, (const void *)a->word, a->bytes);
             bytes += (uint32_t)a->bytes;
