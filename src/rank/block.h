@@ -12,13 +12,15 @@
 #include "rank/update.h"
 
 /* What a thread brings, or several have brought. */
-struct weft_part {
+struct weft_thread_value {
     uint64_t bits, index;
 };
 
 /* a is of lower threads. Where neither gives way to the other, the smaller index counts. */
-WEFT_INLINE struct weft_part weft_part_join(struct weft_part a, struct weft_part b, uint32_t type,
-                                            uint32_t how, const bool indexed)
+WEFT_INLINE struct weft_thread_value weft_thread_value_join(struct weft_thread_value a,
+                                                            struct weft_thread_value b,
+                                                            uint32_t type, uint32_t how,
+                                                            const bool indexed)
 {
     struct weft_change change = weft_change(how, type, b.bits, 0);
     const uint64_t made = weft_change_of(a.bits, &change);
@@ -84,9 +86,9 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
 }
 
 /* Of threads 0 to this one; *all: of all. lanes, call: for the CPU device. */
-WEFT_INLINE struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, uint32_t type,
-                                             uint32_t how, const bool indexed,
-                                             struct weft_part *all, int lanes, const char *call)
+WEFT_INLINE struct weft_thread_value
+weft_block_fold(weft_self *self, struct weft_thread_value mine, uint32_t type, uint32_t how,
+                const bool indexed, struct weft_thread_value *all, int lanes, const char *call)
 {
     __shared__ uint64_t indexes[32];
     uint64_t *const bits = (uint64_t *)((struct weft_cuda_rank *)self)->sums;
@@ -94,12 +96,12 @@ WEFT_INLINE struct weft_part weft_block_fold(weft_self *self, struct weft_part m
 
     (void)lanes, (void)call;
     for (unsigned step = 1; step < 32; step *= 2) {
-        struct weft_part lower = mine;
+        struct weft_thread_value lower = mine;
         lower.bits = __shfl_up_sync(weft_warp_mask(), mine.bits, step);
         if (indexed)
             lower.index = __shfl_up_sync(weft_warp_mask(), mine.index, step);
         if (lane >= step)
-            mine = weft_part_join(lower, mine, type, how, indexed);
+            mine = weft_thread_value_join(lower, mine, type, how, indexed);
     }
     if (lane == 31 || threadIdx.x == blockDim.x - 1) {
         bits[warp] = mine.bits;
@@ -108,10 +110,10 @@ WEFT_INLINE struct weft_part weft_block_fold(weft_self *self, struct weft_part m
     }
     __syncthreads();
     for (unsigned w = 0; w < (blockDim.x + 31) / 32; w++) {
-        const struct weft_part part = {bits[w], indexed ? indexes[w] : 0};
+        const struct weft_thread_value part = {bits[w], indexed ? indexes[w] : 0};
         if (w != 0 && w == warp)
-            mine = weft_part_join(*all, mine, type, how, indexed);
-        *all = w == 0 ? part : weft_part_join(*all, part, type, how, indexed);
+            mine = weft_thread_value_join(*all, mine, type, how, indexed);
+        *all = w == 0 ? part : weft_thread_value_join(*all, part, type, how, indexed);
     }
     __syncthreads(); /* the next may begin */
     return mine;
@@ -129,21 +131,22 @@ static void weft_fold_threads(weft_self *self, int threads, int lanes, uint32_t 
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_lane_sum: %d lanes do not divide %d threads",
                    lanes, threads, 0, 0);
     for (int t = 0; t < threads; t++) {
-        struct weft_part *const part = weft_team_call(self->port.team, t)->part;
+        struct weft_thread_value *const part = weft_team_call(self->port.team, t)->part;
         if (t % group != 0)
-            *part = weft_part_join(weft_team_call(self->port.team, t - 1)->part[0], *part, type,
-                                   how, indexed);
+            *part = weft_thread_value_join(weft_team_call(self->port.team, t - 1)->part[0], *part,
+                                           type, how, indexed);
     }
     for (int t = 0; t < threads; t++)
         weft_team_call(self->port.team, t)->part[1] =
             weft_team_call(self->port.team, t / group * group + group - 1)->part[0];
 }
 
-static struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, uint32_t type,
-                                        uint32_t how, bool indexed, struct weft_part *all,
-                                        int lanes, const char *name)
+static struct weft_thread_value weft_block_fold(weft_self *self, struct weft_thread_value mine,
+                                                uint32_t type, uint32_t how, bool indexed,
+                                                struct weft_thread_value *all, int lanes,
+                                                const char *name)
 {
-    struct weft_part parts[2] = {mine, mine};
+    struct weft_thread_value parts[2] = {mine, mine};
     struct weft_call call = {
         .name = name,
         .arguments = "lanes, type, operation, index",
@@ -163,7 +166,7 @@ static struct weft_part weft_block_fold(weft_self *self, struct weft_part mine, 
 
 static double weft_sum_threads(weft_self *self, double value, int lanes, const char *call)
 {
-    struct weft_part mine = {.index = 0};
+    struct weft_thread_value mine = {.index = 0};
 
     weft_element_set(&mine.bits, weft_element(&value, 0, 8), 8);
     weft_block_fold(self, mine, WEFT_F64, WEFT_SUM, false, &mine, lanes, call);
@@ -200,7 +203,7 @@ WEFT_FN void weft_block_reduce(weft_self *self, void *value, weft_type type,
                    "weft_block_reduce: type %d, operation %d, value at 0x%llx, index at 0x%llx",
                    type, operation, (int64_t)(uintptr_t)value, (int64_t)(uintptr_t)index);
     const uint32_t size = weft_type_bytes(type);
-    struct weft_part all = {weft_element(value, 0, size), index != NULL ? *index : 0};
+    struct weft_thread_value all = {weft_element(value, 0, size), index != NULL ? *index : 0};
 
     weft_block_fold(self, all, type, operation, index != NULL, &all, 0, "weft_block_reduce");
     weft_element_set(value, all.bits, size);
@@ -216,9 +219,9 @@ WEFT_FN void weft_block_scan(weft_self *self, void *value, weft_type type, weft_
                    "weft_block_scan: type %d, operation %d, value at 0x%llx", type, operation,
                    (int64_t)(uintptr_t)value, 0);
     const uint32_t size = weft_type_bytes(type);
-    const struct weft_part mine = {weft_element(value, 0, size), 0};
-    struct weft_part total;
-    const struct weft_part scanned =
+    const struct weft_thread_value mine = {weft_element(value, 0, size), 0};
+    struct weft_thread_value total;
+    const struct weft_thread_value scanned =
         weft_block_fold(self, mine, type, operation, false, &total, 0, "weft_block_scan");
 
     weft_element_set(value, scanned.bits, size);

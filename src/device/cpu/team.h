@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 struct weft_fiber;
-struct weft_part;
+struct weft_thread_value;
 struct weft_port;
 struct weft_thread_team;
 
@@ -59,7 +59,7 @@ struct weft_call {
     int listed;   /* of so many elements */
     void *result; /* where the thread wants what the call returns; NULL: nothing */
     size_t bytes;
-    struct weft_part
+    struct weft_thread_value
         *part; /* of two: what the thread brings, and what comes of all (rank/block.h) */
 };
 
