@@ -16,7 +16,8 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
     if (run.bytes == 0 || run.repeat == 0 || type->no_memory)
         return;
     if (run.repeat > 1 && run.stride == (MPI_Aint)run.bytes)
-        run = (struct weftmpi_run){run.offset, 0, run.bytes * run.repeat, 1};
+        run = (struct weftmpi_run){
+            .offset = run.offset, .bytes = run.bytes * run.repeat, .repeat = 1};
     if (last != NULL && run.repeat == 1 && last->repeat == 1 &&
         last->offset + (MPI_Aint)last->bytes == run.offset) {
         last->bytes += run.bytes;
@@ -116,8 +117,10 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
     if (old->align > type->align)
         type->align = old->align;
     if (old->runs_count == 1 && old->runs[0].repeat == 1)
-        add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride, old->runs[0].bytes,
-                                           count});
+        add_run(type, (struct weftmpi_run){.offset = offset + old->runs[0].offset,
+                                           .stride = stride,
+                                           .bytes = old->runs[0].bytes,
+                                           .repeat = count});
     else
         for (size_t i = 0; i < count; i++)
             add_element(type, old, offset + stride * (MPI_Aint)i);

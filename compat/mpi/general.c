@@ -22,7 +22,8 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
         free(general);
         return weftmpi_no_memory();
     }
-    *general = (struct general){query, release, cancel, extra, false};
+    *general =
+        (struct general){.query = query, .release = release, .cancel = cancel, .extra = extra};
     weftmpi_request_open(request, WEFTMPI_GENERAL, &weftmpi_comms[0]);
     request->state = general;
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);

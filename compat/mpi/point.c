@@ -274,7 +274,8 @@ static int sendrecv(struct weftmpi_request *both, const void *send, MPI_Count se
         const size_t bytes = sent.elements.bytes;
         void *copy;
         TRY(weftmpi_row(both, &sent.elements, WEFTMPI_COPY, &copy));
-        sent.elements = (struct weftmpi_elements){copy, bytes, bytes, WEFTMPI_BYTES};
+        sent.elements = (struct weftmpi_elements){
+            .user = copy, .count = bytes, .bytes = bytes, .type = WEFTMPI_BYTES};
     }
     TRY(weftmpi_point_begin(both));
     sent.memory = both->memory;

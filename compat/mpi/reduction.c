@@ -46,7 +46,8 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
                        enum weftmpi_row how, void **at)
 {
     struct weftmpi_type *type = request->elements.type;
-    const struct weftmpi_elements elements = {(void *)user, count, count * type->size, type};
+    const struct weftmpi_elements elements = {
+        .user = (void *)user, .count = count, .bytes = count * type->size, .type = type};
     const size_t bytes = count * (size_t)weftmpi_extent(type);
     void *packed;
 

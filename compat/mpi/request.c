@@ -43,7 +43,7 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
     if (unpack == NULL)
         return NULL;
     weftmpi_hold(into->type);
-    *unpack = (struct weftmpi_unpack){request->unpacks, from, NULL, *into};
+    *unpack = (struct weftmpi_unpack){.next = request->unpacks, .from = from, .into = *into};
     request->unpacks = unpack;
     return unpack;
 }

@@ -70,8 +70,9 @@ static struct piece piece_of(const weft_task_data_desc *data)
     const uint64_t all = weft_task_bytes(data);
 
     if (data->rows <= 1 || data->pitch <= data->bytes)
-        return (struct piece){data->offset, all, all, 1};
-    return (struct piece){data->offset, data->bytes, data->pitch, data->rows};
+        return (struct piece){.at = data->offset, .bytes = all, .pitch = all, .rows = 1};
+    return (struct piece){
+        .at = data->offset, .bytes = data->bytes, .pitch = data->pitch, .rows = data->rows};
 }
 
 static uint64_t end_of(const struct piece *p)

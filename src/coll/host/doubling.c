@@ -43,7 +43,7 @@ static void exchange(weft_team_op *op, struct pair *pair, int partner)
 
 void weft_doubling_allreduce(weft_team_op *op, const void *source, void *target, size_t count)
 {
-    struct pair pair = {target, NULL, count, count * op->combine.bytes};
+    struct pair pair = {.sum = target, .count = count, .bytes = count * op->combine.bytes};
 
     pair.other = weft_plan_scratch(op, pair.bytes);
     weft_plan_copy(op, target, source, pair.bytes);
@@ -58,7 +58,10 @@ void weft_doubling_scan(weft_team_op *op, bool before, const void *source, void 
 {
     const int n = op->team->members, me = op->team->me;
     const size_t bytes = count * op->combine.bytes;
-    struct pair pair = {weft_plan_scratch(op, bytes), weft_plan_scratch(op, bytes), count, bytes};
+    struct pair pair = {.sum = weft_plan_scratch(op, bytes),
+                        .other = weft_plan_scratch(op, bytes),
+                        .count = count,
+                        .bytes = bytes};
     bool empty = before; /* target holds nothing yet */
 
     weft_plan_copy(op, pair.sum, source, bytes);

@@ -27,18 +27,30 @@ static void add(weft_team_op *op, struct weft_step step)
 
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes)
 {
-    add(op, (struct weft_step){WEFT_STEP_SEND, member, from, NULL, bytes, WEFT_MESSAGE_NONE});
+    add(op, (struct weft_step){.kind = WEFT_STEP_SEND,
+                               .member = member,
+                               .from = from,
+                               .size = bytes,
+                               .op = WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
 {
-    add(op, (struct weft_step){WEFT_STEP_RECEIVE, member, NULL, into, bytes, WEFT_MESSAGE_NONE});
+    add(op, (struct weft_step){.kind = WEFT_STEP_RECEIVE,
+                               .member = member,
+                               .into = into,
+                               .size = bytes,
+                               .op = WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count)
 {
     if (count != 0)
-        add(op, (struct weft_step){WEFT_STEP_COMBINE, 0, from, into, count, WEFT_MESSAGE_NONE});
+        add(op, (struct weft_step){.kind = WEFT_STEP_COMBINE,
+                                   .from = from,
+                                   .into = into,
+                                   .size = count,
+                                   .op = WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes)
@@ -46,8 +58,11 @@ void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes
     if (bytes == 0 || into == from)
         return;
     const bool far = weft_plan_is_far(op, from, bytes) | weft_plan_is_far(op, into, bytes);
-    add(op, (struct weft_step){far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY, 0, from, into, bytes,
-                               WEFT_MESSAGE_NONE});
+    add(op, (struct weft_step){.kind = far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY,
+                               .from = from,
+                               .into = into,
+                               .size = bytes,
+                               .op = WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_next(weft_team_op *op)

@@ -223,7 +223,7 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
 
 static weft_status await(weft_team *team, int tag, uint32_t step, int first, int end)
 {
-    struct awaited awaited = {team->parts, step, first, end};
+    struct awaited awaited = {.parts = team->parts, .step = step, .member = first, .end = end};
     const int looks = weft_model != NULL ? 0 : team->job->proxy.spin_ns != 0 ? LOOKS : LOOKS_FEW;
 
     for (int i = 0; i < looks; i++)

@@ -82,7 +82,8 @@ void fake_print(void)
     }
 }
 
-const struct weft_fake_registry weft_fake_registry = {add_kernel, add_global, print, fake_texel};
+const struct weft_fake_registry weft_fake_registry = {
+    .kernel = add_kernel, .global = add_global, .print = print, .texel = fake_texel};
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 
