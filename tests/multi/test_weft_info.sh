@@ -29,7 +29,7 @@ has() {
 
 check 0 "$info"
 grep -Eq '^weft [0-9]+\.[0-9]+\.[0-9]+$' out || fail "no version: $(head -1 out)"
-for line in "  cpu " "  cuda " "  shm " "  null " "queues of ranks: softnic: runs; mlx5: "; do has out "$line"; done
+for line in "  cpu " "  cuda " "  shm " "queues of ranks: softnic: runs; mlx5: "; do has out "$line"; done
 [ ! -s err ] || fail "weft-info complains: $(cat err)"
 check 0 "$info" --help
 check 0 "$info" --version
