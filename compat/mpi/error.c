@@ -45,12 +45,12 @@ int weftmpi_fail(int error_class, const char *format, ...)
     va_start(list, format);
     weftmpi_lock(); /* a name may be among it */
     vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
-    weftmpi_unlock();
-    va_end(list);
     struct weftmpi_object *object = weftmpi_call.on;
     if (object == NULL || object->errhandler == NULL)
         object = &weftmpi_comms[0].object;
-    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(object);
+    struct weftmpi_errhandler *handler = weftmpi_hold(object->errhandler);
+    weftmpi_unlock();
+    va_end(list);
     if (handler == NULL || (handler->function == NULL && handler != &weftmpi_errhandlers[1])) {
         fprintf(stderr, "weft-mpi: [p%d] %s\n",
                 weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);

@@ -214,3 +214,12 @@ size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber)
 {
     return fiber->stack_bytes;
 }
+
+struct weft_stack weft_fiber_leave_stack(struct weft_fiber *fiber)
+{
+    const struct weft_stack stack = {fiber->map, fiber->map_bytes};
+
+    sanitizer_destroy(fiber);
+    free(fiber);
+    return stack;
+}

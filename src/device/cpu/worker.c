@@ -16,6 +16,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
@@ -247,29 +249,33 @@ static weft_status create_fibers(const struct weft_workers *workers,
     return WEFT_OK;
 }
 
-void weft_workers_close(struct weft_workers *workers)
+/* Without memory to remember it the stack stays mapped for good. */
+static void keep_stack(struct weft_workers *workers, struct weft_fiber *fiber)
 {
-    for (int i = 0; i < workers->kept_count; i++)
-        weft_fiber_destroy(workers->kept[i]);
-    free(workers->kept);
+    const struct weft_stack stack = weft_fiber_leave_stack(fiber);
+    struct weft_stack *stacks =
+        realloc(workers->stacks, (size_t)(workers->stacks_count + 1) * sizeof(*stacks));
+
+    if (stacks == NULL)
+        return;
+    stacks[workers->stacks_count++] = stack;
+    workers->stacks = stacks;
 }
 
-/* One that did not come to its end is kept; without memory to remember it, it stays for good. */
+void weft_workers_close(struct weft_workers *workers)
+{
+    for (int i = 0; i < workers->stacks_count; i++)
+        munmap(workers->stacks[i].map, workers->stacks[i].bytes);
+    free(workers->stacks);
+}
+
 static void destroy_fiber(struct weft_workers *workers, const struct rank *rank,
                           struct weft_fiber *fiber, bool began)
 {
-    if (fiber == NULL)
-        return;
-    if (!began || __atomic_load_n(&rank->done, __ATOMIC_RELAXED)) {
+    if (fiber != NULL && began && !__atomic_load_n(&rank->done, __ATOMIC_RELAXED))
+        keep_stack(workers, fiber);
+    else if (fiber != NULL)
         weft_fiber_destroy(fiber);
-        return;
-    }
-    struct weft_fiber **kept =
-        realloc(workers->kept, (size_t)(workers->kept_count + 1) * sizeof(struct weft_fiber *));
-    if (kept == NULL)
-        return;
-    kept[workers->kept_count++] = fiber;
-    workers->kept = kept;
 }
 
 static void destroy_fibers(struct weft_workers *workers, const struct rank *ranks, int count,

@@ -14,12 +14,12 @@
 #include "device/device.h"
 
 struct weft_workers {
-    int count;                /* threads */
-    int first;                /* bound to processors from this one on; -1: not bound */
-    uint64_t spin_ns;         /* before a worker sleeps */
-    size_t stack_bytes;       /* of a rank, or of each of its threads */
-    struct weft_fiber **kept; /* of ranks that did not come to their end */
-    int kept_count;
+    int count;                 /* threads */
+    int first;                 /* bound to processors from this one on; -1: not bound */
+    uint64_t spin_ns;          /* before a worker sleeps */
+    size_t stack_bytes;        /* of a rank, or of each of its threads */
+    struct weft_stack *stacks; /* of ranks that did not come to their end */
+    int stacks_count;
 };
 
 /*
