@@ -29,8 +29,7 @@ static int open(struct weftmpi_request *request, enum weftmpi_way way, const voi
     return MPI_SUCCESS;
 }
 
-/* ---- buffered sends: each is a send of a copy, which nobody waits for -------------------------
- */
+/* ---- buffered sends: each is a send of a copy, which nobody waits for ------------------------ */
 
 static void *attached;
 static size_t attached_bytes, attached_used;

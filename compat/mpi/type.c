@@ -117,8 +117,7 @@ API(Type_free, (MPI_Datatype * handle))
     return MPI_SUCCESS;
 }
 
-/* ---- what a datatype was made of --------------------------------------------------------------
- */
+/* ---- what a datatype was made of ------------------------------------------------------------- */
 
 void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],

@@ -242,8 +242,7 @@ UNITS(_c, MPI_Aint)
 CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
      create(NULL, 0, 1, info, comm, MPI_WIN_FLAVOR_DYNAMIC, (void *[1]){NULL}, win))
 
-/* ---- memory that is attached to dynamic windows -----------------------------------------------
- */
+/* ---- memory that is attached to dynamic windows ---------------------------------------------- */
 
 /* The dynamic window of a handle, in a function of MPI: declares it. */
 #define DYNAMIC_IN(win, handle)                                                                    \

@@ -225,8 +225,7 @@ weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* ---- regions: in a traced job the program has one thread ---------------------------------------
- */
+/* ---- regions: in a traced job the program has one thread ------------------------------------- */
 
 weft_status weft_host_region_begin(weft_job *job, const char *name)
 {

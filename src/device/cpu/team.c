@@ -150,8 +150,7 @@ WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
     abort(); /* nobody gives way to one that has ended */
 }
 
-/* ---- meeting ----------------------------------------------------------------------------------
- */
+/* ---- meeting --------------------------------------------------------------------------------- */
 
 /* The names of all threads that make the same call as one does: "thread 1", "threads 0, 2, 3". */
 static void list_threads(const struct weft_thread_team *team, int like, char *text, size_t bytes)
@@ -308,8 +307,7 @@ const struct weft_call *weft_team_call(const struct weft_thread_team *team, int 
     return team->thread[thread].call;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 WEFT_UNSEEN void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes)
 {

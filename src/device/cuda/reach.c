@@ -131,8 +131,7 @@ void weft_cuda_unpin(struct weft_device *d, void *memory)
     d->driver->host_unregister(memory);
 }
 
-/* ---- what a network's device writes itself, through a dma-buf: none of it has run on hardware
- * ---- */
+/* ---- what a network's device writes itself, through a dma-buf: none of it has run on hardware  */
 
 /* The driver hands out whole pages of the host's size. */
 int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t *offset)

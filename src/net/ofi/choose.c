@@ -242,8 +242,7 @@ static weft_status name_endpoint(struct fi_info *info)
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
         return weft_err(WEFT_ERR_SYSTEM, "ofi: getrandom: %s", strerror(errno));
     free(info->src_addr);
-    info->src_addrlen =
-        (size_t)snprintf(name, sizeof(name), "fi_shm://fi-%016" PRIx64, number) + 1;
+    info->src_addrlen = (size_t)snprintf(name, sizeof(name), "fi_shm://fi-%016" PRIx64, number) + 1;
     return name_text((char **)&info->src_addr, name)
                ? WEFT_OK
                : weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an endpoint's name");

@@ -9,8 +9,7 @@
 
 enum { LINE = 64 }; /* of a rank: where it fetches to */
 
-/* ---- memory that only the device reaches ------------------------------------------------------
- */
+/* ---- memory that only the device reaches ----------------------------------------------------- */
 
 static bool far_copy(void *context, void *target, const void *source, size_t bytes)
 {

@@ -64,8 +64,7 @@ bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, si
     return false;
 }
 
-/* ---- offers -----------------------------------------------------------------------------------
- */
+/* ---- offers ---------------------------------------------------------------------------------- */
 
 enum { ADDRESS_BITS = 48, SERIAL_BITS = 15, TRIES = 256 };
 
