@@ -17,7 +17,7 @@ enum {
     BOX = PLANE * SLICES
 };
 
-static const struct cudaChannelFormatDesc number = {32, 0, 0, 0, cudaChannelFormatKindSigned};
+static const struct cudaChannelFormatDesc number = {.x = 32, .f = cudaChannelFormatKindSigned};
 static unsigned seed;
 
 static void fill(void *memory)
@@ -214,8 +214,11 @@ static void textures(void)
 
 static void mistakes(void)
 {
-    const struct cudaChannelFormatDesc three = {32, 32, 32, 0, cudaChannelFormatKindFloat},
-                                       odd = {24, 0, 0, 0, cudaChannelFormatKindSigned};
+    const struct cudaChannelFormatDesc three = {.x = 32,
+                                                .y = 32,
+                                                .z = 32,
+                                                .f = cudaChannelFormatKindFloat},
+                                       odd = {.x = 24, .f = cudaChannelFormatKindSigned};
     const struct cudaTextureDesc how = {.readMode = cudaReadModeElementType};
     struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
     size_t before = 0, during = 0, total = 0;

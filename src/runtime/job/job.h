@@ -107,8 +107,8 @@ struct weft_job {
     uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: its last look; its clock */
     uint64_t failed_since; /* watchdog.c: when it saw that the job has failed; 0: not yet */
     bool end_told;         /* watchdog.c: it has said that the kernel of a failed job goes on */
-    uint32_t stuck_looks;  /* watchdog.c: at so many a service of a failed job had not ended, or,
-                              one after another, random mode was quiet */
+    /* watchdog.c: looks at which a failed job had a service left, or random mode was quiet. */
+    uint32_t stuck_looks;
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */
