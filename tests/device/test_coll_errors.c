@@ -79,45 +79,48 @@ WEFT_DEVICE_FN void disagree(weft_self *self, enum error_case number, double *fr
     }
 }
 
-/* With sizes: an element from and to everybody, but where this rank errs. */
+/* With sizes: an element from and to everybody, but where this rank errs. No blocks overlap: the
+ * others may write some before they hear of the error. */
 WEFT_DEVICE_FN void disagree_in_sizes(weft_self *self, enum error_case number, double *from,
                                       double *to, int bad)
 {
     const weft_comm all = WEFT_COMM_WORLD;
     size_t *const sizes = (size_t *)(void *)(to + 2 * WORDS / 4);
-    size_t *const others = sizes + WORDS / 4;
+    size_t *const others = sizes + WORDS / 8;
+    size_t *const offsets = others + WORDS / 8;
 
-    if (weft_thread(self) == 0)
-        for (int i = 0; i < WORDS / 4; i++)
-            sizes[i] = others[i] = 1;
+    for (int i = 0; weft_thread(self) == 0 && i < WORDS / 8; i++) {
+        sizes[i] = others[i] = 1;
+        offsets[i] = 3 * (size_t)i;
+    }
     if (weft_thread(self) == 0 && bad)
         others[0] = number == CASE_sizes_huge ? SIZE_MAX : 3;
     weft_sync(self);
     switch (number) {
     case CASE_sizes_sums:
-        weft_allgather_sizes(self, all, from, to, others, sizes, WEFT_F64);
+        weft_allgather_sizes(self, all, from, to, others, offsets, WEFT_F64);
         break;
     case CASE_sizes_pair:
     case CASE_sizes_huge:
-        weft_alltoall_sizes(self, all, from, sizes, sizes, to, others, sizes, WEFT_F64);
+        weft_alltoall_sizes(self, all, from, sizes, offsets, to, others, offsets, WEFT_F64);
         break;
     case CASE_sizes_and_not:
         if (bad)
-            weft_gather_sizes(self, all, 0, from, to, sizes, sizes, WEFT_F64);
+            weft_gather_sizes(self, all, 0, from, to, sizes, offsets, WEFT_F64);
         else
             weft_gather(self, all, 0, from, to, 1, WEFT_F64);
         break;
     case CASE_sizes_null:
-        weft_gather_sizes(self, all, 0, from, to, bad ? NULL : sizes, sizes, WEFT_F64);
+        weft_gather_sizes(self, all, 0, from, to, bad ? NULL : sizes, offsets, WEFT_F64);
         break;
     case CASE_sizes_root:
-        weft_gather_sizes(self, all, bad ? 77 : 0, from, to, sizes, sizes, WEFT_F64);
+        weft_gather_sizes(self, all, bad ? 77 : 0, from, to, sizes, offsets, WEFT_F64);
         break;
     case CASE_sizes_source:
-        weft_allgather_sizes(self, all, bad ? NULL : from, to, sizes, sizes, WEFT_F64);
+        weft_allgather_sizes(self, all, bad ? NULL : from, to, sizes, offsets, WEFT_F64);
         break;
     case CASE_sizes_unaligned:
-        weft_alltoall_sizes(self, all, (char *)from + 4 * bad, sizes, sizes, to, sizes, sizes,
+        weft_alltoall_sizes(self, all, (char *)from + 4 * bad, sizes, offsets, to, sizes, offsets,
                             WEFT_F64);
         break;
     default:
