@@ -27,7 +27,7 @@ fi
 [[ $device =~ ^(cpu|cuda|fake)$ ]] || { echo "bench/pgas.sh: -d $device is not cpu, cuda or fake" >&2; exit 2; }
 . "$here/support/page.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
-needs=(weftrun bench_alloc bench_get bench_tasks stencil2d uts)
+needs=(weftrun bench_alloc bench_get bench_tasks stencil2d uts cholesky)
 [ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda)
 . "$here/support/begin.sh"
 
@@ -69,6 +69,10 @@ figure() {
 # iteration KIND SERIES X COMMAND...: milliseconds of an iteration of the plate.
 iteration() {
     figure "$1" "$2" "$3" '.*: \([0-9.]*\) ms an iteration.*' "${@:4}"
+}
+# factor SERIES TILE COMMAND...: milliseconds of a factorisation.
+factor() {
+    figure factor "$1" "$2" '.*ms, \([0-9.]*\) ms an iteration.*' "${@:3}" --iterations 3
 }
 # empty FORM COMMAND...: microseconds of a task that does nothing.
 empty() {
@@ -124,6 +128,11 @@ cpu_tasks() {
         [ ! -x "$bin/stencil2d_starpu" ] ||
             iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 40
     done
+    for n in 32 64 256; do
+        factor weft $n "$bin/cholesky" --order 2048 --tile $n
+        [ ! -x "$bin/cholesky_starpu" ] ||
+            factor starpu $n env STARPU_SILENT=1 "$bin/cholesky_starpu" --order 2048 --tile $n
+    done
     n=4000
     for times in 4 9; do
         iteration slow even $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant static -N $n --way 40 --iterations 40
@@ -141,10 +150,10 @@ cpu_tasks() {
 
 # On one GPU. gpu: the device of its processes; units of a mixed job: the GPU's place is the first.
 gpu=cuda
-small=(500 1000 2000 4000 8000) large=14000 largest=20000 together=(4000 8000) uneven=(1000 4000 8000)
+order=8192 small=(500 1000 2000 4000 8000) large=14000 largest=20000 together=(4000 8000) uneven=(1000 4000 8000)
 workers=$(($(nproc) > 4 ? $(nproc) - 3 : 1)) # the GPU's process has the others
 if [ "$device" = fake ]; then
-    gpu=cpu small=(500 1000) large=1400 largest=2000 together=(800) uneven=(600)
+    gpu=cpu order=600 small=(500 1000) large=1400 largest=2000 together=(800) uneven=(600)
 fi
 units=("$bin/weftrun" --units)
 on_gpu=(env WEFT_DEVICE=$gpu)
@@ -207,13 +216,17 @@ cuda_access() {
 }
 
 cuda_tasks() {
-    local tree=("$bin/uts" --tree geometric)
+    local n tree=("$bin/uts" --tree geometric)
     empty indexed "${on_gpu[@]}" "$bin/bench_tasks" --form indexed --repeats 4000000
     empty host "${on_gpu[@]}" "$bin/bench_tasks" --form host --repeats 100000
     empty spawn "${on_gpu[@]}" "$bin/bench_tasks" --form spawn --repeats 1000000
     empty recorded "${on_gpu[@]}" "$bin/bench_tasks" --form recorded --repeats 4000000
     cuda cuda_memory --form launch --from 8 --to 8 --repeats 100000
     figure task cuda host '^[0-9]*,[0-9]*,\([0-9.e-]*\)$' "${command[@]}"
+    for n in 128 256; do
+        factor gpu $n "${on_gpu[@]}" "$bin/cholesky" --order "$order" --tile $n
+        factor cpu $n env WEFT_CPU_WORKERS=$workers "$bin/cholesky" --order "$order" --tile $n
+    done
     figure uts gpu geometric '.*, \([0-9.]*\) ms$' "${on_gpu[@]}" "${tree[@]}" --verify
     figure uts cpu geometric '.*, \([0-9.]*\) ms$' "${tree[@]}"
     figure uts both geometric '.*, \([0-9.]*\) ms$' "${mixed[@]}" "${tree[@]}" --verify

@@ -95,6 +95,8 @@ END {
         print "- N-way " x ": gain, at least " wanted " wanted" (wanted < 1 ? " where the paper loses" : "") ": " judge(of("imbalance", "alone", x, "both"), "least", wanted) "."
     }
     print "\nThe paper, with two idle GPUs beside one CPU unit: a loss below N = 8000, up to 1.25 above.\n"
+    heading("A Cholesky factorisation, 8192 rows, ms")
+    table("factor", "rows of a tile", "GPU|CPUs", "gpu|cpu")
     heading("An unbalanced tree of 4130071 nodes, counted by uts and checked, ms")
     table("uts", "tree", "GPU|CPU|both", "gpu|cpu|both")
     print "Both over the better one, at least 1 wanted: " judge(beside("uts", "both", "geometric", "uts gpu|uts cpu"), "least", 1) "."
