@@ -17,7 +17,7 @@ END {
     table("proxy", "bytes", "get|put|rank get|rank put", "host_get|host_put|rank_get|rank_put")
     print "Wanted of a rank, 8 B from a mapped process: at most 0.3 us: " judge(of("direct", "rank_get", 8), "most", 0.3) "; 1 MiB at least 0.9 of memcpy: " judge(of("direct", "memcpy", 1048576, "rank_get"), "least", 0.9) ". Through the services, 8 B at most 2.5 times a put: " judge(of("proxy", "rank_get", 8, "rank_put"), "most", 2.5) "; 1 MiB at least 0.8 of it: " judge(of("proxy", "rank_put", 1048576, "rank_get"), "least", 0.8) ".\n"
     heading("Figures 8 and 9: an iteration of the plate, one place, ms")
-    table("plate", "N", "OpenMP|ranks|tasks 256 x 256|40 blocks of rows|StarPU, 40 blocks", "omp|ranks|tasks|rows|starpu")
+    table("plate", "N", "OpenMP|ranks|tasks 256 x 256|40 blocks of rows|StarPU, 40 blocks|DART, 40 calls", "omp|ranks|tasks|rows|starpu|dart")
     for (k = 1; k <= xs["plate"]; k++)
         if (x_of["plate", k] >= 4000)
             print "N = " x_of["plate", k] ": OpenMP over tasks, at least 0.95 wanted: " judge(of("plate", "omp", x_of["plate", k], "tasks"), "least", 0.95) " (256 x 256), " judge(of("plate", "omp", x_of["plate", k], "rows"), "least", 0.95) " (rows); StarPU over tasks of the same rows, at least 1 wanted: " judge(of("plate", "starpu", x_of["plate", k], "rows"), "least", 1) ".\n"

@@ -27,7 +27,7 @@ fi
 [[ $device =~ ^(cpu|cuda|fake)$ ]] || { echo "bench/pgas.sh: -d $device is not cpu, cuda or fake" >&2; exit 2; }
 . "$here/support/page.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
-needs=(weftrun bench_alloc bench_get bench_tasks stencil2d uts cholesky)
+needs=(weftrun bench_alloc bench_get bench_tasks stencil2d stencil2d_dart uts cholesky)
 [ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda)
 . "$here/support/begin.sh"
 
@@ -66,13 +66,9 @@ figure() {
     value=$(sed -n "s/$4/\1/p" "$out/last.txt")
     [ -z "$value" ] || echo "$1,$2,$round,$3,$value" >>"$out/raw.csv"
 }
-# iteration KIND SERIES X COMMAND...: milliseconds of an iteration of the plate.
+# iteration KIND SERIES X COMMAND...: milliseconds of an iteration.
 iteration() {
-    figure "$1" "$2" "$3" '.*: \([0-9.]*\) ms an iteration.*' "${@:4}"
-}
-# factor SERIES TILE COMMAND...: milliseconds of a factorisation.
-factor() {
-    figure factor "$1" "$2" '.*ms, \([0-9.]*\) ms an iteration.*' "${@:3}" --iterations 3
+    figure "$1" "$2" "$3" '.*[:,] \([0-9.]*\) ms an iteration.*' "${@:4}"
 }
 # empty FORM COMMAND...: microseconds of a task that does nothing.
 empty() {
@@ -127,11 +123,12 @@ cpu_tasks() {
         iteration plate rows $n "$bin/stencil2d" --variant tasks -N $n --way 40 --iterations 40
         [ ! -x "$bin/stencil2d_starpu" ] ||
             iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 40
+        iteration plate dart $n env WEFT_HEAP=1G "$bin/stencil2d_dart" --N $n --calls 40 --iterations 40
     done
     for n in 32 64 256; do
-        factor weft $n "$bin/cholesky" --order 2048 --tile $n
+        iteration factor weft $n "$bin/cholesky" --order 2048 --tile $n --iterations 3
         [ ! -x "$bin/cholesky_starpu" ] ||
-            factor starpu $n env STARPU_SILENT=1 "$bin/cholesky_starpu" --order 2048 --tile $n
+            iteration factor starpu $n env STARPU_SILENT=1 "$bin/cholesky_starpu" --order 2048 --tile $n --iterations 3
     done
     n=4000
     for times in 4 9; do
@@ -224,8 +221,8 @@ cuda_tasks() {
     cuda cuda_memory --form launch --from 8 --to 8 --repeats 100000
     figure task cuda host '^[0-9]*,[0-9]*,\([0-9.e-]*\)$' "${command[@]}"
     for n in 128 256; do
-        factor gpu $n "${on_gpu[@]}" "$bin/cholesky" --order "$order" --tile $n
-        factor cpu $n env WEFT_CPU_WORKERS=$workers "$bin/cholesky" --order "$order" --tile $n
+        iteration factor gpu $n "${on_gpu[@]}" "$bin/cholesky" --order "$order" --tile $n --iterations 3
+        iteration factor cpu $n env WEFT_CPU_WORKERS=$workers "$bin/cholesky" --order "$order" --tile $n --iterations 1
     done
     figure uts gpu geometric '.*, \([0-9.]*\) ms$' "${on_gpu[@]}" "${tree[@]}" --verify
     figure uts cpu geometric '.*, \([0-9.]*\) ms$' "${tree[@]}"
@@ -243,6 +240,7 @@ plate() {
     iteration plate cpu "$1" env WEFT_CPU_WORKERS=$workers "${app[@]}" --variant tasks
     iteration plate cpu4 "$1" env WEFT_CPU_WORKERS=4 "${app[@]}" --variant tasks --way 64
     iteration plate rows "$1" "${app[@]}" --variant tasks --way 64
+    iteration plate dart "$1" "${on_gpu[@]}" WEFT_HEAP=8G "$bin/stencil2d_dart" --N "$1" --iterations "$2" --calls 256
 }
 
 # both N ITERATIONS: the GPU and CPUs, rows halved, and shared by what each place took alone (plate).

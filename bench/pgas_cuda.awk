@@ -63,7 +63,7 @@ END {
     print "- CPU rank from a GPU place: 8 B at most 20 us: " judge(of("access", "gpu rank_get", 8), "most", 20) "; 1 MiB at most 105 us (10 GB/s): " judge(of("access", "gpu rank_get", m), "most", 104.9) "; 16 MiB at least 0.7 of a plain copy: " judge(of("access", "to_host", 16 * m, "gpu rank_get"), "least", 0.7) "."
     print "\nThe paper: a small gap between local and remote.\n"
     heading("Figures 8 and 9: an iteration of the plate, one place, ms")
-    table("plate", "N", "OpenMP|plain CUDA|ranks, GPU|tasks, GPU|tasks, CPU beside a GPU's|64 rows, 4 workers|64 rows, CPU", "omp|cuda|ranks|tasks|cpu|cpu4|rows")
+    table("plate", "N", "OpenMP|plain CUDA|ranks, GPU|tasks, GPU|tasks, CPU beside a GPU's|64 rows, 4 workers|64 rows, CPU|DART, GPU", "omp|cuda|ranks|tasks|cpu|cpu4|rows|dart")
     for (k = 1; k <= xs["plate"]; k++) {
         x = x_of["plate", k]
         print "- N = " x ":" (x < 8000 ? "" : " plain CUDA over ranks, at least 0.97 wanted: " judge(of("plate", "cuda", x, "ranks"), "least", 0.97) "; over tasks, at least 0.9: " judge(of("plate", "cuda", x, "tasks"), "least", 0.9) ".") (x < 4000 ? "" : " OpenMP over tasks of rows, at least 0.95: " judge(of("plate", "omp", x, "rows"), "least", 0.95) ".") " Ranks over 4 workers: " show(of("plate", "cpu4", x, "ranks")) (x == 14000 ? ", at least 42 wanted (the paper's): " judge(of("plate", "cpu4", x, "ranks"), "least", 42) "" : "") ". Over OpenMP: " show(of("plate", "omp", x, "ranks")) "."

@@ -55,7 +55,8 @@ dart_ret_t dart_tapi_task_create(uint32_t body, dart_gptr_t in, size_t in_bytes,
                                  size_t out_bytes, const dart_tapi_config_t *config, int sync,
                                  dart_tapi_task_t *task)
 {
-    const struct dart_tapi_arguments arguments = {in_bytes, out_bytes};
+    const bool several = config != NULL && config->calls > 1;
+    const struct dart_tapi_arguments arguments = {in_bytes, out_bytes, several ? config->calls : 1};
     weft_task_desc desc = {.body = body,
                            .priority = sync ? 0 : 1,
                            .arguments = &arguments,

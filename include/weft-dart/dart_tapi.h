@@ -31,7 +31,7 @@ typedef struct dart_tapi_call {
     const void *in;
     void *out;
     size_t in_bytes, out_bytes;
-    uint64_t index; /* of the calls of its task */
+    uint64_t index, calls; /* which call of its task's this is, and of how many */
 } dart_tapi_call;
 
 enum { /* where a task may run; 0: anywhere. A unit makes none that its own device may not run. */
@@ -81,7 +81,7 @@ dart_ret_t dart_tapi_task_cancel(dart_tapi_task_t task);
 
 /* Used by the macros alone. */
 struct dart_tapi_arguments {
-    uint64_t in_bytes, out_bytes;
+    uint64_t in_bytes, out_bytes, calls;
 };
 
 #define DART_TAPI_BODIES(LIST)       WEFT_TASK_IDS(LIST)
@@ -97,6 +97,7 @@ struct dart_tapi_arguments {
         made.in_bytes = args->in_bytes;                                                            \
         made.out_bytes = args->out_bytes;                                                          \
         made.index = weft_task_index(task);                                                        \
+        made.calls = args->calls;                                                                  \
         name##_tapi(self, &made);                                                                  \
     }                                                                                              \
     WEFT_TASK_FN void name##_tapi(weft_self *self WEFT_TASK_MAYBE,                                 \
