@@ -30,13 +30,9 @@ static weft_status agree(weft_job *job, bool *host_heaps)
 {
     const uint64_t mine[3] = {(uint64_t)job->config.heap_least_block,
                               (uint64_t)job->config.segments, !job->device_ops->host_access};
-    uint64_t *const all = calloc((size_t)job->numbers.processes, sizeof(mine));
-    weft_status status = WEFT_ERR_MEMORY;
+    weft_status status;
+    uint64_t *const all = weft_exchange_all(job, WEFT_EXCHANGE_PGAS, mine, sizeof(mine), &status);
 
-    if (all == NULL)
-        weft_job_fail(job, status, "process %d: no memory for heaps", job->numbers.process);
-    else
-        status = weft_exchange(job, WEFT_EXCHANGE_PGAS, mine, sizeof(mine), all);
     for (size_t q = 0; status == WEFT_OK && q < (size_t)job->numbers.processes; q++) {
         *host_heaps = *host_heaps || all[3 * q + 2] != 0;
         if (memcmp(&all[3 * q], all, 2 * sizeof(*all)) != 0)

@@ -41,7 +41,7 @@ struct link {
 };
 
 struct walk {
-    const struct weft_recorded *recorded;
+    struct weft_recorded *recorded;
     struct space *space;
     uint32_t spaces, *space_of; /* by piece of data */
     struct {
@@ -51,8 +51,6 @@ struct walk {
     struct link *link;
     uint64_t accesses, links;
     uint32_t *seen[2]; /* by task: the last task that waits for it, + 1; in the epoch before */
-    uint32_t *edge;
-    uint64_t edges;
     uint32_t task;
     uint8_t number;
     bool full; /* there is no memory */
@@ -178,10 +176,11 @@ static void wait_for(struct walk *w, uint32_t task, bool before)
 {
     if (w->seen[before][task] == w->task + 1)
         return;
+    struct weft_recorded *const all = w->recorded;
     w->seen[before][task] = w->task + 1;
-    w->full = w->full || !weft_recorded_grow((void **)&w->edge, w->edges, sizeof(*w->edge));
+    w->full = w->full || !weft_recorded_grow((void **)&all->edge, all->edges, sizeof(*all->edge));
     if (!w->full)
-        w->edge[w->edges++] = before ? task | WEFT_TASK_BEFORE : task;
+        all->edge[all->edges++] = before ? task | WEFT_TASK_BEFORE : task;
 }
 
 /* A cell's accesses of one kind against one of the task; dead ones leave the list. */
@@ -257,43 +256,46 @@ static bool walk_task(struct walk *w, const struct weft_task_step *step)
 }
 
 /* Whoever waits for a task in this epoch need not wait for it in the one before. Who writes comes
- * after itself, by who has read or written that since; others say so. */
-static void tidy(struct walk *w, uint64_t from, bool writes)
+ * after itself, by who has read or written that since; others say so. Then the task's steps know
+ * their edges. */
+static void tidy(struct walk *w, struct weft_task_step *step, uint64_t from, bool writes)
 {
+    struct weft_recorded *const all = w->recorded;
     uint64_t kept = from;
 
-    for (uint64_t i = from; i < w->edges; i++) {
-        const uint32_t other = w->edge[i] & ~WEFT_TASK_BEFORE;
-        if ((w->edge[i] & WEFT_TASK_BEFORE) == 0 || w->seen[0][other] != w->task + 1)
-            w->edge[kept++] = w->edge[i];
+    for (uint64_t i = from; i < all->edges; i++) {
+        const uint32_t other = all->edge[i] & ~WEFT_TASK_BEFORE;
+        if ((all->edge[i] & WEFT_TASK_BEFORE) == 0 || w->seen[0][other] != w->task + 1)
+            all->edge[kept++] = all->edge[i];
     }
-    w->edges = kept;
+    all->edges = kept;
     if (!writes)
         wait_for(w, w->task, true);
+    for (uint32_t i = 0; i < step->steps; i++) {
+        step[i].edge = (uint32_t)from;
+        step[i].edges = (uint32_t)(all->edges - from);
+    }
 }
 
-weft_status weft_edges_find(const struct weft_recorded *recorded, struct weft_edges *edges)
+weft_status weft_edges_find(struct weft_recorded *recorded)
 {
     const size_t n = recorded->tasks;
     struct walk w = {.recorded = recorded};
 
-    *edges = (struct weft_edges){.first = calloc(n + 1, sizeof(*edges->first))};
+    recorded->edges = 0;
     w.space_of = calloc((size_t)recorded->datas + 1, sizeof(*w.space_of));
     for (int i = 0; i < 2; i++)
         w.seen[i] = calloc(n + 1, sizeof(*w.seen[i]));
-    w.full = edges->first == NULL || w.space_of == NULL || w.seen[0] == NULL || w.seen[1] == NULL ||
-             !find_spaces(&w);
+    w.full = w.space_of == NULL || w.seen[0] == NULL || w.seen[1] == NULL || !find_spaces(&w);
     for (w.number = 0; w.number < 2; w.number++) {
-        const struct weft_task_step *step = recorded->step;
+        struct weft_task_step *step = recorded->step;
         for (w.task = 0; w.task < n && !w.full; w.task++, step += step->steps) {
-            const uint64_t from = w.edges;
+            const uint64_t from = recorded->edges;
             const bool writes = walk_task(&w, step);
-            if (w.number == 1 && !w.full)
-                tidy(&w, from, writes);
-            edges->first[w.task + 1] = (uint32_t)w.edges;
+            if (w.number == 1)
+                tidy(&w, step, from, writes);
         }
     }
-    edges->edge = w.edge;
     free(w.space);
     free(w.space_of);
     free(w.cell);
@@ -302,11 +304,4 @@ weft_status weft_edges_find(const struct weft_recorded *recorded, struct weft_ed
     free(w.seen[0]);
     free(w.seen[1]);
     return w.full ? WEFT_ERR_MEMORY : WEFT_OK;
-}
-
-void weft_edges_free(struct weft_edges *edges)
-{
-    free(edges->first);
-    free(edges->edge);
-    *edges = (struct weft_edges){.first = NULL};
 }

@@ -28,9 +28,10 @@ static size_t lay_out(struct weft_tasks *tasks, struct weft_task_rank *ranks)
     uint32_t *const cells = weft_task_carve(memory, &at, slots * sizeof(*cells));
     p->peer = weft_task_carve(memory, &at, (size_t)p->places * sizeof(*p->peer));
     p->record = weft_task_carve(memory, &at, slots * sizeof(*p->record));
+    unsigned char *const scratch = weft_task_carve(memory, &at, p->ranks * p->scratch);
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;
-        ranks[r].scratch = tasks->scratch + (size_t)r * p->scratch;
+        ranks[r].scratch = scratch + (size_t)r * p->scratch;
     }
     return at;
 }
@@ -89,13 +90,10 @@ static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
     weft_status status = WEFT_OK;
 
     tasks->memory = weft_malloc(job, bytes);
-    tasks->scratch = weft_malloc(job, p->ranks * p->scratch);
     p->mail = weft_malloc(job, mail);
     p->host = job->device_ops->host_alloc(job->device, sizeof(*p->host));
     if (copy == NULL || tasks->memory == NULL || p->mail == NULL)
-        status = no_memory(job, "tasks (WEFT_TASK_SLOTS)", bytes + mail);
-    else if (tasks->scratch == NULL)
-        status = no_memory(job, "their data (WEFT_TASK_SCRATCH)", p->ranks * p->scratch);
+        status = no_memory(job, "tasks (WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)", bytes + mail);
     else if (p->host == NULL)
         status = no_memory(job, "the ring of new tasks", sizeof(*p->host));
     if (status == WEFT_OK) {
@@ -116,7 +114,6 @@ static void free_tasks(weft_job *job)
         return;
     weft_recordings_free(tasks);
     weft_free(job, tasks->memory);
-    weft_free(job, tasks->scratch);
     weft_free(job, tasks->place.mail);
     weft_job_host_free(job, tasks->place.host);
     free(tasks->data);
@@ -159,18 +156,14 @@ static weft_status compare(weft_job *job, const struct brought *all)
 
 static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
 {
-    struct brought *const all = calloc((size_t)job->numbers.processes, sizeof(*all));
     struct brought mine = {0};
-    weft_status status = WEFT_ERR_MEMORY;
+    weft_status status;
 
     for (uint32_t i = 0; i < kernel->bodies; i++)
         snprintf(mine.name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
-    if (all == NULL)
-        weft_job_fail(job, status, "process %d: no memory for the names of tasks",
-                      job->numbers.process);
-    else
-        status = weft_exchange(job, WEFT_EXCHANGE_TASKS, &mine, sizeof(mine), all);
-    if (status == WEFT_OK)
+    struct brought *const all =
+        weft_exchange_all(job, WEFT_EXCHANGE_TASKS, &mine, sizeof(mine), &status);
+    if (all != NULL)
         status = compare(job, all);
     free(all);
     return status;

@@ -183,18 +183,15 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
 
 weft_status weft_tasks_ready(weft_recording *recording)
 {
-    struct weft_edges edges;
-
     if (recording == NULL)
         return NO_RECORDING("weft_tasks_ready");
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
-    weft_status status = weft_edges_find(&recording->recorded, &edges);
+    weft_status status = weft_edges_find(&recording->recorded);
     if (status == WEFT_OK)
-        status = weft_recording_tables(recording, &edges);
-    weft_edges_free(&edges);
+        status = weft_recording_tables(recording);
     if (status == WEFT_ERR_MEMORY)
         weft_err(status, "%s: no memory for tables of %u tasks", host_name,
                  recording->recorded.tasks);
@@ -248,7 +245,7 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
         return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_recorded: an argument is NULL");
     const struct weft_task_host *const host = recording->job->tasks->place.host;
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
-                                        .edges = recording->edges,
+                                        .edges = recording->recorded.edges,
                                         .steps = recording->recorded.steps,
                                         .epochs = recording->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited)};
@@ -275,6 +272,7 @@ static void forget(struct weft_recording *r)
     free(r->recorded.part);
     free(r->recorded.arguments);
     free(r->recorded.win);
+    free(r->recorded.edge);
     r->recorded = (struct weft_recorded){.step = NULL};
 }
 

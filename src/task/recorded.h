@@ -11,14 +11,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Steps of all tasks, one task's after the other's; but for edges they are as ranks read them. */
+/* Steps of all tasks, one task's after the other's, as ranks read them. */
 struct weft_recorded {
     struct weft_task_step *step;
     weft_task_data_desc *data;
     struct weft_task_part *part; /* where its ranks have the data */
     unsigned char *arguments;
-    weft_win *win; /* of its data, each once */
-    uint64_t steps;
+    weft_win *win;  /* of its data, each once */
+    uint32_t *edge; /* by weft_edges_find */
+    uint64_t steps, edges;
     uint32_t tasks, datas, wins, arguments_bytes; /* arguments: in pieces of 16 */
 };
 
@@ -34,22 +35,15 @@ static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
     return grown != NULL;
 }
 
-/* edge[first[t]] to edge[first[t + 1] - 1]: the tasks that task t waits for; with WEFT_TASK_BEFORE,
- * in the epoch before. Every pair of accesses that overlap, one of which writes, is in order. */
-struct weft_edges {
-    uint32_t *first, *edge;
-};
-
-/* Finds them; `edges` is freed by weft_edges_free, also after an error. Errors: MEMORY, which is
- * not said. */
-weft_status weft_edges_find(const struct weft_recorded *recorded, struct weft_edges *edges);
-void weft_edges_free(struct weft_edges *edges);
+/* Finds what tasks wait for: each step names some of the edges, which are tasks; with
+ * WEFT_TASK_BEFORE, in the epoch before. Every pair of accesses that overlap, one of which writes,
+ * is in order. Errors: MEMORY, which is not said. */
+weft_status weft_edges_find(struct weft_recorded *recorded);
 
 struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
-    uint32_t edges;
     uint64_t epochs; /* that have run */
     bool ready;
     unsigned char *memory; /* device memory: the tables */
@@ -57,7 +51,7 @@ struct weft_recording {
 };
 
 /* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
-weft_status weft_recording_tables(struct weft_recording *r, const struct weft_edges *edges);
+weft_status weft_recording_tables(struct weft_recording *r);
 /* Frees them. */
 void weft_recording_release(struct weft_recording *r);
 

@@ -10,11 +10,10 @@
 struct weft_tasks {
     const weft_task_kernel *kernel;
     struct weft_task_place place; /* as it was copied to the device */
-    unsigned char *memory;        /* the place, in device memory */
-    unsigned char *scratch;
-    void *data;      /* what the kernel gets: where the place is, and the user data */
-    void *user;      /* the program's own */
-    uint32_t posted; /* entries */
+    unsigned char *memory;        /* the place, and its ranks' scratch memory: the device's */
+    void *data;                   /* what the kernel gets: where the place is, and the user data */
+    void *user;                   /* the program's own */
+    uint32_t posted;              /* entries */
     uint32_t phase;
     uint32_t runs; /* of recorded tasks */
     struct weft_recording *recordings, *running;
