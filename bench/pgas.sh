@@ -28,7 +28,7 @@ fi
 . "$here/support/page.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
 needs=(weftrun bench_alloc bench_get bench_tasks stencil2d stencil2d_dart uts cholesky)
-[ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda)
+[ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda cholesky_cuda)
 . "$here/support/begin.sh"
 
 weftrun=(taskset -c "$cores" "$bin/weftrun" -n)
@@ -221,6 +221,8 @@ cuda_tasks() {
     cuda cuda_memory --form launch --from 8 --to 8 --repeats 100000
     figure task cuda host '^[0-9]*,[0-9]*,\([0-9.e-]*\)$' "${command[@]}"
     for n in 128 256; do
+        cuda cholesky_cuda --order "$order" --tile $n --iterations 3
+        iteration factor cuda $n "${command[@]}"
         iteration factor gpu $n "${on_gpu[@]}" "$bin/cholesky" --order "$order" --tile $n --iterations 3
         iteration factor cpu $n env WEFT_CPU_WORKERS=$workers "$bin/cholesky" --order "$order" --tile $n --iterations 1
     done

@@ -96,7 +96,9 @@ END {
     }
     print "\nThe paper, with two idle GPUs beside one CPU unit: a loss below N = 8000, up to 1.25 above.\n"
     heading("A Cholesky factorisation, 8192 rows, ms")
-    table("factor", "rows of a tile", "GPU|CPUs", "gpu|cpu")
+    table("factor", "rows of a tile", "plain CUDA|GPU|CPUs", "cuda|gpu|cpu")
+    for (k = 1; k <= xs["factor"]; k++)
+        print "Tiles of " x_of["factor", k] ": plain CUDA over tasks, at least 1 wanted: " judge(of("factor", "cuda", x_of["factor", k], "gpu"), "least", 1) ".\n"
     heading("An unbalanced tree of 4130071 nodes, counted by uts and checked, ms")
     table("uts", "tree", "GPU|CPU|both", "gpu|cpu|both")
     print "Both over the better one, at least 1 wanted: " judge(beside("uts", "both", "geometric", "uts gpu|uts cpu"), "least", 1) "."
