@@ -120,16 +120,17 @@ static struct space *space_for(struct walk *w, const weft_task_data_desc *data)
     return &w->space[w->spaces++];
 }
 
-/* Cells as large as the mean piece, and not many more of them than pieces. */
+/* Cells as large as the mean piece, and not many more of them than pieces. Pieces that follow each
+ * other, all of one size, have a cell each. */
 static void find_cells(struct space *space)
 {
     if (space->pitch == 0)
-        space->pitch = space->columns / space->pieces + 64;
+        space->pitch = space->columns / space->pieces;
     space->height = space->rows / space->pieces + 1;
     space->width = space->columns / space->pieces + 1;
     for (;;) {
         const uint64_t down = space->end / space->pitch / space->height + 1;
-        space->across = space->pitch / space->width + 1;
+        space->across = (space->pitch + space->width - 1) / space->width;
         if (down / 4 <= space->pieces / space->across)
             return;
         if (down > space->across)

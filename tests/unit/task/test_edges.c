@@ -194,6 +194,36 @@ static void tiles(void **unused)
     free(all.edge);
 }
 
+/* Tiles that follow each other, each written by one task and read by many: readers wait for the
+ * writer, and it for the readers of the epoch before. */
+static void many_readers(void **unused)
+{
+    enum { TILES = 50, READERS = 60, TILE = 512, COUNT = TILES * (1 + READERS) };
+    static struct weft_task_step step[COUNT];
+    static weft_task_data_desc data[COUNT];
+    struct weft_recorded all = {.step = step, .data = data, .tasks = COUNT, .datas = COUNT};
+
+    (void)unused;
+    for (uint32_t t = 0; t < COUNT; t++) {
+        step[t] = (struct weft_task_step){.task = t, .steps = 1, .part = t, .parts = 1};
+        data[t] = (weft_task_data_desc){.win = 1,
+                                        .offset = (uint64_t)(t % TILES) * TILE,
+                                        .bytes = TILE,
+                                        .mode = t < TILES ? WEFT_TASK_OUT : WEFT_TASK_IN};
+    }
+    assert_int_equal(weft_edges_find(&all), WEFT_OK);
+    for (uint32_t t = 0; t < COUNT; t++) {
+        const uint32_t now = t < TILES ? 0 : 1; /* the reader's writer; all wait for themselves */
+        assert_int_equal(step[t].edges, t < TILES ? READERS + 1 : 2);
+        for (uint32_t i = 0; i < step[t].edges; i++) {
+            const uint32_t edge = all.edge[step[t].edge + i];
+            assert_int_equal((edge & ~WEFT_TASK_BEFORE) % TILES, t % TILES);
+            assert_int_equal(edge >> 31, i >= now);
+        }
+    }
+    free(all.edge);
+}
+
 static void nothing(void **unused)
 {
     struct weft_task_step one = {.steps = 1};
@@ -210,9 +240,12 @@ static void nothing(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stretches), cmocka_unit_test(rows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stretches),
+                                       cmocka_unit_test(rows),
                                        cmocka_unit_test(rows_of_several_pitches),
-                                       cmocka_unit_test(tiles), cmocka_unit_test(nothing)};
+                                       cmocka_unit_test(tiles),
+                                       cmocka_unit_test(many_readers),
+                                       cmocka_unit_test(nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
