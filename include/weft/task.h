@@ -11,9 +11,8 @@
  * Host programs begin the kernel, create tasks, and finish. Then every task of the job is done,
  * also those that tasks have spawned. A place is a process with its device. A task belongs to the
  * place where it was created, whoever runs it. Ranks of a place take its tasks by priority. A place
- * without tasks takes some of another place's, over any network, if fetching their data takes less
- * time than they would wait. What such a task writes is back before its own place learns that it is
- * done.
+ * without tasks takes half of another place's, over any network. What such a task writes is back
+ * before its own place learns that it is done.
  */
 #ifndef WEFT_TASK_H
 #define WEFT_TASK_H
