@@ -250,7 +250,7 @@ both() {
     local app=("$bin/stencil2d" -N "$1" --iterations "$2") variant ratio
     ratio=$(awk -F, -v n="$1" '$1 == "plate" && $4 == n { ms[$2] = $5 }
         END { if (ms["cpu"] > 0 && ms["tasks"] > 0) printf "%.3f", ms["cpu"] / (ms["cpu"] + ms["tasks"]) }' "$out/raw.csv")
-    for variant in static dynamic; do
+    for variant in static dynamic tasks; do
         iteration both even-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio 0.5
         [ -z "$ratio" ] || iteration both tuned-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio "$ratio"
     done

@@ -1,7 +1,8 @@
 /*
  * stencil2d/main.c - a plate whose points become the mean of their neighbours, by tasks of one tile
  * each. Every place has some of the rows, in two fields, and makes the tasks for its own. Where the
- * rows above or below are another's, the task fetches them. One place alone records its tasks.
+ * rows above or below are another's, a created task fetches them; recorded ones find them in the
+ * place's own memory, where the host program of the other place puts them.
  */
 #include <weft/task.h>
 
@@ -34,13 +35,23 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* Where a point is in the window of a place that has rows from `first` on, and before `end`. */
+static uint64_t offset_of(const struct plate *plate, uint64_t first, uint64_t end, uint64_t row,
+                          uint64_t column, int field)
+{
+    const uint64_t width = plate->options.n + 2;
+
+    return (((end - first + 2) * (uint64_t)field + row + 1 - first) * width + column) *
+           sizeof(double);
+}
+
 /* The place that has the row, and where a point is in its window. Edge rows are their neighbours'.
  */
 static int place_of(const struct plate *plate, uint64_t row, uint64_t column, int field,
                     uint64_t *offset)
 {
     const struct options *o = &plate->options;
-    const uint64_t width = o->n + 2, inner = row == 0 ? 1 : row > o->n ? o->n : row;
+    const uint64_t inner = row == 0 ? 1 : row > o->n ? o->n : row;
     uint64_t first = 0, end = 0;
     int place = 0;
 
@@ -49,8 +60,7 @@ static int place_of(const struct plate *plate, uint64_t row, uint64_t column, in
         if (inner >= first && inner < end)
             break;
     }
-    *offset =
-        (((end - first + 2) * (uint64_t)field + row + 1 - first) * width + column) * sizeof(double);
+    *offset = offset_of(plate, first, end, row, column, field);
     return place;
 }
 
@@ -93,6 +103,11 @@ static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uin
         weft_task_data_desc *const data = &desc->data[i];
         data->win = plate->win;
         data->place = place_of(plate, part[i].row, part[i].column, part[i].field, &data->offset);
+        if (o->variant == VARIANT_TASKS) { /* also of rows that are another's */
+            data->place = plate->numbers->process;
+            data->offset = offset_of(plate, plate->first, plate->end, part[i].row, part[i].column,
+                                     part[i].field);
+        }
         data->bytes = part[i].columns * sizeof(double);
         data->pitch = pitch;
         data->rows = part[i].rows;
@@ -139,27 +154,67 @@ static bool make_tasks(const struct plate *plate, uint32_t iteration, weft_recor
     return status == WEFT_OK;
 }
 
-/* The first iterations, as an epoch of recorded tasks. */
-static bool record(const struct plate *plate, uint32_t iterations, weft_recording **recording)
+/* Some iterations, as an epoch of recorded tasks. */
+static bool record(const struct plate *plate, uint32_t first, uint32_t iterations,
+                   weft_recording **recording)
 {
     bool good = weft_tasks_record(plate->job, recording) == WEFT_OK;
 
-    for (uint32_t it = 0; good && it < iterations; it++)
+    for (uint32_t it = first; good && it < first + iterations; it++)
         good = make_tasks(plate, it, *recording);
     return good && weft_tasks_ready(*recording) == WEFT_OK;
 }
 
-/* There and back is an epoch; an odd number ends with one there. */
+/* One of this place's rows, to a neighbour that reads it. */
+static bool hand_on(const struct plate *plate, uint64_t row, int field, int to, int tag)
+{
+    const uint64_t here = offset_of(plate, plate->first, plate->end, row, 0, field);
+    uint64_t first, end;
+
+    rows_of(&plate->options, to, plate->numbers->processes, &first, &end);
+    return weft_host_put_notify(plate->job, plate->win, to,
+                                offset_of(plate, first, end, row, 0, field),
+                                plate->fields + here / sizeof(double),
+                                (plate->options.n + 2) * sizeof(double), tag) == WEFT_OK;
+}
+
+/* What neighbours have written of a field comes to this place, and its own to them. No neighbour is
+ * more than an iteration ahead: what it sends meanwhile is of the other field. A row that was put
+ * is written again two iterations later, when the neighbour has told that it is there. */
+static bool exchange(const struct plate *plate, int field)
+{
+    enum { FROM_ABOVE, FROM_BELOW };
+    const bool some = plate->first < plate->end;
+    const bool above = some && plate->first > 1, below = some && plate->end <= plate->options.n;
+    uint64_t unused;
+    bool good = true;
+
+    if (above)
+        good = hand_on(plate, plate->first, field,
+                       place_of(plate, plate->first - 1, 0, field, &unused), FROM_BELOW);
+    if (below && good)
+        good = hand_on(plate, plate->end - 1, field, place_of(plate, plate->end, 0, field, &unused),
+                       FROM_ABOVE);
+    return good && (!above || weft_host_wait(plate->job, FROM_ABOVE, 1) == WEFT_OK) &&
+           (!below || weft_host_wait(plate->job, FROM_BELOW, 1) == WEFT_OK);
+}
+
+/* There and back is an epoch of a place that is alone; an odd number ends with one there. Among
+ * several, each iteration is a run. */
 static bool run_recorded(const struct plate *plate, double *ms)
 {
     const uint32_t iterations = plate->options.iterations;
-    weft_recording *both, *there;
+    const bool alone = plate->numbers->processes == 1;
+    weft_recording *way[2];
 
-    if (!record(plate, 2, &both) || !record(plate, 1, &there))
+    if (!record(plate, 0, alone ? 2 : 1, &way[0]) || !record(plate, !alone, 1, &way[1]) ||
+        weft_host_barrier(plate->job) != WEFT_OK)
         return false;
     const double began = now_ms();
-    const bool done = weft_tasks_run(both, iterations / 2) == WEFT_OK &&
-                      weft_tasks_run(there, iterations % 2) == WEFT_OK;
+    bool done = !alone || (weft_tasks_run(way[0], iterations / 2) == WEFT_OK &&
+                           weft_tasks_run(way[1], iterations % 2) == WEFT_OK);
+    for (uint32_t it = 0; !alone && done && it < iterations; it++)
+        done = weft_tasks_run(way[it % 2], 1) == WEFT_OK && exchange(plate, (it + 1) % 2);
     *ms = now_ms() - began;
     return done;
 }
@@ -314,11 +369,9 @@ int main(int argc, char **argv)
     }
     if (plate.options.help)
         good = true;
-    else if (plate.options.home >= places ||
-             (plate.options.variant == VARIANT_TASKS && places > 1)) {
+    else if (plate.options.home >= places) {
         if (speaks)
-            fprintf(stderr, "stencil2d: place %d of %d; variant tasks has one place\n",
-                    plate.options.home, places);
+            fprintf(stderr, "stencil2d: place %d of %d\n", plate.options.home, places);
     } else if (plate.options.variant == VARIANT_OMP) {
         good = !speaks || run_omp(&plate.options);
     } else if (plate.options.variant == VARIANT_RANKS) {

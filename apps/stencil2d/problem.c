@@ -23,7 +23,7 @@ const char *variant_name(enum variant variant)
 
 static const char usage[] =
     "usage: [weftrun -n PLACES] stencil2d [options]\n"
-    "  --variant NAME  omp | ranks (no tasks) | tasks (one place, recorded) | static |\n"
+    "  --variant NAME  omp | ranks (no tasks) | tasks (recorded once) | static |\n"
     "                  dynamic (tasks go to other places) | imbalance (all begin at place --home)\n"
     "  -N N            inner points of a side (1000)\n"
     "  --tile R[xC]    rows and columns of a tile (256x256)\n"
