@@ -109,7 +109,7 @@ static void register_tiles(struct factors *f, double *const memory[2])
         for (size_t i = 0; i < m->bytes / m->tile_bytes; i++)
             starpu_vector_data_register(&f->tile[which][i], STARPU_MAIN_RAM,
                                         (uintptr_t)memory[which] + i * m->tile_bytes,
-                                        m->tile_bytes / 8, 8);
+                                        (uint32_t)(m->tile_bytes / 8), 8);
     }
 }
 
