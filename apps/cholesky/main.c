@@ -84,7 +84,7 @@ static bool run(struct factors *f)
     struct report report = {.program = f->app.program,
                             .settings = s,
                             .variant = "tasks",
-                            .device = numbers->threads > 1 ? "cuda" : "cpu",
+                            .device = app_device(f->app.job),
                             .processes = 1,
                             .ranks = numbers->ranks_here,
                             .threads = numbers->threads};

@@ -18,6 +18,13 @@ bool app_open(struct app *app, const struct program *program, int argc, char **a
     return settings_read(program, argc, argv, app->numbers->process == 0, &app->settings);
 }
 
+const char *app_device(const weft_job *job)
+{
+    const int me = weft_numbers_of(job)->process;
+
+    return weft_process_kind(job, me) == WEFT_KIND_CUDA ? "cuda" : "cpu";
+}
+
 int app_close(struct app *app, bool good)
 {
     if (app->settings.help)
@@ -135,7 +142,7 @@ bool app_repeat(struct app *app, bool (*prepare)(struct app *app, void *problem)
     struct report report = {.program = app->program,
                             .settings = &app->settings,
                             .variant = "weft",
-                            .device = numbers->threads > 1 ? "cuda" : "cpu",
+                            .device = app_device(app->job),
                             .processes = numbers->processes,
                             .ranks = numbers->ranks_here,
                             .threads = numbers->threads};

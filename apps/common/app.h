@@ -22,6 +22,8 @@ struct app {
  * then, too, call app_close.
  */
 bool app_open(struct app *app, const struct program *program, int argc, char **argv);
+/* "cpu" or "cuda": this process's device. */
+const char *app_device(const weft_job *job);
 /* Closes the job. Returns the exit status; good: whether all went well so far. */
 int app_close(struct app *app, bool good);
 

@@ -1,6 +1,7 @@
 /*
  * power_iteration/main.c - one process of the job: plan, distribute, run the kernel, report.
  */
+#include "app.h"
 #include "distribution.h"
 #include "report.h"
 
@@ -117,14 +118,16 @@ static bool report(const struct problem *problem, const struct power_data *data,
 }
 
 /* Process 0, after a repetition: a line as the other case studies have it (common/report.h). */
-static void print_line(const struct weft_numbers *numbers, const struct power_data *data,
-                       uint64_t repetition, double milliseconds)
+static void print_line(const weft_job *job, const struct power_data *data, uint64_t repetition,
+                       double milliseconds)
 {
+    const struct weft_numbers *numbers = weft_numbers_of(job);
+
     if (repetition == 1)
         printf(REPORT_HEADER "\n");
-    printf("power_iteration,weft,%s,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%.6f,\n",
-           numbers->threads > 1 ? "cuda" : "cpu", numbers->processes, numbers->ranks_here,
-           numbers->threads, data->done, repetition, milliseconds);
+    printf("power_iteration,weft,%s,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%.6f,\n", app_device(job),
+           numbers->processes, numbers->ranks_here, numbers->threads, data->done, repetition,
+           milliseconds);
     fflush(stdout);
 }
 
@@ -142,7 +145,7 @@ static bool repeat(weft_job *job, const struct problem *problem, const struct pl
             return false;
         *milliseconds = count > 0 ? intervals[0] : 0;
         if (numbers->process == 0 && problem->options.csv)
-            print_line(numbers, data, repetition, *milliseconds);
+            print_line(job, data, repetition, *milliseconds);
     }
     return true;
 }
