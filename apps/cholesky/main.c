@@ -107,9 +107,12 @@ static bool run(struct factors *f)
     if (!good || weft_tasks_recorded(f->recording, &recorded) != WEFT_OK)
         return false;
     if (!s->csv)
-        printf("%llu tasks with %llu dependences, recorded in %.1f ms; at best %.1f GFLOP/s\n",
-               (unsigned long long)recorded.tasks, (unsigned long long)recorded.edges, record_ms,
-               matrix_flops(&f->matrix) * (double)s->iterations / best * 1e-6);
+        printf(
+            "%llu tasks with %llu dependences, recorded in %.1f ms; %.1f%% of them waited; at best "
+            "%.1f GFLOP/s\n",
+            (unsigned long long)recorded.tasks, (unsigned long long)recorded.edges, record_ms,
+            100.0 * (double)recorded.waited / (double)(recorded.tasks * recorded.epochs),
+            matrix_flops(&f->matrix) * (double)s->iterations / best * 1e-6);
     return true;
 }
 
