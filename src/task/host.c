@@ -234,7 +234,8 @@ weft_status weft_tasks_finish(weft_job *job)
     tasks->phase = tasks->phase % 0xffff + 1;
     weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
     weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
-    weft_tasks_forget(tasks);
+    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks: all are done */
+        weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
     return weft_host_leave(job, WEFT_OK);
 }
 

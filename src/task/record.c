@@ -264,8 +264,8 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
 
 /* ---- freeing --------------------------------------------------------------------------------- */
 
-/* All but its memory. */
-static void forget(struct weft_recording *r)
+/* What the host has of it, and, unless a kernel forbids, its memory on the device. */
+static void forget(struct weft_recording *r, bool memory)
 {
     free(r->recorded.step);
     free(r->recorded.data);
@@ -274,6 +274,10 @@ static void forget(struct weft_recording *r)
     free(r->recorded.win);
     free(r->recorded.edge);
     r->recorded = (struct weft_recorded){.step = NULL};
+    if (!memory || r->memory == NULL)
+        return;
+    r->job->device_ops->free(r->job->device, r->memory, &r->share);
+    r->memory = NULL;
 }
 
 weft_status weft_tasks_free(weft_recording **recording)
@@ -283,9 +287,7 @@ weft_status weft_tasks_free(weft_recording **recording)
     weft_job *const job = (*recording)->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_free");
     (void)self;
-    forget(*recording);
-    if (job->device_ops->host_access) /* others do not free beside a kernel */
-        weft_recording_release(*recording);
+    forget(*recording, job->device_ops->host_access); /* others do not free beside a kernel */
     *recording = NULL;
     return weft_host_leave(job, WEFT_OK);
 }
@@ -296,8 +298,7 @@ void weft_recordings_free(struct weft_tasks *tasks)
     while (tasks->recordings != NULL) {
         struct weft_recording *const r = tasks->recordings;
         tasks->recordings = r->next;
-        forget(r);
-        weft_recording_release(r);
+        forget(r, true);
         free(r);
     }
 }

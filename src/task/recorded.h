@@ -52,7 +52,5 @@ struct weft_recording {
 
 /* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
 weft_status weft_recording_tables(struct weft_recording *r);
-/* Frees them. */
-void weft_recording_release(struct weft_recording *r);
 
 #endif

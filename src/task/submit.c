@@ -53,12 +53,6 @@ void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, u
     weft_tasks_posted(job, what, a);
 }
 
-void weft_tasks_forget(struct weft_tasks *tasks)
-{
-    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++)
-        weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
-}
-
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 enum { GENERATIONS = 1 << 24 };

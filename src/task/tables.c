@@ -66,10 +66,3 @@ weft_status weft_recording_tables(struct weft_recording *r)
     free(copy);
     return status;
 }
-
-void weft_recording_release(struct weft_recording *r)
-{
-    if (r->memory != NULL)
-        r->job->device_ops->free(r->job->device, r->memory, &r->share);
-    r->memory = NULL;
-}

@@ -40,9 +40,6 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
 void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
                      const struct weft_task_record *record);
 
-/* Forgets the names of all tasks: they are done. */
-void weft_tasks_forget(struct weft_tasks *tasks);
-
 /* The body of a task of the recording that runs. */
 const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task);
 /* All of them; no kernel runs. */
