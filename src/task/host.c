@@ -60,13 +60,6 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->recorded.home = p->me;
 }
 
-static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
-{
-    return weft_refused(job, WEFT_ERR_MEMORY,
-                        "weft_tasks_begin: process %d has no %zu bytes for %s",
-                        job->numbers.process, bytes, what);
-}
-
 /* So many lines of memory, all zero. */
 static void *make_lines(size_t bytes)
 {
@@ -92,10 +85,11 @@ static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
     tasks->memory = weft_malloc(job, bytes);
     p->mail = weft_malloc(job, mail);
     p->host = job->device_ops->host_alloc(job->device, sizeof(*p->host));
-    if (copy == NULL || tasks->memory == NULL || p->mail == NULL)
-        status = no_memory(job, "tasks (WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)", bytes + mail);
-    else if (p->host == NULL)
-        status = no_memory(job, "the ring of new tasks", sizeof(*p->host));
+    if (copy == NULL || tasks->memory == NULL || p->mail == NULL || p->host == NULL)
+        status = weft_refused(job, WEFT_ERR_MEMORY,
+                              "weft_tasks_begin: process %d has no %zu bytes for tasks "
+                              "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)",
+                              p->me, bytes + mail + sizeof(*p->host));
     if (status == WEFT_OK) {
         lay_out(tasks, (struct weft_task_rank *)(copy + 1));
         *(struct weft_tasks_begun *)tasks->data = (struct weft_tasks_begun){tasks->memory, NULL};
@@ -253,7 +247,7 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
     struct weft_task_place *const copy = make_lines(image_bytes(p));
 
     if (copy == NULL)
-        return no_memory(job, "numbers", image_bytes(p));
+        return weft_refused(job, WEFT_ERR_MEMORY, "weft_tasks_end: no memory for numbers");
     const struct weft_task_rank *const ranks = (const struct weft_task_rank *)(copy + 1);
     const weft_status status = weft_copy(job, copy, tasks->memory, image_bytes(p));
     if (status == WEFT_OK)

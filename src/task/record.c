@@ -254,7 +254,7 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
 
 const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
 {
-    const struct weft_recording *const r = tasks->running;
+    const struct weft_recording *const r = tasks != NULL ? tasks->running : NULL;
 
     for (uint64_t i = 0; r != NULL && i < r->recorded.steps; i++)
         if (r->recorded.step[i].task == task)

@@ -14,13 +14,12 @@ static void waits_for_recorded(const struct weft_job *job, const struct weft_wai
                                char *text, size_t bytes)
 {
     const uint32_t task = (uint32_t)(wait->a >> 32), other = (uint32_t)wait->a;
-    const bool known = job->tasks != NULL;
 
     snprintf(
         text, bytes,
         "for recorded task %u \"%s\", which has done %llu of %llu epochs, to run task %u \"%s\"",
-        other, known ? weft_recorded_name(job->tasks, other) : "?", (unsigned long long)wait->have,
-        (unsigned long long)wait->need, task, known ? weft_recorded_name(job->tasks, task) : "?");
+        other, weft_recorded_name(job->tasks, other), (unsigned long long)wait->have,
+        (unsigned long long)wait->need, task, weft_recorded_name(job->tasks, task));
 }
 
 /* The last task that went to another place. */
