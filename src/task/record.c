@@ -54,21 +54,14 @@ static bool grow(struct weft_recorded *all, const weft_task_desc *desc, uint32_t
 static weft_status reach(weft_job *job, const char *call, const weft_task_data_desc *data,
                          uint64_t *address)
 {
-    const struct weft_window *const window = weft_host_window(job, call, data->win);
+    const uint64_t rows = data->bytes != 0 ? weft_task_rows(data) : 1;
+    const uint64_t span = data->pitch > WEFT_TASK_MOST_BYTES / rows
+                              ? UINT64_MAX
+                              : (rows - 1) * data->pitch + data->bytes;
 
-    if (window == NULL)
-        return WEFT_ERR_WINDOW;
-    if (data->place >= window->members)
-        return weft_refused(job, WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
-                            data->place, window->members);
-    const struct weft_window_entry *const there = &window->entry[data->place];
-    if (!weft_inside(data->offset, data->pitch, data->bytes, weft_task_rows(data), there->bytes))
-        return weft_refused(job, WEFT_ERR_BOUNDS,
-                            "%s: %u rows of %llu bytes at %llu, %llu apart, are not inside the "
-                            "window of %llu bytes of process %d",
-                            call, data->rows, (unsigned long long)data->bytes,
-                            (unsigned long long)data->offset, (unsigned long long)data->pitch,
-                            (unsigned long long)there->bytes, data->place);
+    WEFT_TRY(weft_host_range(job, call, data->win, data->place, data->offset, data, span));
+    const struct weft_window_entry *const there =
+        &weft_host_window(job, call, data->win)->entry[data->place];
     const bool alike = data->place == job->numbers.process ||
                        (job->device_ops->host_access &&
                         job->space.state.process_table[data->place].exposed != NULL);
@@ -89,14 +82,15 @@ static weft_status keep_data(weft_job *job, const char *call, struct weft_record
 
     for (uint32_t i = 0; i < desc->datas; i++) {
         weft_task_data_desc *const data = &all->data[all->datas + i];
+        struct weft_task_part *const part = &all->part[all->datas + i];
         *data = desc->data[i];
         weft_task_pitch_of(data);
-        all->part[all->datas + i] = (struct weft_task_part){at, data->pitch};
         if (data->mode != WEFT_TASK_SCRATCH) {
-            WEFT_TRY(reach(job, call, data, &all->part[all->datas + i].address));
+            part->pitch = data->pitch;
+            WEFT_TRY(reach(job, call, data, &part->address));
             continue;
         }
-        all->part[all->datas + i].pitch = data->bytes;
+        *part = (struct weft_task_part){at, data->bytes};
         *scratch |= 1u << i;
         at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
     }

@@ -333,6 +333,11 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     data->rows = 3;
     data->pitch = ALL * 4;
     TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_BOUNDS);
+    data->pitch = UINT64_MAX / 2 + 1; /* twice that is nothing */
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_BOUNDS);
+    data->place = env->numbers->processes;
+    TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_ARGUMENT);
+    data->place = env->numbers->process;
     data->rows = 1;
     data->win ^= 1 << 30;
     TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_ERR_WINDOW);
