@@ -23,7 +23,7 @@ static void fill(struct weftmpi_request *request, enum weftmpi_way way, struct w
     request->tag = tag;
 }
 
-/* The same of a call's arguments, once they are checked. */
+/* The same of a call's arguments, which are checked. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const void *buffer,
                 MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm handle)
 {
@@ -166,9 +166,7 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 #define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-/*
- * A blocking call. What is in a row has no request, unless something has to be driven meanwhile.
- */
+/* A blocking call. What is in a row has no request, unless something is to be driven meanwhile. */
 static int run_request(enum weftmpi_way way, struct weftmpi_comm *comm,
                        const struct weftmpi_elements *elements, int peer, int tag,
                        MPI_Status *status)

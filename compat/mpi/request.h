@@ -57,7 +57,7 @@ struct weftmpi_request {
     void *state;                              /* of its way, and for `finish` */
 };
 
-/* Those that are over, with their slots, and zero but for what is told of: programs make many. */
+/* Requests that are over keep their slots, for the next ones: most programs make many. */
 extern struct weftmpi_request *weftmpi_idle_requests;
 static inline void weftmpi_set_aside(struct weftmpi_request *request)
 {
@@ -231,7 +231,7 @@ void weftmpi_request_end(void *request);
 #define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
-/* What its receive, or its send, which has ended so, tells. NULL: nobody asks. */
+/* Tells what came of a receive, or of a send, that ended with that status. NULL: nobody asks. */
 static inline void weftmpi_message_tell(const struct weftmpi_request *request, weft_status status,
                                         const weft_message *message, MPI_Status *told)
 {
@@ -244,7 +244,7 @@ static inline void weftmpi_message_tell(const struct weftmpi_request *request, w
         return;
     }
     weftmpi_set_status(told, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-    told->MPI_internal[2] = !receives && message->tag == WEFT_ANY; /* it was taken back */
+    told->MPI_internal[2] = status == WEFT_OK && message->tag == WEFT_ANY; /* it was taken back */
 }
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);

@@ -105,14 +105,14 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
     const bool alone = weftmpi_waits_alone();
     for (int i = 0; i < count; i++) {
         MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
-        if (alone && join(&some, handles[i], i))
-            continue;
         if (handles[i] == WEFTMPI_REQUEST_DONE) {
             handles[i] = MPI_REQUEST_NULL;
             if (status != NULL)
                 *status = weftmpi_requests[1].status;
             continue;
         }
+        if (alone && join(&some, handles[i], i))
+            continue;
         if (weftmpi_find(WEFTMPI_REQUEST, handles[i]) == NULL)
             return put_back(&some);
         result |= end_together(&some, handles, statuses);
