@@ -158,8 +158,8 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a the second with a request: `begin`, an expression with begun and
- * begins it and is its error. TOLD: the blocking form has a status.
+ * Defines two forms of a call, the second with a request. `begin`: an expression that begins the
+ * request `begun`, and is its error. TOLD: the blocking form has a status.
  */
 #define FORMS(name, iname, begin, parameters, status, ...)                                         \
     API(name, parameters)                                                                          \

@@ -228,8 +228,9 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
 }
 
 /*
- * The next parts of members whose parts of this step were there at the first look: they are ahead.
- * Those of members in step would be taken away from them, who are about to write them.
+ * Fetches the next parts of members who are ahead: theirs of this step were there at the first
+ * look. A member in step is about to write its next part, which would be taken away from it.
+ * In line: a function of prefetches alone is none to the compiler.
  */
 WEFT_HOT void fetch_next(const struct weft_team_parts *parts, int first, int end)
 {
