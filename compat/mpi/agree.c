@@ -43,8 +43,8 @@ struct weftmpi_agreement {
     uint64_t words[WORDS], theirs[WORDS];
 };
 
-static struct weftmpi_agreement *agreements; /* under way, in their order */
-static weft_comm channel;                    /* messages over the whole job */
+struct weftmpi_agreement *weftmpi_agreements;
+static weft_comm channel; /* messages over the whole job */
 
 weft_status weftmpi_channel_open(const struct weftmpi_group *world)
 {
@@ -185,7 +185,7 @@ static void move(struct weftmpi_agreement **at)
     struct weftmpi_agreement *agreement = *at;
     int done = 1;
 
-    for (const struct weftmpi_agreement *a = agreements; a != agreement; a = a->next)
+    for (const struct weftmpi_agreement *a = weftmpi_agreements; a != agreement; a = a->next)
         if (a->tag == agreement->tag)
             return;
     while (!agreement->over && done) {
@@ -199,12 +199,10 @@ static void move(struct weftmpi_agreement **at)
         __atomic_store_n(at, agreement->next, __ATOMIC_RELAXED);
 }
 
-bool weftmpi_drive(void)
+bool weftmpi_agreements_drive(void)
 {
-    if (__atomic_load_n(&agreements, __ATOMIC_RELAXED) == NULL)
-        return false;
     LOCKED;
-    for (struct weftmpi_agreement **at = &agreements; *at != NULL;) {
+    for (struct weftmpi_agreement **at = &weftmpi_agreements; *at != NULL;) {
         struct weftmpi_agreement *agreement = *at;
         move(at);
         if (*at == agreement)
@@ -279,7 +277,7 @@ static int agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
     request->state = agreement;
     LOCKED;
     begin_offer(agreement);
-    struct weftmpi_agreement **last = &agreements;
+    struct weftmpi_agreement **last = &weftmpi_agreements;
     while (*last != NULL)
         last = &(*last)->next;
     __atomic_store_n(last, agreement, __ATOMIC_RELAXED);

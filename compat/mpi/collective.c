@@ -55,7 +55,8 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
  */
 struct row {
     char *at;
-    size_t *sizes, *offsets; /* of unlike pieces */
+    size_t *sizes, *offsets;     /* of unlike pieces */
+    struct weftmpi_elements own; /* this member's piece, in the buffer */
 };
 
 /* The row where they arrive (FILL), or from where they are sent. */
@@ -70,6 +71,9 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
     const struct weftmpi_type *type = piece.type;
     if (!side->unlike) {
+        row->own = piece;
+        row->own.user =
+            (char *)side->base + request->comm->rank * side->count * weftmpi_extent(type);
         piece.count *= n;
         piece.bytes *= n;
         TRY(weftmpi_row(request, &piece, how, &at));
@@ -82,6 +86,8 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     row->offsets = row->sizes + n;
     for (size_t i = 0; i < n; i++) {
         TRY(weftmpi_piece(side, (int)i, &piece));
+        if ((int)i == request->comm->rank)
+            row->own = piece;
         row->sizes[i] = piece.bytes;
         row->offsets[i] = type->dense ? (size_t)((char *)piece.user - (char *)side->base) : all;
         all += piece.bytes;
@@ -99,21 +105,19 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     return weftmpi_memory_in(row->at);
 }
 
-/* This member's own piece: from its buffer, or in place among all, which are here. Its bytes. */
+/* This member's own piece: from its buffer, or in its place, NULL if it is not here. Its bytes. */
 static int own_in(struct weftmpi_request *request, const struct weftmpi_side *send,
-                  const struct weftmpi_side *all, bool here, void **row, size_t *bytes)
+                  const struct weftmpi_elements *place, void **row, size_t *bytes)
 {
-    struct weftmpi_elements piece, place;
+    struct weftmpi_elements piece;
 
-    if (here)
-        TRY(weftmpi_piece(all, request->comm->rank, &place));
     if (send->base != MPI_IN_PLACE) {
-        TRY(weftmpi_piece(send, 0, &piece));
-        if (here)
-            TRY(weftmpi_check_apart(weftmpi_begin_of(&piece), weftmpi_begin_of(&place),
+        TRY(weftmpi_elements_in(send->base, send->count, send->handle, &piece));
+        if (place != NULL)
+            TRY(weftmpi_check_apart(weftmpi_begin_of(&piece), weftmpi_begin_of(place),
                                     piece.bytes));
-    } else if (here) {
-        piece = place;
+    } else if (place != NULL) {
+        piece = *place;
     } else {
         return weftmpi_fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     }
@@ -133,7 +137,7 @@ static int gather(struct weftmpi_request *request, const struct weftmpi_given *g
     TRY(weftmpi_check_root(request, given->root));
     if (here)
         TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
-    TRY(own_in(request, &given->send, &given->receive, here, &from, &bytes));
+    TRY(own_in(request, &given->send, here ? &row.own : NULL, &from, &bytes));
     return given->receive.unlike
                ? TEAM(gather_sizes, given->root, from, bytes, row.at, row.sizes, row.offsets)
                : TEAM(gather, given->root, from, bytes, row.at);
@@ -143,20 +147,21 @@ static int scatter(struct weftmpi_request *request, const struct weftmpi_given *
 {
     const int root = given->root;
     const bool here = request->comm->rank == root;
-    struct weftmpi_elements piece, own;
+    struct weftmpi_elements piece;
     struct row row = {.at = NULL};
     void *into = NULL;
 
     TRY(weftmpi_check_root(request, root));
     if (here) {
         TRY(row_of(request, &given->send, WEFTMPI_TAKE, &row));
-        TRY(weftmpi_piece(&given->send, root, &own));
-        piece = own;
+        piece = row.own;
     }
     if (!here || given->receive.base != MPI_IN_PLACE) {
-        TRY(weftmpi_piece(&given->receive, 0, &piece));
+        const struct weftmpi_side *side = &given->receive;
+        TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
         if (here)
-            TRY(weftmpi_check_apart(weftmpi_begin_of(&own), weftmpi_begin_of(&piece), piece.bytes));
+            TRY(weftmpi_check_apart(weftmpi_begin_of(&row.own), weftmpi_begin_of(&piece),
+                                    piece.bytes));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
     return given->send.unlike
@@ -171,7 +176,7 @@ static int allgather(struct weftmpi_request *request, const struct weftmpi_given
     size_t bytes;
 
     TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
-    TRY(own_in(request, &given->send, &given->receive, true, &from, &bytes));
+    TRY(own_in(request, &given->send, &row.own, &from, &bytes));
     return given->receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
                                  : TEAM(allgather, from, bytes, row.at);
 }
@@ -179,15 +184,13 @@ static int allgather(struct weftmpi_request *request, const struct weftmpi_given
 static int alltoall(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const bool in_place = given->send.base == MPI_IN_PLACE;
-    struct weftmpi_elements piece;
     struct row from, into;
 
-    TRY(weftmpi_piece(&given->receive, 0, &piece));
     TRY(row_of(request, in_place ? &given->receive : &given->send,
                in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
     TRY(row_of(request, &given->receive, WEFTMPI_FILL, &into));
-    TRY(weftmpi_check_apart(given->send.base, given->receive.base, piece.bytes));
-    return TEAM(alltoall, from.at, into.at, piece.bytes);
+    TRY(weftmpi_check_apart(given->send.base, given->receive.base, into.own.bytes));
+    return TEAM(alltoall, from.at, into.at, into.own.bytes);
 }
 
 /* ---- what programs call ---------------------------------------------------------------------- */

@@ -69,49 +69,22 @@ static uint32_t take(void)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Requests that are over, by their errhandlers, with their slots: most programs make many. */
-static struct weftmpi_object *idle_requests;
-
-/* That of the next object in a handle's slot. */
-static void *next_handle(const void *handle)
-{
-    const uintptr_t generation = (uintptr_t)handle >> 32, number = (uint32_t)(uintptr_t)handle;
-
-    return (void *)((generation == INT32_MAX ? 1 : generation + 1) << 32 | number);
-}
-
-/* One that is over. One that was plain has only its state left from then. Locked. */
-static struct weftmpi_object *again(void)
-{
-    struct weftmpi_object *object = idle_requests;
-    struct weftmpi_request *request = (void *)object;
-    void *const handle = object->handle;
-
-    idle_requests = (void *)object->errhandler;
-    if (!request->plain)
-        memset(request, 0, sizeof(*request));
-    request->plain = request->active = request->complete = false;
-    request->comm = NULL;
-    request->op = WEFT_MESSAGE_NONE;
-    request->error = MPI_SUCCESS;
-    *object = (struct weftmpi_object){.handle = handle, .references = 1};
-    return object;
-}
+struct weftmpi_request *weftmpi_idle_requests;
 
 void weftmpi_unmake(void *made)
 {
     struct weftmpi_object *object = made;
-    const uint32_t number = (uint32_t)(uintptr_t)object->handle;
+    void *const handle = object->handle;
+    const uint32_t number = (uint32_t)(uintptr_t)handle;
     LOCKED;
 
-    object->references = 0;
     if ((number & 15) != WEFTMPI_REQUEST || slot_at(number >> 4)->object != object) {
         free(object);
         return;
     }
-    object->handle = next_handle(object->handle);
-    object->errhandler = (void *)idle_requests;
-    idle_requests = object;
+    memset(made, 0, sizeof(struct weftmpi_request));
+    object->handle = handle;
+    weftmpi_set_aside(made);
 }
 
 static void *make_new(enum weftmpi_kind kind, size_t bytes)
@@ -126,7 +99,7 @@ static void *make_new(enum weftmpi_kind kind, size_t bytes)
     slot->object = object;
     object->handle = (void *)((uintptr_t)slot->generation << 32 | index << 4 | kind);
     if (slot->generation == 0)
-        object->handle = next_handle(object->handle);
+        object->handle = weftmpi_next_handle(object->handle);
     object->references = 1;
     return object;
 }
@@ -134,7 +107,12 @@ static void *make_new(enum weftmpi_kind kind, size_t bytes)
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
 {
     LOCKED;
-    return kind == WEFTMPI_REQUEST && idle_requests != NULL ? again() : make_new(kind, bytes);
+    struct weftmpi_request *request = weftmpi_idle_requests;
+    if (kind != WEFTMPI_REQUEST || request == NULL)
+        return make_new(kind, bytes);
+    weftmpi_idle_requests = request->next;
+    request->object.references = 1;
+    return request;
 }
 
 int weftmpi_give(void *object, void *handle)
@@ -153,7 +131,7 @@ void weftmpi_drop(void *handle)
     if (weftmpi_find_made((uintptr_t)handle & 15, handle) != NULL) {
         struct weftmpi_slot *slot = slot_at((uint32_t)(uintptr_t)handle >> 4);
         slot->object = NULL;
-        slot->generation = (uint32_t)((uintptr_t)next_handle(handle) >> 32);
+        slot->generation = (uint32_t)((uintptr_t)weftmpi_next_handle(handle) >> 32);
         slot->next = free_slots;
         free_slots = (uint32_t)(uintptr_t)handle >> 4;
     }

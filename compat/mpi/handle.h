@@ -191,6 +191,13 @@ static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
     struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
     return i < of->count && object->references != 0 ? object : NULL;
 }
+/* That of the next object in a handle's slot. */
+static inline void *weftmpi_next_handle(const void *handle)
+{
+    const uintptr_t generation = (uintptr_t)handle >> 32, number = (uint32_t)(uintptr_t)handle;
+
+    return (void *)((generation == INT32_MAX ? 1 : generation + 1) << 32 | number);
+}
 int weftmpi_no_object(enum weftmpi_kind kind);
 /* A number for a handle, and the handle, which may be none. */
 MPI_Fint weftmpi_to_fortran(const void *handle);

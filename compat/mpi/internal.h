@@ -314,7 +314,13 @@ weft_status weftmpi_channel_open(const struct weftmpi_group *world);
 /* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
 /* Moves what does not move by itself, agreements. True: there are any. */
-bool weftmpi_drive(void);
+extern struct weftmpi_agreement *weftmpi_agreements; /* under way, in their order */
+bool weftmpi_agreements_drive(void);
+static inline bool weftmpi_drive(void)
+{
+    return __atomic_load_n(&weftmpi_agreements, __ATOMIC_RELAXED) != NULL &&
+           weftmpi_agreements_drive();
+}
 void weftmpi_number_give(int number);
 
 #endif

@@ -1,8 +1,6 @@
 /* compat/mpi/point.c - point-to-point: sends and receives are weft's messages. */
 #include "request.h"
 
-#include <math.h>
-
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
@@ -15,17 +13,26 @@ int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
     return MPI_SUCCESS;
 }
 
-/* A request of that which is not begun yet. */
+/* A request says what is to be begun. */
+static void fill(struct weftmpi_request *request, enum weftmpi_way way, struct weftmpi_comm *comm,
+                 const struct weftmpi_elements *elements, int peer, int tag)
+{
+    weftmpi_request_open(request, way, comm);
+    request->elements = *elements;
+    request->peer = peer;
+    request->tag = tag;
+}
+
+/* The same of a call's arguments, which are checked. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const void *buffer,
                 MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm handle)
 {
-    COMM_OF(comm, handle);
+    struct weftmpi_elements elements;
 
-    weftmpi_request_open(request, way, comm);
-    TRY(weftmpi_elements_in(buffer, count, type, &request->elements));
+    COMM_OF(comm, handle);
+    TRY(weftmpi_elements_in(buffer, count, type, &elements));
     TRY(weftmpi_check_peer(comm, peer, tag, way == WEFTMPI_RECEIVE));
-    request->peer = peer;
-    request->tag = tag;
+    fill(request, way, comm, &elements, peer, tag);
     return MPI_SUCCESS;
 }
 
@@ -159,41 +166,56 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 #define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-/* Of a blocking call. A receive that nothing has to be driven beside is over at once. */
-static int begin(struct weftmpi_request *request, enum weftmpi_way way, TO(MPI_Count))
+/* A blocking call. What is in a row has no request, unless something is to be driven meanwhile. */
+static int run_request(enum weftmpi_way way, struct weftmpi_comm *comm,
+                       const struct weftmpi_elements *elements, int peer, int tag,
+                       MPI_Status *status)
 {
-    weft_message message;
-    void *row;
+    struct weftmpi_request local, *const request = weftmpi_request_clear(&local);
 
-    TRY(open(request, way, GIVEN));
-    if (way != WEFTMPI_RECEIVE || peer == MPI_PROC_NULL || !isinf(weftmpi_meanwhile()))
-        return weftmpi_point_begin(request);
-    TRY(weftmpi_row(request, &request->elements, WEFTMPI_FILL, &row));
-    const weft_status status =
-        weft_host_receive(weftmpi.job, request->comm->messages, other_of(request->comm, peer),
-                          tag_of(tag), row, request->elements.bytes, &message);
-    weftmpi_message_ended(request, status, &message);
-    return MPI_SUCCESS;
+    fill(request, way, comm, elements, peer, tag);
+    return weftmpi_request_wait(request, weftmpi_point_begin(request), status);
+}
+static inline __attribute__((always_inline)) int run(enum weftmpi_way way, TO(MPI_Count),
+                                                     MPI_Status *status)
+{
+    struct weftmpi_elements e;
+    weft_message message;
+
+    COMM_OF(in, comm);
+    TRY(weftmpi_elements_in(buffer, count, type, &e));
+    TRY(weftmpi_check_peer(in, peer, tag, way == WEFTMPI_RECEIVE));
+    if (peer == MPI_PROC_NULL || way == WEFTMPI_SEND_BUFFERED || !weftmpi_is_row(&e) ||
+        !weftmpi_waits_alone())
+        return run_request(way, in, &e, peer, tag, status);
+    void *const row = weftmpi_begin_of(&e);
+    const int other = other_of(in, peer);
+    if (way == WEFTMPI_SEND)
+        return weftmpi_failed(weft_host_send(weftmpi.job, in->messages, other, tag, row, e.bytes));
+    if (way == WEFTMPI_SEND_SYNCHRONOUS)
+        return weftmpi_failed(
+            weft_host_send_synchronous(weftmpi.job, in->messages, other, tag, row, e.bytes));
+    const weft_status result =
+        weft_host_receive(weftmpi.job, in->messages, other, tag_of(tag), row, e.bytes, &message);
+    if (status != MPI_STATUS_IGNORE && (result == WEFT_OK || result == WEFT_ERR_BOUNDS))
+        weftmpi_set_status(status, message.from - in->base, message.tag, message.bytes);
+    return weftmpi_failed(result);
 }
 
-/* The same for a request that the program gets. */
+/*
+ * A call that gives the program a request. What is in a row is begun first, and has one only if it
+ * is not complete then.
+ */
 static int start_request(enum weftmpi_way way, struct weftmpi_comm *comm,
                          const struct weftmpi_elements *elements, int peer, int tag,
                          MPI_Request *handle)
 {
-    MAKE(request, handle);
+    struct weftmpi_request *const request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
 
-    weftmpi_request_open(request, way, comm);
-    request->elements = *elements;
-    request->peer = peer;
-    request->tag = tag;
+    TRY(weftmpi_memory_in(request));
+    fill(request, way, comm, elements, peer, tag);
     return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
 }
-
-/*
- * The same, and quick, in each call: what is in a row is begun first, and has a request only if it
- * is not complete then.
- */
 static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(MPI_Count),
                                                        MPI_Request *handle)
 {
@@ -208,19 +230,20 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
     if (peer == MPI_PROC_NULL || way == WEFTMPI_SEND_BUFFERED || !weftmpi_is_row(&e))
         return start_request(way, in, &e, peer, tag, handle);
     TRY(weftmpi_failed(post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
-    *handle = WEFTMPI_REQUEST_DONE;
-    if (op.generation == 0)
+    if (op.generation == 0) {
+        *handle = WEFTMPI_REQUEST_DONE;
         return MPI_SUCCESS;
+    }
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     if (request == NULL) {
         weft_host_message_wait(weftmpi.job, &op, NULL);
-        *handle = MPI_REQUEST_NULL;
         return weftmpi_no_memory();
     }
-    weftmpi_request_open(request, way, in);
-    request->plain = true;
+    request->way = way;
+    request->plain = request->active = true;
+    request->comm = weftmpi_hold(in);
     request->op = op;
-    weftmpi_hold(in);
+    request->call = weftmpi_call;
     *handle = request->object.handle;
     return MPI_SUCCESS;
 }
@@ -236,15 +259,14 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
 #define STARTED(name, way, ...)                                                                    \
     CALL(name, (__VA_ARGS__, MPI_Request * request), start(way, GIVEN, request))
 #define SEND_FORMS(name, iname, init, way, N)                                                      \
-    BLOCKING(name, begin(begun, way, GIVEN), (TO(N)), MPI_STATUS_IGNORE)                           \
+    CALL(name, (TO(N)), run(way, GIVEN, MPI_STATUS_IGNORE))                                        \
     STARTED(iname, way, TO(N))                                                                     \
     INIT(init, way, TO(N))
 #define SENDS(name, iname, way)                                                                    \
     SEND_FORMS(name, iname, name##_init, way, int)                                                 \
     SEND_FORMS(name##_c, iname##_c, name##_init_c, way, MPI_Count)
 #define RECEIVES(c, N, A)                                                                          \
-    BLOCKING(Recv##c, begin(begun, WEFTMPI_RECEIVE, GIVEN), (FROM(N), MPI_Status * status),        \
-             status)                                                                               \
+    CALL(Recv##c, (FROM(N), MPI_Status * status), run(WEFTMPI_RECEIVE, GIVEN, status))             \
     STARTED(Irecv##c, WEFTMPI_RECEIVE, FROM(N))                                                    \
     INIT(Recv_init##c, WEFTMPI_RECEIVE, FROM(N))
 

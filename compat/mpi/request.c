@@ -88,19 +88,13 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-void weftmpi_message_ended(struct weftmpi_request *request, weft_status status,
-                           const weft_message *message)
+/* Its receive, or its only send, has ended with that status. */
+static void message_ended(struct weftmpi_request *request, weft_status status,
+                          const weft_message *message)
 {
-    const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
-
-    if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
-        weftmpi_set_status(&request->status, message->from - request->comm->base, message->tag,
-                           message->bytes);
-        if (request->unpacks != NULL && message->bytes < request->unpacks->into.bytes)
-            request->unpacks->into.bytes = message->bytes;
-    } else if (!receives && message->tag == WEFT_ANY) {
-        request->status.MPI_internal[2] = 1; /* it was taken back */
-    }
+    weftmpi_message_tell(request, status, message, &request->status);
+    if (request->unpacks != NULL && message->bytes < request->unpacks->into.bytes)
+        request->unpacks->into.bytes = message->bytes;
     request->error = weftmpi_request_failed(request, status);
 }
 
@@ -114,7 +108,7 @@ static bool poll_point(struct weftmpi_request *request, double seconds)
         status = poll_message(&request->op, seconds, &message, &done);
         if (!done)
             return false;
-        weftmpi_message_ended(request, status, &message);
+        message_ended(request, status, &message);
     }
     if (!is_zero(request->second)) {
         status = poll_message(&request->second, seconds, &message, &done);
@@ -187,38 +181,6 @@ void weftmpi_pause(void)
     nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
-/* Whether it is one message alone, which is under way. */
-static bool is_message(const struct weftmpi_request *request)
-{
-    return request->active && !request->complete && request->way < WEFTMPI_COLLECTIVE &&
-           !is_zero(request->op);
-}
-
-void weftmpi_requests_until(struct weftmpi_request *const requests[], int count)
-{
-    weft_message_op ops[WEFTMPI_TOGETHER];
-    weft_message messages[WEFTMPI_TOGETHER];
-    weft_status status = WEFT_ERR_TIMEOUT;
-    bool any = false;
-
-    for (int i = 0; i < count; i++) {
-        const bool message = is_message(requests[i]);
-        ops[i] = message ? requests[i]->op : WEFT_MESSAGE_NONE;
-        any |= message;
-    }
-    if (any && isinf(weftmpi_meanwhile()))
-        status = weft_host_message_wait_all(weftmpi.job, ops, (size_t)count, messages);
-    for (int i = 0; i < count; i++) {
-        if ((status != WEFT_OK && status != WEFT_ERR_BOUNDS) || !is_message(requests[i])) {
-            weftmpi_request_until(requests[i]);
-            continue;
-        }
-        requests[i]->op = WEFT_MESSAGE_NONE;
-        weftmpi_message_ended(requests[i], messages[i].status, &messages[i]);
-        complete(requests[i]);
-    }
-}
-
 double weftmpi_meanwhile(void)
 {
     const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
@@ -228,6 +190,12 @@ double weftmpi_meanwhile(void)
 
 void weftmpi_request_until(struct weftmpi_request *request)
 {
+    if (request->plain && !request->complete && weftmpi_waits_alone()) {
+        weft_message message = {0};
+        const weft_status status = weft_host_message_wait(weftmpi.job, &request->op, &message);
+        message_ended(request, status, &message);
+        request->complete = true;
+    }
     while (!weftmpi_request_poll(request, 0) && !weftmpi_request_poll(request, weftmpi_meanwhile()))
         ;
 }
@@ -305,12 +273,10 @@ int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, M
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    if (request->plain) {
-        weftmpi_leave(request->comm);
-        weftmpi_unmake(request);
-    } else {
+    if (request->plain)
+        weftmpi_plain_end(request);
+    else
         weftmpi_leave(request);
-    }
     return error;
 }
 

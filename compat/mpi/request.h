@@ -41,6 +41,7 @@ struct weftmpi_request {
     struct weftmpi_call call; /* that began it; whose errors its own are */
     MPI_Status status;        /* once it is complete */
     int error;
+    struct weftmpi_request *next; /* among the orphans, or those that are over */
     /* A plain one has no more than that. */
     weft_message_op second; /* of SENDRECV, the send */
     weft_team_op *collective;
@@ -54,8 +55,30 @@ struct weftmpi_request {
     void (*finish)(struct weftmpi_request *); /* once it is complete, before these; or NULL */
     struct weftmpi_memory *memory;            /* until it is complete */
     void *state;                              /* of its way, and for `finish` */
-    struct weftmpi_request *next;             /* among the orphans */
 };
+
+/* Requests that are over keep their slots, for the next ones: most programs make many. */
+extern struct weftmpi_request *weftmpi_idle_requests;
+static inline void weftmpi_set_aside(struct weftmpi_request *request)
+{
+    LOCKED;
+
+    request->object.references = 0;
+    request->object.handle = weftmpi_next_handle(request->object.handle);
+    request->next = weftmpi_idle_requests;
+    weftmpi_idle_requests = request;
+}
+
+/* A plain one is over. */
+static inline void weftmpi_plain_end(struct weftmpi_request *request)
+{
+    weftmpi_leave(request->comm);
+    request->plain = request->active = request->complete = false;
+    request->comm = NULL;
+    request->op = WEFT_MESSAGE_NONE;
+    request->error = MPI_SUCCESS;
+    weftmpi_set_aside(request);
+}
 
 /* How it ended, which is an error of the call that began it. */
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
@@ -135,10 +158,10 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
 /*
- * Defines both forms of a the second with a request: `begin`, an expression with begun and
- * begins it and is its error. TOLD: the blocking form has a status.
+ * Defines two forms of a call, the second with a request. `begin`: an expression that begins the
+ * request `begun`, and is its error. TOLD: the blocking form has a status.
  */
-#define BLOCKING(name, begin, parameters, status)                                                  \
+#define FORMS(name, iname, begin, parameters, status, ...)                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
         ENTER;                                                                                     \
@@ -146,9 +169,7 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
         begun->waits = true;                                                                       \
         const int error = begin;                                                                   \
         return weftmpi_request_wait(begun, error, status);                                         \
-    }
-#define FORMS(name, iname, begin, parameters, status, ...)                                         \
-    BLOCKING(name, begin, parameters, status)                                                      \
+    }                                                                                              \
     REQUESTED(iname, begin, __VA_ARGS__)
 #define REQUESTED(iname, begin, ...)                                                               \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
@@ -164,6 +185,11 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 void weftmpi_pause(void); /* between two looks */
 /* Moves what only moves when it is driven; after so many seconds again. */
 double weftmpi_meanwhile(void);
+/* Whether nothing has to be driven while this thread waits. */
+static inline bool weftmpi_waits_alone(void)
+{
+    return !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
+}
 /* Nobody waits for it any more: it is ended when it is complete. */
 int weftmpi_request_orphan(struct weftmpi_request *request);
 /* Ends what the program has freed, sends that are over. */
@@ -205,14 +231,23 @@ void weftmpi_request_end(void *request);
 #define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
-/* Its receive, or its send, has ended with that status. */
-void weftmpi_message_ended(struct weftmpi_request *request, weft_status status,
-                           const weft_message *message);
+/* Tells what came of a receive, or of a send, that ended with that status. NULL: nobody asks. */
+static inline void weftmpi_message_tell(const struct weftmpi_request *request, weft_status status,
+                                        const weft_message *message, MPI_Status *told)
+{
+    const bool receives = request->way == WEFTMPI_RECEIVE || request->way == WEFTMPI_SENDRECV;
+
+    if (told == MPI_STATUS_IGNORE)
+        return;
+    if (receives && (status == WEFT_OK || status == WEFT_ERR_BOUNDS)) {
+        weftmpi_set_status(told, message->from - request->comm->base, message->tag, message->bytes);
+        return;
+    }
+    weftmpi_set_status(told, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    told->MPI_internal[2] = status == WEFT_OK && message->tag == WEFT_ANY; /* it was taken back */
+}
 /* Waits until it is. */
 void weftmpi_request_until(struct weftmpi_request *request);
-/* Waits for so many, at most WEFTMPI_TOGETHER, of which none is there twice. */
-enum { WEFTMPI_TOGETHER = 64 };
-void weftmpi_requests_until(struct weftmpi_request *const requests[], int count);
 /* It is complete: tells, and ends it. Returns its error. */
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 

@@ -28,24 +28,71 @@ static int end_some(MPI_Request handles[], int count, const int indices[], MPI_S
     return result;
 }
 
-/* Those that are waited for at once, and their places among all. */
+/* Plain ones that are waited for at once, and their places among all. */
+enum { TOGETHER = 64 };
 struct together {
-    struct weftmpi_request *requests[WEFTMPI_TOGETHER];
-    int at[WEFTMPI_TOGETHER], count;
+    struct weftmpi_request *requests[TOGETHER];
+    weft_message_op ops[TOGETHER];
+    int at[TOGETHER], count;
 };
 
 static int end_together(struct together *some, MPI_Request handles[], MPI_Status statuses[])
 {
+    weft_message messages[TOGETHER];
+    const int count = some->count;
     int result = MPI_SUCCESS;
 
-    weftmpi_requests_until(some->requests, some->count);
-    for (int i = 0; i < some->count; i++) {
-        const int at = some->at[i];
-        result |= end_one(some->requests[i], &handles[at],
-                          statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[at]);
-    }
+    if (count == 0)
+        return MPI_SUCCESS;
     some->count = 0;
+    const weft_status all =
+        weft_host_message_wait_all(weftmpi.job, some->ops, (size_t)count, messages);
+    for (int i = 0; i < count; i++) {
+        struct weftmpi_request *const request = some->requests[i];
+        const weft_status its = all == WEFT_OK || all == WEFT_ERR_BOUNDS ? messages[i].status : all;
+        const int at = some->at[i], error = weftmpi_request_failed(request, its);
+        if (statuses != MPI_STATUSES_IGNORE) {
+            weftmpi_message_tell(request, its, &messages[i], &statuses[at]);
+            statuses[at].MPI_ERROR = error;
+        }
+        result |= error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+        handles[at] = MPI_REQUEST_NULL;
+        weftmpi_plain_end(request);
+    }
     return result;
+}
+
+/* Takes a message to those that are waited for at once. False: it is none, or there twice. */
+static inline bool join(struct together *some, MPI_Request handle, int at)
+{
+    struct weftmpi_request *const request =
+        weftmpi_is_standard(handle) ? NULL : weftmpi_find_made(WEFTMPI_REQUEST, handle);
+
+    if (request == NULL || !request->plain || request->complete || request->op.generation == 0 ||
+        some->count == TOGETHER)
+        return false;
+    some->requests[some->count] = request;
+    some->ops[some->count] = request->op;
+    some->at[some->count++] = at;
+    request->op = WEFT_MESSAGE_NONE;
+    return true;
+}
+
+/* A list has a handle that is none: what was to be waited for goes on. */
+static int put_back(const struct together *some)
+{
+    for (int i = 0; i < some->count; i++)
+        some->requests[i]->op = some->ops[i];
+    return weftmpi_no_object(WEFTMPI_REQUEST);
+}
+
+static __attribute__((noinline)) int end_alone(MPI_Request *handle, MPI_Status *status)
+{
+    struct weftmpi_request *const request = weftmpi_find(WEFTMPI_REQUEST, *handle);
+
+    if (request != NULL)
+        weftmpi_request_until(request);
+    return end_one(request, handle, status);
 }
 
 API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
@@ -55,18 +102,21 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 
     some.count = 0;
     OPEN_IN;
+    const bool alone = weftmpi_waits_alone();
     for (int i = 0; i < count; i++) {
+        MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
         if (handles[i] == WEFTMPI_REQUEST_DONE) {
             handles[i] = MPI_REQUEST_NULL;
-            if (statuses != MPI_STATUSES_IGNORE)
-                statuses[i] = weftmpi_requests[1].status;
+            if (status != NULL)
+                *status = weftmpi_requests[1].status;
             continue;
         }
-        REQUEST_OF(request, handles[i]);
-        some.requests[some.count] = request;
-        some.at[some.count++] = i;
-        if (some.count == WEFTMPI_TOGETHER)
-            result |= end_together(&some, handles, statuses);
+        if (alone && join(&some, handles[i], i))
+            continue;
+        if (weftmpi_find(WEFTMPI_REQUEST, handles[i]) == NULL)
+            return put_back(&some);
+        result |= end_together(&some, handles, statuses);
+        result |= end_alone(&handles[i], status);
     }
     return result | end_together(&some, handles, statuses);
 }
@@ -190,7 +240,9 @@ API(Cancel, (MPI_Request * handle))
     if (cancelled) {
         if (request->unpacks != NULL)
             request->unpacks->into.bytes = 0;
+        weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
         request->status.MPI_internal[2] = 1;
+        request->complete = request->plain;
     }
     return weftmpi_failed(status);
 }

@@ -55,25 +55,23 @@ bool weft_context_know(struct weft_msg_context *context, const int *process, int
 void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context)
 {
     struct weft_msg_context **at = bin_of(contexts, context->handle);
+    struct weft_kept *kept;
 
     while (*at != context)
         at = &(*at)->next;
     *at = context->next;
     contexts->last = NULL;
+    while ((kept = TAILQ_FIRST(&context->match.arrived)) != NULL) {
+        weft_match_take(&context->match, kept);
+        free(kept);
+    }
     free(context->process);
     free(context);
 }
 
 void weft_contexts_close(struct weft_contexts *contexts)
 {
-    for (int i = 0; i < WEFT_CONTEXT_BINS; i++) {
-        struct weft_msg_context *next, *context = contexts->bin[i];
-        for (; context != NULL; context = next) {
-            next = context->next;
-            free(context->process);
-            free(context);
-        }
-        contexts->bin[i] = NULL;
-    }
-    contexts->last = NULL;
+    for (int i = 0; i < WEFT_CONTEXT_BINS; i++)
+        while (contexts->bin[i] != NULL)
+            weft_context_drop(contexts, contexts->bin[i]);
 }

@@ -57,6 +57,7 @@ struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_
 bool weft_context_know(struct weft_msg_context *context, const int *process, int members,
                        int processes);
 
+/* And the messages in it, of each of which its weft_kept is the malloc'ed begin. */
 void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context);
 /* All of them. */
 void weft_contexts_close(struct weft_contexts *contexts);

@@ -191,11 +191,7 @@ static weft_status expose(struct weft_messages *m)
 static weft_status msg_meet(struct weft_job *job)
 {
     struct weft_messages *m = job->messages;
-    const int n = job->numbers.processes;
-    struct introduction *all = calloc((size_t)n, sizeof(*all));
-
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    struct introduction *all = NULL;
     weft_status status = expose(m);
     const struct introduction mine = {.box = m->share,
                                       .key = m->key,
@@ -205,8 +201,8 @@ static weft_status msg_meet(struct weft_job *job)
                                       .pid = (int32_t)getpid(),
                                       .keeps = m->keeps};
     if (status == WEFT_OK)
-        status = weft_exchange(job, WEFT_EXCHANGE_MESSAGES, &mine, sizeof(mine), all);
-    for (int p = 0; p < n && status == WEFT_OK; p++)
+        all = weft_exchange_all(job, WEFT_EXCHANGE_MESSAGES, &mine, sizeof(mine), &status);
+    for (int p = 0; p < job->numbers.processes && status == WEFT_OK; p++)
         if (p != job->numbers.process)
             status = meet_peer(m, p, &all[p]);
     free(all);
@@ -245,33 +241,18 @@ static void close_peer(struct weft_messages *m, struct weft_msg_peer *peer)
     free(peer->far.shadow);
 }
 
-/* What is kept of a message belongs to a context, or to a transfer that stands for it. */
-static void free_kept(struct weft_messages *m)
-{
-    struct weft_transfer *transfer = NULL;
-
-    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
-        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next) {
-            struct weft_kept *kept;
-            while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
-                weft_match_take(&c->match, kept);
-                free(kept); /* the first of its message */
-            }
-        }
-    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
-        if (transfer->state == WEFT_TRANSFER_MATCHED)
-            free(transfer->matched);
-}
-
 static void msg_close(struct weft_job *job)
 {
     struct weft_messages *m = job->messages;
+    struct weft_transfer *transfer = NULL;
 
     if (m == NULL)
         return;
     for (int p = 0; m->peers != NULL && p < job->numbers.processes; p++)
         close_peer(m, &m->peers[p]);
-    free_kept(m);
+    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
+        if (transfer->state == WEFT_TRANSFER_MATCHED)
+            free(transfer->matched);
     weft_msg_close_copiers(m);
     weft_transfer_table_close(&m->transfers);
     weft_contexts_close(&m->contexts);

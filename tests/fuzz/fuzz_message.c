@@ -209,7 +209,6 @@ static void forget(struct weft_messages *m)
 {
     struct weft_transfer *transfer;
     struct weft_outgoing *first;
-    struct weft_kept *kept;
 
     for (int p = 0; p < PROCESSES; p++)
         while ((first = STAILQ_FIRST(&m->peers[p].outgoing)) != NULL) {
@@ -226,12 +225,6 @@ static void forget(struct weft_messages *m)
             weft_match_cancel(&transfer->context->match, &transfer->posted);
         weft_transfer_give(&m->transfers, transfer);
     }
-    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
-        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
-            while ((kept = TAILQ_FIRST(&c->match.arrived)) != NULL) {
-                weft_match_take(&c->match, kept);
-                free(kept);
-            }
     free(m->peers[1].far.shadow);
     weft_contexts_close(&m->contexts);
     weft_transfer_table_close(&m->transfers);

@@ -250,6 +250,62 @@ static void several(void)
     CHECK(flag && requests[0] == MPI_REQUEST_NULL);
 }
 
+/* A wait for many requests of all kinds, after one in which a handle was none. */
+static void many(void)
+{
+    enum { N = 400, NONE = 133 };
+    static MPI_Request requests[N];
+    static MPI_Status statuses[N];
+    static int in[N][4], out[N];
+    const MPI_Request none = (MPI_Request)(uintptr_t)0x500000071;
+    MPI_Datatype apart;
+    int count, flag;
+
+    MPI_Type_vector(2, 1, 2, MPI_INT, &apart);
+    MPI_Type_commit(&apart);
+    for (int i = 0; i < N; i++) {
+        out[i] = rank * N + i;
+        requests[i] = MPI_REQUEST_NULL;
+        if (i % 7 < 3)
+            MPI_Irecv(in[i], 2, MPI_INT, i % 7 == 0 ? MPI_ANY_SOURCE : left, i, MPI_COMM_WORLD,
+                      &requests[i]);
+        else if (i % 7 == 3)
+            MPI_Irecv(in[i], 1, apart, left, i, MPI_COMM_WORLD, &requests[i]);
+        else if (i % 7 == 4)
+            MPI_Irecv(in[i], 1, MPI_INT, MPI_PROC_NULL, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    for (int i = 0; i < N; i++)
+        if (i % 7 == 5)
+            MPI_Isend(&out[i], 1, MPI_INT, right, i - 5, MPI_COMM_WORLD, &requests[i]);
+        else if (i % 7 == 6)
+            MPI_Issend(&out[i], 1, MPI_INT, right, i - 5, MPI_COMM_WORLD, &requests[i]);
+        else if (i % 7 == 2 || i % 7 == 3)
+            MPI_Send(&out[i], 1, MPI_INT, right, i, MPI_COMM_WORLD);
+    for (int i = 0; i < N; i++) /* those of the last, incomplete group */
+        if (i % 7 < 2 && i + 5 >= N)
+            MPI_Send(&out[i], 1, MPI_INT, right, i, MPI_COMM_WORLD);
+    const MPI_Request was = requests[NONE];
+    requests[NONE] = none;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Waitall(N, requests, statuses) == MPI_ERR_REQUEST);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    requests[NONE] = was;
+    MPI_Waitall(N, requests, statuses);
+    for (int i = 0; i < N; i++) {
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+        MPI_Test_cancelled(&statuses[i], &flag);
+        CHECK(!flag);
+        if (i % 7 > 3 || (i % 7 < 2 && i + 5 >= N))
+            continue;
+        if (i > NONE) { /* those before may have ended in the first call */
+            MPI_Get_count(&statuses[i], MPI_INT, &count);
+            CHECK(count == 1 && statuses[i].MPI_SOURCE == left && statuses[i].MPI_TAG == i);
+        }
+        CHECK(in[i][0] == left * N + (i % 7 < 2 ? i + 5 : i));
+    }
+    MPI_Type_free(&apart);
+}
+
 /* Sends that nobody receives are taken back, or else are received; in every form and size. */
 static void cancelled_sends(void)
 {
@@ -436,6 +492,7 @@ int main(int argc, char **argv)
     probes();
     persistent();
     several();
+    many();
     cancelled_sends();
     cancelled();
     empty_statuses();

@@ -27,30 +27,21 @@ static void add(weft_team_op *op, struct weft_step step)
 
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes)
 {
-    add(op, (struct weft_step){.kind = WEFT_STEP_SEND,
-                               .member = member,
-                               .from = from,
-                               .size = bytes,
-                               .op = WEFT_MESSAGE_NONE});
+    add(op,
+        (struct weft_step){.kind = WEFT_STEP_SEND, .member = member, .from = from, .size = bytes});
 }
 
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
 {
-    add(op, (struct weft_step){.kind = WEFT_STEP_RECEIVE,
-                               .member = member,
-                               .into = into,
-                               .size = bytes,
-                               .op = WEFT_MESSAGE_NONE});
+    add(op, (struct weft_step){
+                .kind = WEFT_STEP_RECEIVE, .member = member, .into = into, .size = bytes});
 }
 
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count)
 {
     if (count != 0)
-        add(op, (struct weft_step){.kind = WEFT_STEP_COMBINE,
-                                   .from = from,
-                                   .into = into,
-                                   .size = count,
-                                   .op = WEFT_MESSAGE_NONE});
+        add(op, (struct weft_step){
+                    .kind = WEFT_STEP_COMBINE, .from = from, .into = into, .size = count});
 }
 
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes)
@@ -61,8 +52,7 @@ void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes
     add(op, (struct weft_step){.kind = far ? WEFT_STEP_COPY_DEVICE : WEFT_STEP_COPY,
                                .from = from,
                                .into = into,
-                               .size = bytes,
-                               .op = WEFT_MESSAGE_NONE});
+                               .size = bytes});
 }
 
 void weft_plan_next(weft_team_op *op)

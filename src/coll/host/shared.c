@@ -171,6 +171,12 @@ struct awaited {
     int member, end;
 };
 
+static const struct weft_shared_part *part_of(const struct weft_team_parts *parts, int member,
+                                              uint32_t step)
+{
+    return &parts->of[member].row->part[(parts->of[member].base + step) % WEFT_SHARED_PARTS];
+}
+
 static uint64_t look(const struct weft_team_parts *parts, int member, uint32_t step)
 {
     return weft_shared_look(parts->of[member].row, parts->of[member].base + step);
@@ -221,14 +227,30 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
     }
 }
 
+/*
+ * Fetches the next parts of members who are ahead: theirs of this step were there at the first
+ * look. A member in step is about to write its next part, which would be taken away from it.
+ * In line: a function of prefetches alone is none to the compiler.
+ */
+WEFT_HOT void fetch_next(const struct weft_team_parts *parts, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        if (i != parts->me)
+            __builtin_prefetch(part_of(parts, i, parts->step + 1));
+}
+
 static weft_status await(weft_team *team, int tag, uint32_t step, int first, int end)
 {
     struct awaited awaited = {.parts = team->parts, .step = step, .member = first, .end = end};
     const int looks = weft_model != NULL ? 0 : team->job->proxy.spin_ns != 0 ? LOOKS : LOOKS_FEW;
 
-    for (int i = 0; i < looks; i++)
-        if (are_posted(NULL, &awaited))
-            return WEFT_OK;
+    for (int i = 0; i < looks; i++) {
+        if (!are_posted(NULL, &awaited))
+            continue;
+        if (i == 0 && step == team->parts->step)
+            fetch_next(team->parts, first, end);
+        return WEFT_OK;
+    }
     return await_long(team, tag, &awaited);
 }
 
@@ -289,14 +311,15 @@ static weft_status post(weft_team *team, int tag, const void *data, size_t bytes
     return WEFT_OK;
 }
 
-/* Whether the parts that the call takes are of the same call. before: of the tags before it. */
+/* Whether others' parts that the call takes are of the same call. before: of the tags before it. */
 static weft_status check(weft_team *team, const struct weft_shared *what, int tag, uint32_t before)
 {
     const struct weft_team_parts *parts = team->parts;
 
     for (int i = what->first; i < what->end; i++) {
-        const struct weft_shared_part *part =
-            &parts->of[i].row->part[(parts->of[i].base + parts->step) % WEFT_SHARED_PARTS];
+        if (i == parts->me)
+            continue;
+        const struct weft_shared_part *part = part_of(parts, i, parts->step);
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
@@ -314,10 +337,7 @@ static weft_status check(weft_team *team, const struct weft_shared *what, int ta
 /* What the call takes of a part, or of none. */
 static void take(const weft_team *team, const struct weft_shared *what, int member, void *into)
 {
-    const struct weft_team_parts *parts = team->parts;
-    const uint32_t step = parts->of[member].base + parts->step;
-
-    weft_read_shared(into, parts->of[member].row->part[step % WEFT_SHARED_PARTS].data + what->at,
+    weft_read_shared(into, part_of(team->parts, member, team->parts->step)->data + what->at,
                      what->in);
 }
 
@@ -336,8 +356,12 @@ static void put_together(const weft_team *team, const struct weft_shared *what, 
     }
 }
 
-/* Of each piece, or of all put together. far: the target is memory of the device. */
-static bool take_all(const weft_team *team, const struct weft_shared *what, bool far)
+/*
+ * Of each piece, or of all put together. own: this member's, in memory of the host. far: the target
+ * is memory of the device.
+ */
+static bool take_all(const weft_team *team, const struct weft_shared *what, const void *own,
+                     bool far)
 {
     _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
     struct weft_messages *m = team->of->messages;
@@ -348,8 +372,12 @@ static bool take_all(const weft_team *team, const struct weft_shared *what, bool
     }
     for (int i = what->first; i < what->end && what->in != 0; i++) {
         void *const into = weft_at(what->target, (size_t)(i - what->first) * what->in);
-        take(team, what, i, far ? near : into);
-        if (far && !weft_msg_copy(m, into, near, what->in))
+        const void *const from = i == team->me ? weft_at(own, what->at) : near;
+        if (i != team->me)
+            take(team, what, i, far ? near : into);
+        else if (!far && into != from)
+            memcpy(into, from, what->in);
+        if (far && !weft_msg_copy(m, into, from, what->in))
             return false;
     }
     return true;
@@ -381,7 +409,8 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
     team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;
     if (far && !weft_msg_copy(team->of->messages, near, source, what->out))
         return WEFT_ERR_DEVICE;
-    status = post(team, tag, far ? near : source, what->out);
+    source = far ? near : source;
+    status = post(team, tag, source, what->out);
     if (status == WEFT_OK && taken != 0)
         status = await(team, tag, team->parts->step, what->first, what->end);
     if (status == WEFT_OK)
@@ -390,7 +419,7 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
         return status;
     if (taken == team->members)
         team->parts->least = team->parts->step;
-    return take_all(team, what, into_far) ? WEFT_OK : WEFT_ERR_DEVICE;
+    return take_all(team, what, source, into_far) ? WEFT_OK : WEFT_ERR_DEVICE;
 }
 
 bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_status *status)
