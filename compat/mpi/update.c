@@ -310,8 +310,9 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
     ENTER;
     TRY(HOLDS(found == NULL || found->basic, MPI_ERR_TYPE, "%s is not the standard's",
               found->name));
-    return weftmpi_rma_begun(&request, begin_update(&request, from, 1, type, true, old, 1, type, op,
-                                                    win, to, offset, 1, type));
+    const int error =
+        begin_update(&request, from, 1, type, true, old, 1, type, op, win, to, offset, 1, type);
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
