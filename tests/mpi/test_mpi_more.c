@@ -774,6 +774,39 @@ static void check_gaps(MPI_Comm inter, int me, int n, int remote)
     MPI_Type_free(&wide);
 }
 
+/* Of who is not the root on its side no argument but the root counts, whatever it is. */
+static void check_no_arguments(MPI_Comm inter, int me)
+{
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    const int even = rank % 2 == 0, root = even ? (me == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+    int value = 1, all[64];
+    count_t counts[64];
+    place_t offsets[64];
+
+    for (int i = 0; i < 64; i++) {
+        all[i] = i;
+        counts[i] = 1;
+        offsets[i] = i;
+    }
+    if (root == MPI_PROC_NULL) {
+        MPI_Bcast(NULL, -1, none, root, inter);
+        MPI_Gather(NULL, -1, none, NULL, -1, none, root, inter);
+        MPI_Gatherv(NULL, -1, none, NULL, NULL, NULL, none, root, inter);
+        MPI_Scatter(NULL, -1, none, NULL, -1, none, root, inter);
+        MPI_Scatterv(NULL, NULL, NULL, none, NULL, -1, none, root, inter);
+        MPI_Reduce(NULL, NULL, -1, none, MPI_OP_NULL, root, inter);
+        MPI_Reduce(NULL, NULL, 0, MPI_BYTE, MPI_SUM, root, inter);
+    } else {
+        MPI_Bcast(&value, 1, MPI_INT, root, inter);
+        MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, root, inter);
+        MPI_Gatherv(&value, 1, MPI_INT, all, counts, offsets, MPI_INT, root, inter);
+        MPI_Scatter(all, 1, MPI_INT, &value, 1, MPI_INT, root, inter);
+        MPI_Scatterv(all, counts, offsets, MPI_INT, &value, 1, MPI_INT, root, inter);
+        MPI_Reduce(&value, all, 1, MPI_INT, MPI_SUM, root, inter);
+        MPI_Reduce(&value, all, 1, MPI_INT, MPI_SUM, root, inter);
+    }
+}
+
 static void check_collectives(MPI_Comm inter, int me, int n, int remote)
 {
     const int even = rank % 2 == 0, first_root = even ? (me == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
@@ -831,6 +864,7 @@ static void check_collectives(MPI_Comm inter, int me, int n, int remote)
     for (int i = 0; i < remote; i++)
         CHECK(all[i] == expected + remote * (me * remote + i));
     check_gaps(inter, me, n, remote);
+    check_no_arguments(inter, me);
     MPI_Request request;
     MPI_Ibarrier(inter, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
