@@ -173,16 +173,18 @@ static void fences(void)
         }                                                                                          \
         MPI_Win_fence(0, w);                                                                       \
         for (int round = 0; round < 3; round++)                                                    \
-            for (int to = 0; to < size; to++)                                                      \
+            for (int to = 0; to < size; to++) {                                                    \
                 MPI_Accumulate(from, 5, type, to, 0, 5, type, MPI_SUM, w);                         \
+                MPI_Get_accumulate(from, 5, type, old, 5, type, to, 0, 5, type, MPI_SUM, w);       \
+            }                                                                                      \
         MPI_Win_fence(0, w);                                                                       \
         for (int i = 0; i < 5; i++)                                                                \
-            CHECK(base[i] == (ctype)(1 + 3 * size * (i + 1)));                                     \
+            CHECK(base[i] == (ctype)(1 + 6 * size * (i + 1)));                                     \
         MPI_Win_fence(0, w);                                                                       \
         MPI_Get_accumulate(NULL, 0, type, old, 5, type, (rank + 1) % size, 0, 5, type, MPI_NO_OP,  \
                            w);                                                                     \
         for (int i = 0; i < 5; i++)                                                                \
-            CHECK(old[i] == (ctype)(1 + 3 * size * (i + 1)));                                      \
+            CHECK(old[i] == (ctype)(1 + 6 * size * (i + 1)));                                      \
         MPI_Win_fence(0, w);                                                                       \
         MPI_Accumulate(from, 5, type, (rank + 1) % size, 0, 5, type, MPI_REPLACE, w);              \
         MPI_Win_fence(0, w);                                                                       \
@@ -291,6 +293,35 @@ static void single_elements(void)
     MPI_Win_fence(0, w);
     MPI_Allreduce(&won, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     CHECK(all == 1 && bytes[0] == 0 && bytes[2] == 0 && (rank != 0 || bytes[1] != 0));
+    MPI_Win_free(&w);
+}
+
+/* All count in many words at once: each number of each is got once. */
+static void many_counters(void)
+{
+    enum { COUNTERS = 33, ROUNDS = 10 };
+    int *base, one[COUNTERS], old[COUNTERS], sum[COUNTERS] = {0}, all[COUNTERS];
+    const int n = ROUNDS * size;
+    MPI_Win w;
+
+    MPI_Win_allocate(COUNTERS * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &w);
+    for (int i = 0; i < COUNTERS; i++) {
+        base[i] = 0;
+        one[i] = 1;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, w);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Get_accumulate(one, COUNTERS, MPI_INT, old, COUNTERS, MPI_INT, 0, 0, COUNTERS, MPI_INT,
+                           MPI_SUM, w);
+        MPI_Win_flush(0, w);
+        for (int i = 0; i < COUNTERS; i++)
+            sum[i] += old[i];
+    }
+    MPI_Win_unlock_all(w);
+    MPI_Reduce(sum, all, COUNTERS, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < COUNTERS && rank == 0; i++)
+        CHECK(all[i] == n * (n - 1) / 2 && base[i] == n);
     MPI_Win_free(&w);
 }
 
@@ -709,6 +740,52 @@ static void updates_in_order(void)
     MPI_Win_free(&w);
 }
 
+/*
+ * Epoch behind epoch, whose target stores into the same bytes between them: nothing of an epoch
+ * comes before its post or behind its wait.
+ */
+static void epochs_in_order(void)
+{
+    enum { ROUNDS = 21, MOST = 20000 };
+    unsigned char *base, *data = memory(MOST), *got = memory(MOST);
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    MPI_Group all, origins, targets;
+    MPI_Win w;
+
+    MPI_Win_allocate(MOST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &w);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &left, &origins);
+    MPI_Group_incl(all, 1, &right, &targets);
+    for (int round = 0; round < ROUNDS; round++) {
+        const int bytes = 1 + (int)(mix((uint32_t)round, 5, 5) % MOST), how = round % 3;
+        memset(base, 200 + round, MOST);
+        for (int i = 0; i < bytes; i++)
+            data[i] = (unsigned char)mix((uint32_t)rank, (uint32_t)round, (uint32_t)i);
+        MPI_Win_post(origins, 0, w);
+        MPI_Win_start(targets, 0, w);
+        if (how == 0)
+            MPI_Put(data, bytes, MPI_BYTE, right, 0, bytes, MPI_BYTE, w);
+        else if (how == 1)
+            MPI_Accumulate(data, bytes, MPI_BYTE, right, 0, bytes, MPI_BYTE, MPI_REPLACE, w);
+        else
+            MPI_Get(got, bytes, MPI_BYTE, right, 0, bytes, MPI_BYTE, w);
+        MPI_Win_complete(w);
+        for (int i = 0; i < bytes && how == 2; i++)
+            CHECK(got[i] == 200 + round);
+        MPI_Win_wait(w);
+        for (int i = 0; i < MOST; i++)
+            CHECK(base[i] == (how != 2 && i < bytes
+                                  ? (unsigned char)mix((uint32_t)left, (uint32_t)round, (uint32_t)i)
+                                  : 200 + round));
+    }
+    MPI_Group_free(&targets);
+    MPI_Group_free(&origins);
+    MPI_Group_free(&all);
+    MPI_Win_free(&w);
+    free(data);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -716,6 +793,7 @@ int main(int argc, char **argv)
     fences();
     updates();
     single_elements();
+    many_counters();
     locks();
     some_targets();
     requests();
@@ -725,6 +803,7 @@ int main(int argc, char **argv)
     flag_behind_data();
     rewrites();
     updates_in_order();
+    epochs_in_order();
     MPI_Finalize();
     return 0;
 }
