@@ -1,5 +1,5 @@
 /* tests/mpi/test_mpi_comm.c - groups, communicators, attributes, topologies and neighbours. */
-#include "mpi/comm/comm.h"
+#include "mpi_comm.h"
 
 int main(int argc, char **argv)
 {

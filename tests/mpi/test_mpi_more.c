@@ -4,7 +4,7 @@
  * bytes, graphs, communicators of a group, persistent collectives, requests of the program,
  * Fortran's handles, and intercommunicators.
  */
-#include "mpi/more/more.h"
+#include "mpi_more.h"
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* tests/mpi/test_mpi_point.c - point-to-point between a process and its neighbours in a ring. */
-#include "mpi/point/point.h"
+#include "mpi_point.h"
 
 int left, right;
 

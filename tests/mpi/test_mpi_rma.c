@@ -3,7 +3,7 @@
  * what is put, got and updated under every synchronisation, what is refused; and attacks on the
  * order of puts, updates, flushes and epochs.
  */
-#include "mpi/rma/rma.h"
+#include "mpi_rma.h"
 
 int main(int argc, char **argv)
 {

@@ -2,7 +2,7 @@
  * tests/mpi/test_mpi_types.c - datatypes, packing, operations and info objects: what one process
  * can tell by itself. Random types are compared with a list of their bytes.
  */
-#include "mpi/types/types.h"
+#include "mpi_types.h"
 
 int main(int argc, char **argv)
 {

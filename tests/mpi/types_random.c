@@ -1,5 +1,5 @@
-/* tests/mpi/types/random.c - random datatypes, against lists of their bytes. */
-#include "types.h"
+/* tests/mpi/types_random.c - random datatypes, against lists of their bytes. */
+#include "mpi_types.h"
 
 #include <limits.h>
 #include <stdbool.h>

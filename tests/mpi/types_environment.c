@@ -1,5 +1,5 @@
-/* tests/mpi/types/environment.c - info objects, and what a process asks of its library. */
-#include "types.h"
+/* tests/mpi/types_environment.c - info objects, and what a process asks of its library. */
+#include "mpi_types.h"
 
 void infos(void)
 {

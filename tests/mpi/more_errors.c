@@ -1,5 +1,5 @@
-/* tests/mpi/more/errors.c - classes and codes of errors of the program, and their handlers. */
-#include "more.h"
+/* tests/mpi/more_errors.c - classes and codes of errors of the program, and their handlers. */
+#include "mpi_more.h"
 
 static int raised, raised_by;
 

@@ -1,5 +1,5 @@
-/* tests/mpi/more/requests.c - requests of the program, and persistent collectives. */
-#include "more.h"
+/* tests/mpi/more_requests.c - requests of the program, and persistent collectives. */
+#include "mpi_more.h"
 
 static int queried, freed, cancelled;
 

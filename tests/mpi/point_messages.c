@@ -1,6 +1,6 @@
-/* tests/mpi/point/messages.c - sends and receives of every form and size, their order, and probes.
+/* tests/mpi/point_messages.c - sends and receives of every form and size, their order, and probes.
  */
-#include "point.h"
+#include "mpi_point.h"
 
 /* Every form of a send, sizes on both sides of every limit. */
 void forms(void)

@@ -1,5 +1,5 @@
-/* tests/mpi/point/requests.c - requests: persistent, several at once, taken back, and stale. */
-#include "point.h"
+/* tests/mpi/point_requests.c - requests: persistent, several at once, taken back, and stale. */
+#include "mpi_point.h"
 
 void persistent(void)
 {

@@ -1,8 +1,8 @@
 /*
- * tests/mpi/types/bounds.c - bounds and paddings of datatypes, parts of arrays, and what is
+ * tests/mpi/types_bounds.c - bounds and paddings of datatypes, parts of arrays, and what is
  * refused.
  */
-#include "types.h"
+#include "mpi_types.h"
 
 static void check_bounds(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent, MPI_Aint true_lower,
                          MPI_Aint true_extent)

@@ -1,5 +1,5 @@
-/* tests/mpi/rma/order.c - attacks on the order of puts, updates, flushes and epochs. */
-#include "rma.h"
+/* tests/mpi/rma_order.c - attacks on the order of puts, updates, flushes and epochs. */
+#include "mpi_rma.h"
 
 /*
  * Bytes, a flush, and a flag that says that they are there; the reader polls it without a call of

@@ -1,6 +1,6 @@
-/* tests/mpi/rma/windows.c - windows of all kinds, what programs ask of them, and what is refused.
+/* tests/mpi/rma_windows.c - windows of all kinds, what programs ask of them, and what is refused.
  */
-#include "rma.h"
+#include "mpi_rma.h"
 
 static MPI_Win win;
 

@@ -1,17 +1,17 @@
-/* tests/mpi/point/point.h - the parts of test_mpi_point.c. */
+/* tests/mpi/mpi_point.h - the parts of test_mpi_point.c. */
 #ifndef WEFT_TESTS_MPI_POINT_H
 #define WEFT_TESTS_MPI_POINT_H
 
-#include "mpi/mpi_test.h"
+#include "mpi_test.h"
 
 extern int left, right; /* neighbours in the ring */
 
-/* messages.c */
+/* point_messages.c */
 void forms(void);
 void order(void);
 void both_ways(void);
 void probes(void);
-/* requests.c */
+/* point_requests.c */
 void persistent(void);
 void several(void);
 void cancelled_sends(void);

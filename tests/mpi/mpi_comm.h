@@ -1,20 +1,20 @@
-/* tests/mpi/comm/comm.h - the parts of test_mpi_comm.c. */
+/* tests/mpi/mpi_comm.h - the parts of test_mpi_comm.c. */
 #ifndef WEFT_TESTS_MPI_COMM_H
 #define WEFT_TESTS_MPI_COMM_H
 
-#include "mpi/mpi_test.h"
+#include "mpi_test.h"
 
-/* groups.c */
+/* comm_groups.c */
 void groups(void);
 void apart(void);
 void many(void);
 void no_sleep(void);
-/* attributes.c */
+/* comm_attributes.c */
 void attributes(void);
 void callbacks(void);
 void handlers(void);
 void all_deleted(void);
-/* topologies.c */
+/* comm_topologies.c */
 void places(void);
 void dims(void);
 void grid(void);

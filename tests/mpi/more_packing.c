@@ -1,5 +1,5 @@
-/* tests/mpi/more/packing.c - external bytes, counts beyond int, and small calls of the rest. */
-#include "more.h"
+/* tests/mpi/more_packing.c - external bytes, counts beyond int, and small calls of the rest. */
+#include "mpi_more.h"
 
 void external(void)
 {

@@ -1,5 +1,5 @@
-/* tests/mpi/rma/updates.c - what is updated, by all at once. */
-#include "rma.h"
+/* tests/mpi/rma_updates.c - what is updated, by all at once. */
+#include "mpi_rma.h"
 
 #include <complex.h>
 

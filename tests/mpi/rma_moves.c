@@ -1,5 +1,5 @@
-/* tests/mpi/rma/moves.c - what is put and got, under fences and with requests. */
-#include "rma.h"
+/* tests/mpi/rma_moves.c - what is put and got, under fences and with requests. */
+#include "mpi_rma.h"
 
 static MPI_Win win;
 

@@ -1,8 +1,8 @@
-/* tests/mpi/rma/rma.h - the parts of test_mpi_rma.c. */
+/* tests/mpi/mpi_rma.h - the parts of test_mpi_rma.c. */
 #ifndef WEFT_TESTS_MPI_RMA_H
 #define WEFT_TESTS_MPI_RMA_H
 
-#include "mpi/mpi_test.h"
+#include "mpi_test.h"
 
 enum { N = 64 };
 
@@ -11,22 +11,22 @@ static inline void open_window(int *base, MPI_Win *made)
     MPI_Win_create(base, N * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, made);
 }
 
-/* windows.c */
+/* rma_windows.c */
 void attributes(void);
 void dynamic(void);
 void shared(void);
 void errors(void);
-/* moves.c */
+/* rma_moves.c */
 void fences(void);
 void requests(void);
-/* updates.c */
+/* rma_updates.c */
 void updates(void);
 void single_elements(void);
 void many_counters(void);
-/* epochs.c */
+/* rma_epochs.c */
 void locks(void);
 void some_targets(void);
-/* order.c */
+/* rma_order.c */
 void flag_behind_data(void);
 void rewrites(void);
 void updates_in_order(void);

@@ -1,5 +1,5 @@
-/* tests/mpi/comm/topologies.c - grids, graphs and neighbours. */
-#include "comm.h"
+/* tests/mpi/comm_topologies.c - grids, graphs and neighbours. */
+#include "mpi_comm.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* tests/mpi/rma/epochs.c - locks, and epochs that are posted and started. */
-#include "rma.h"
+/* tests/mpi/rma_epochs.c - locks, and epochs that are posted and started. */
+#include "mpi_rma.h"
 
 static MPI_Win win;
 

@@ -1,20 +1,20 @@
-/* tests/mpi/types/types.h - the parts of test_mpi_types.c. */
+/* tests/mpi/mpi_types.h - the parts of test_mpi_types.c. */
 #ifndef WEFT_TESTS_MPI_TYPES_H
 #define WEFT_TESTS_MPI_TYPES_H
 
-#include "mpi/mpi_test.h"
+#include "mpi_test.h"
 
-/* random.c */
+/* types_random.c */
 void random_types(void);
-/* bounds.c */
+/* types_bounds.c */
 void negative_extents(void);
 void paddings(void);
 void refused_types(void);
 void subarrays(void);
-/* operations.c */
+/* types_operations.c */
 void elements(void);
 void operations(void);
-/* environment.c */
+/* types_environment.c */
 void infos(void);
 void environment(void);
 

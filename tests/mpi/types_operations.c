@@ -1,5 +1,5 @@
-/* tests/mpi/types/operations.c - how many elements came, and operations on every datatype. */
-#include "types.h"
+/* tests/mpi/types_operations.c - how many elements came, and operations on every datatype. */
+#include "mpi_types.h"
 
 #include <complex.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* tests/mpi/more/inter.c - intercommunicators and their collectives. */
-#include "more.h"
+/* tests/mpi/more_inter.c - intercommunicators and their collectives. */
+#include "mpi_more.h"
 
 /* Even and odd ranks on its two sides. */
 static MPI_Comm make_inter(MPI_Comm *local)

@@ -1,8 +1,8 @@
 /*
- * tests/mpi/more/contents.c - attributes of datatypes, what they were made of, and arrays over
+ * tests/mpi/more_contents.c - attributes of datatypes, what they were made of, and arrays over
  * processes.
  */
-#include "more.h"
+#include "mpi_more.h"
 
 static int copies, deletes;
 

@@ -1,5 +1,5 @@
-/* tests/mpi/more/graphs.c - graphs of processes, and communicators that a group makes alone. */
-#include "more.h"
+/* tests/mpi/more_graphs.c - graphs of processes, and communicators that a group makes alone. */
+#include "mpi_more.h"
 
 /* A ring as a graph of both kinds: what neighbours send each other arrives. */
 void graphs(void)

@@ -1,5 +1,5 @@
-/* tests/mpi/comm/groups.c - groups, communicators, and many of these at once. */
-#include "comm.h"
+/* tests/mpi/comm_groups.c - groups, communicators, and many of these at once. */
+#include "mpi_comm.h"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
-/* tests/mpi/comm/attributes.c - attributes of communicators, and error handlers. */
-#include "comm.h"
+/* tests/mpi/comm_attributes.c - attributes of communicators, and error handlers. */
+#include "mpi_comm.h"
 
 #include <stdbool.h>
 
