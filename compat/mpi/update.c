@@ -106,8 +106,7 @@ static weft_status begin_swap(size_t size, struct word *word)
                                             (uint32_t *)&word->seen, &op);
 }
 
-/* Swaps all that are not done; those are then that have seen what they expected. *left: the rest.
- */
+/* Swaps all that are not done. Who has seen what it expected is done then; *left are the others. */
 static int swap_words(const struct weftmpi_reach *reach, const struct words *words, size_t *left)
 {
     weft_status status = weft_host_batch_begin(weftmpi.job);
