@@ -275,6 +275,7 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
 /* apart: by the members of the group alone. */
 static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
+    TRY(weftmpi_place_in(part));
     OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
     const int own = weftmpi_group_own(group);
 
@@ -292,19 +293,10 @@ static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int t
     return weftmpi_split(comm, own >= 0 ? color : MPI_UNDEFINED, own, NULL, part);
 }
 
-API(Comm_create, (MPI_Comm handle, MPI_Group group, MPI_Comm *part))
-{
-    OUT(part);
-    COMM_IN(comm, handle);
-    return create(comm, group, false, 0, part);
-}
-
-API(Comm_create_group, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *part))
-{
-    OUT(part);
-    COMM_IN(comm, handle);
-    return create(comm, group, true, tag, part);
-}
+ON(Comm_create, COMM_IN, (MPI_Comm handle, MPI_Group group, MPI_Comm *part),
+   create(of, group, false, 0, part))
+ON(Comm_create_group, COMM_IN, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *part),
+   create(of, group, true, tag, part))
 
 API(Comm_free, (MPI_Comm * handle))
 {

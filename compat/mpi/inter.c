@@ -134,7 +134,7 @@ int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *g
         return weftmpi_check_inter(request->comm, false);
     if ((how & ROOTED) != 0)
         TRY(who_of(request, given->root, (how & ROOT_SENDS) != 0, &to, &from));
-    if ((how & REDUCED) != 0)
+    if ((how & REDUCED) != 0 && to.count + from.count != 0) /* else no argument counts */
         return weftmpi_reduce_between(request, given, to, from);
     send.same = (how & SENDS_ONE) != 0;
     receive.same = (how & RECEIVES_ONE) != 0;

@@ -216,8 +216,9 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         let_go(request);
         return error;
     }
-    if (request->way == WEFTMPI_COLLECTIVE && request->collective == NULL)
-        complete(request); /* the call has waited */
+    if (request->way == WEFTMPI_RMA ||
+        (request->way == WEFTMPI_COLLECTIVE && request->collective == NULL))
+        complete(request); /* the call has waited, or an epoch's end does */
     else
         weftmpi_request_until(request);
     tell(request, status);

@@ -213,6 +213,8 @@ static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
 /* Many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
+    if (reach->elements.type->dense && reach->pieces_count <= 1) /* there is one */
+        return weftmpi_reach_each(reach, row, move_stretch, &puts);
     TRY(weftmpi_failed(weft_host_batch_begin(weftmpi.job)));
     const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
     const int end = weftmpi_failed(weft_host_batch_end(weftmpi.job));

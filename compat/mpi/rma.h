@@ -48,27 +48,10 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
  */
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach);
 
-/* A blocking call was begun, with that error: lets go what it held. Nothing is waited for. */
-static inline int weftmpi_rma_begun(struct weftmpi_request *request, int error)
-{
-    return error == MPI_SUCCESS ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
-}
-/*
- * Defines a which returns when the operation is begun, and the form that has a request; both
- * with parameters of each type of counts.
- */
-#define RMA_FORMS(name, rname, begin, ...)                                                         \
-    API(name, (__VA_ARGS__))                                                                       \
-    {                                                                                              \
-        ENTER;                                                                                     \
-        struct weftmpi_request local, *const begun = weftmpi_request_clear(&local);                \
-        begun->waits = true;                                                                       \
-        return weftmpi_rma_begun(begun, begin);                                                    \
-    }                                                                                              \
-    REQUESTED(rname, begin, __VA_ARGS__)
+/* Defines both forms of an operation, with parameters of each type of counts. */
 #define RMA(name, rname, begin, parameters)                                                        \
-    RMA_FORMS(name, rname, begin, parameters(int), MPI_Win win)                                    \
-    RMA_FORMS(name##_c, rname##_c, begin, parameters(MPI_Count), MPI_Win win)
+    BOTH(name, rname, begin, parameters(int), MPI_Win win)                                         \
+    BOTH(name##_c, rname##_c, begin, parameters(MPI_Count), MPI_Win win)
 #define TO(N)   int to, MPI_Aint offset, N to_count, MPI_Datatype to_type
 #define FROM(N) const void *from, N count, MPI_Datatype type
 #define OLD(N)  void *old, N old_count, MPI_Datatype old_type

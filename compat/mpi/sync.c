@@ -226,6 +226,7 @@ API(Win_complete, (MPI_Win handle))
 /* Whether all origins have completed; waits until they have (`blocks`). */
 static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
+    TRY(weftmpi_place_in(over));
     TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
     weftmpi_drive();
     *over = 1;
@@ -247,19 +248,8 @@ static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
     return MPI_SUCCESS;
 }
 
-API(Win_wait, (MPI_Win handle))
-{
-    int over;
-    WIN_IN(win, handle);
-    return wait_for_completes(win, true, &over);
-}
-
-API(Win_test, (MPI_Win handle, int *flag))
-{
-    OUT(flag);
-    WIN_IN(win, handle);
-    return wait_for_completes(win, false, flag);
-}
+ON(Win_wait, WIN_IN, (MPI_Win handle), wait_for_completes(of, true, &(int){0}))
+ON(Win_test, WIN_IN, (MPI_Win handle, int *flag), wait_for_completes(of, false, flag))
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 

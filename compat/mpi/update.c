@@ -52,6 +52,7 @@ static int accumulate_stretch(struct weftmpi_reach *reach, void *state, size_t o
 struct word {
     weft_win exposure;
     size_t offset;
+    void *here;                /* mapped: this process swaps it itself, as weft does; or NULL */
     uint64_t old, seen, value; /* what was there; what a swap has seen; what is put there */
     bool done;
 };
@@ -64,18 +65,39 @@ static int list_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
                         size_t bytes)
 {
     struct words *words = state;
+    void *memory;
 
     (void)row;
-    for (size_t at = 0; at < bytes; at += words->size)
+    TRY(weftmpi_failed(weft_host_ptr(weftmpi.job, reach->exposure, 0, &memory)));
+    for (size_t at = offset; at < offset + bytes; at += words->size)
         words->list[words->count++] =
-            (struct word){.exposure = reach->exposure, .offset = offset + at};
+            (struct word){.exposure = reach->exposure,
+                          .offset = at,
+                          .here = memory != NULL ? (char *)memory + at : NULL};
     return MPI_SUCCESS;
+}
+
+static void swap_here(size_t size, struct word *word)
+{
+    uint32_t half = (uint32_t)word->old;
+
+    word->seen = word->old;
+    if (size == 8)
+        __atomic_compare_exchange_n((uint64_t *)word->here, &word->seen, word->value, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    else if (!__atomic_compare_exchange_n((uint32_t *)word->here, &half, (uint32_t)word->value,
+                                          false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        word->seen = half;
 }
 
 static weft_status begin_swap(size_t size, struct word *word)
 {
     weft_op op;
 
+    if (word->here != NULL) {
+        swap_here(size, word);
+        return WEFT_OK;
+    }
     if (size == 8)
         return weft_host_compare_swap_begin(weftmpi.job, word->exposure, 0, word->offset, word->old,
                                             word->value, &word->seen, &op);
@@ -84,7 +106,7 @@ static weft_status begin_swap(size_t size, struct word *word)
                                             (uint32_t *)&word->seen, &op);
 }
 
-/* Swaps all that are not done; those are then that have seen what they expected. */
+/* Swaps all that are not done. Who has seen what it expected is done then; *left are the others. */
 static int swap_words(const struct weftmpi_reach *reach, const struct words *words, size_t *left)
 {
     weft_status status = weft_host_batch_begin(weftmpi.job);
@@ -99,46 +121,40 @@ static int swap_words(const struct weftmpi_reach *reach, const struct words *wor
     weft_host_batch_end(weftmpi.job);
     TRY(weftmpi_failed(status));
     TRY(weftmpi_reach_flush(reach));
+    *left = 0;
     for (size_t i = 0; i < words->count; i++) {
         struct word *word = &words->list[i];
-        if (word->done)
-            continue;
-        word->done = word->seen == word->old;
-        *left -= word->done;
-        word->old = word->seen;
+        word->done |= word->seen == word->old;
+        *left += !word->done;
+        word->old = word->done ? word->old : word->seen;
     }
     return MPI_SUCCESS;
 }
 
-/* First all are read, by swaps of 0 for 0, which others' updates do not divide. */
+/* Each is expected to be 0 at first, and then what a swap has seen, which others do not divide. */
 static int update_words(struct weftmpi_reach *reach, const struct update *update, char *row)
 {
     const size_t size = update->basic->size, count = reach->elements.bytes / size;
-    struct words words = {.list = calloc(count, sizeof(*words.list)), .size = size};
-    size_t left = count;
+    FREED struct word *list = calloc(count, sizeof(*list));
+    struct words words = {.list = list, .size = size};
+    size_t left;
 
-    TRY(weftmpi_memory_in(words.list));
-    int error = weftmpi_reach_each(reach, row, list_stretch, &words);
-    if (error == MPI_SUCCESS)
-        error = swap_words(reach, &words, &left);
-    left = count;
-    for (size_t i = 0; i < count; i++)
-        words.list[i].done = false;
-    while (error == MPI_SUCCESS && left != 0 && update->handle != MPI_NO_OP) {
+    TRY(weftmpi_memory_in(list));
+    TRY(weftmpi_reach_each(reach, row, list_stretch, &words));
+    do {
         for (size_t i = 0; i < count; i++) {
-            struct word *word = &words.list[i];
+            struct word *word = &list[i];
             word->value = word->old;
             if (update->handle == MPI_REPLACE)
                 memcpy(&word->value, row + i * size, size);
-            else if (!word->done)
+            else if (update->handle != MPI_NO_OP && !word->done)
                 weftmpi_operate(update->op, update->basic, row + i * size, &word->value, 1);
         }
-        error = swap_words(reach, &words, &left);
-    }
+        TRY(swap_words(reach, &words, &left));
+    } while (left != 0 && update->handle != MPI_NO_OP);
     for (size_t i = 0; i < count && update->old != NULL; i++)
-        memcpy(update->old + i * size, &words.list[i].old, size);
-    free(words.list);
-    return error;
+        memcpy(update->old + i * size, &list[i].old, size);
+    return MPI_SUCCESS;
 }
 
 /* Whether a stretch is words, each of which is updated by itself; in vain: MPI_ERR_OTHER. */
@@ -293,8 +309,9 @@ API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_A
     ENTER;
     TRY(HOLDS(found == NULL || found->basic, MPI_ERR_TYPE, "%s is not the standard's",
               found->name));
-    return weftmpi_rma_begun(&request, begin_update(&request, from, 1, type, true, old, 1, type, op,
-                                                    win, to, offset, 1, type));
+    const int error =
+        begin_update(&request, from, 1, type, true, old, 1, type, op, win, to, offset, 1, type);
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
 API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,

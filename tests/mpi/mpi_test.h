@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, size; /* in MPI_COMM_WORLD */
+/* In MPI_COMM_WORLD, for all files of a program. */
+__attribute__((weak, visibility("hidden"))) int rank, size;
 
 /* The types of counts, and of displacements and offsets. */
 #ifdef LARGE_COUNTS
@@ -29,6 +30,9 @@ typedef int count_t, place_t;
             MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
         }                                                                                          \
     } while (0)
+
+/* An error that is returned. */
+#define FAILS(error_class, call) CHECK((call) == (error_class))
 
 static inline void begin(int *argc, char ***argv)
 {

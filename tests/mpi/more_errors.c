@@ -1,0 +1,50 @@
+/* tests/mpi/more_errors.c - classes and codes of errors of the program, and their handlers. */
+#include "mpi_more.h"
+
+static int raised, raised_by;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    raised = *code;
+    raised_by = *comm == MPI_COMM_SELF;
+}
+
+void error_codes(void)
+{
+    int class_added, code, known, length, flag, *last;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Errhandler own, got;
+
+    MPI_Add_error_class(&class_added);
+    CHECK(class_added > MPI_ERR_LASTCODE);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+    CHECK(flag && *last == class_added);
+    MPI_Add_error_code(class_added, &code);
+    MPI_Add_error_string(code, "out of paint");
+    MPI_Error_string(code, text, &length);
+    CHECK(strcmp(text, "out of paint") == 0 && length == (int)strlen(text));
+    MPI_Error_class(code, &known);
+    CHECK(known == class_added);
+    MPI_Error_class(class_added, &known);
+    CHECK(known == class_added);
+    MPI_Error_string(class_added, text, &length);
+    CHECK(length == 0);
+    MPI_Add_error_code(MPI_ERR_ARG, &code);
+    MPI_Error_class(code, &known);
+    CHECK(known == MPI_ERR_ARG);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, own);
+    CHECK(MPI_Comm_call_errhandler(MPI_COMM_SELF, code) == MPI_SUCCESS);
+    CHECK(raised == code && raised_by);
+    MPI_Errhandler_get(MPI_COMM_SELF, &got);
+    CHECK(got == own);
+    MPI_Errhandler_free(&got);
+    MPI_Errhandler_free(&own);
+    MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_ARG, MPI_Add_error_string(MPI_ERR_ARG, "no"));
+    FAILS(MPI_ERR_ARG, MPI_Error_class(code + 1, &known));
+    FAILS(MPI_ERR_ARG, MPI_Error_string(-1, text, &length));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}

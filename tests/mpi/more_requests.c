@@ -1,0 +1,115 @@
+/* tests/mpi/more_requests.c - requests of the program, and persistent collectives. */
+#include "mpi_more.h"
+
+static int queried, freed, cancelled;
+
+static int query(void *extra, MPI_Status *status)
+{
+    queried++;
+    MPI_Status_set_elements(status, MPI_INT, abs(*(int *)extra));
+    MPI_Status_set_cancelled(status, cancelled);
+    status->MPI_SOURCE = 77;
+    status->MPI_TAG = 78;
+    return MPI_SUCCESS;
+}
+
+static int release(void *extra)
+{
+    freed++;
+    return *(int *)extra < 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete)
+{
+    (void)extra;
+    cancelled = !complete;
+    return MPI_SUCCESS;
+}
+
+void general(void)
+{
+    int extra = 3, flag, count;
+    MPI_Request request, copy;
+    MPI_Status status;
+
+    MPI_Grequest_start(query, release, cancel, &extra, &request);
+    MPI_Test(&request, &flag, &status);
+    CHECK(!flag && queried == 0);
+    copy = request;
+    MPI_Cancel(&request);
+    CHECK(cancelled);
+    MPI_Grequest_complete(copy);
+    MPI_Wait(&request, &status);
+    CHECK(queried == 1 && freed == 1 && request == MPI_REQUEST_NULL);
+    MPI_Get_count(&status, MPI_INT, &count);
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(count == 3 && flag && status.MPI_SOURCE == 77 && status.MPI_TAG == 78);
+    MPI_Grequest_start(query, release, cancel, &extra, &request);
+    MPI_Grequest_complete(request);
+    extra = -1; /* what the callbacks return is the call's error */
+    FAILS(MPI_ERR_OTHER, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(freed == 2);
+}
+
+void persistent(void)
+{
+    int in[8], out[8], *all = memory((size_t)size * sizeof(int)), *each;
+    int *send = memory((size_t)size * sizeof(int)), sum;
+    MPI_Request requests[5], twice;
+    MPI_Datatype pairs;
+
+    each = memory((size_t)size * sizeof(int));
+    MPI_Type_contiguous(2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
+    MPI_Bcast_init(out, 2, pairs, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Allreduce_init(in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Allgather_init(in, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[2]);
+    MPI_Alltoall_init(send, 1, MPI_INT, each, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &requests[3]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[4]);
+    MPI_Type_free(&pairs); /* the request keeps it */
+    /* Arrays may go, too. */
+    count_t *counts = memory((size_t)size * sizeof(*counts));
+    int part = -1;
+    for (int i = 0; i < size; i++)
+        counts[i] = 1;
+    MPI_Request scattered;
+    MPI_Reduce_scatter_init(send, &part, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &scattered);
+    memset(counts, 0xff, (size_t)size * sizeof(*counts));
+    free(counts);
+    for (int i = 0; i < size; i++)
+        send[i] = rank + i;
+    MPI_Start(&scattered);
+    MPI_Wait(&scattered, MPI_STATUS_IGNORE);
+    CHECK(part == size * (size - 1) / 2 + size * rank);
+    MPI_Request_free(&scattered);
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 8; i++) {
+            in[i] = rank + round;
+            out[i] = rank == 0 ? round * 10 + i : -1;
+        }
+        for (int i = 0; i < size; i++)
+            send[i] = rank * 100 + i + round;
+        for (int i = 0; i < 5; i++) /* in another order everywhere */
+            MPI_Start(&requests[(i + rank) % 5]);
+        MPI_Waitall(5, requests, MPI_STATUSES_IGNORE);
+        CHECK(sum == size * (size - 1) / 2 + size * round);
+        for (int i = 0; i < 4; i++)
+            CHECK(out[i] == round * 10 + i);
+        for (int i = 0; i < size; i++)
+            CHECK(all[i] == i + round && each[i] == i * 100 + rank + round);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_COMM, MPI_Bcast_init(out, 2, MPI_INT, 0, MPI_COMM_NULL, MPI_INFO_NULL, &twice));
+    MPI_Start(&requests[4]);
+    FAILS(MPI_ERR_REQUEST, MPI_Start(&requests[4]));
+    MPI_Wait(&requests[4], MPI_STATUS_IGNORE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    for (int i = 0; i < 5; i++)
+        MPI_Request_free(&requests[i]);
+    free(all);
+    free(each);
+    free(send);
+}
