@@ -230,7 +230,8 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value);
 /*
  * Combines each of `count` elements at source with the one at its place in the window, each
- * atomically by itself. Non-blocking; the source may be reused on return.
+ * atomically by itself. Elements may have 16 bits (F16, BF16), too; they are aligned to their size.
+ * Non-blocking; the source may be reused on return.
  */
 WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
                                       const void *source, size_t count, weft_type type,

@@ -27,11 +27,23 @@ WEFT_INLINE bool weft_element_is_real(uint32_t type)
     return type >= WEFT_F32 && type <= WEFT_BF16;
 }
 
+WEFT_INLINE bool weft_element_is_half(uint32_t type)
+{
+    return type == WEFT_F16 || type == WEFT_BF16;
+}
+
 /* Whether there is such a type, and such an operation on it. */
 WEFT_INLINE bool weft_element_exists(uint32_t type, uint32_t operation)
 {
     return type <= WEFT_U8 && (operation <= WEFT_MAX || operation == WEFT_PROD ||
                                (operation <= WEFT_XOR && !weft_element_is_real(type)));
+}
+
+/* The same of updates: words, and reals of 16 bits. */
+WEFT_INLINE bool weft_update_exists(uint32_t how, uint32_t type)
+{
+    return weft_element_is_half(type) ? weft_element_exists(type, how)
+                                      : weft_change_exists(how, type);
 }
 
 /* ---- the caller's floating-point mode, on a host --------------------------------------------- */
@@ -173,6 +185,25 @@ WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
 #endif
 }
 
+/* What an element becomes, in the lower 16 bits. */
+WEFT_INLINE uint32_t weft_half_of(uint32_t old, const struct weft_change *change)
+{
+    const uint32_t type = change->type;
+    const uint32_t a = weft_element_widen(old & 0xffff, type),
+                   b = weft_element_widen((uint32_t)change->value & 0xffff, type);
+
+    return weft_element_round(weft_element_f32(a, b, change->how), type);
+}
+
+/* What the word of 4 bytes around the element becomes. */
+WEFT_INLINE uint32_t weft_half_in_word(uint32_t word, uint64_t element,
+                                       const struct weft_change *change)
+{
+    const uint32_t shift = (uint32_t)element % 4 * 8;
+
+    return (word & ~(0xffffu << shift)) | weft_half_of(word >> shift, change) << shift;
+}
+
 /* ---- words of several members ---------------------------------------------------------------- */
 
 /* A word while others are put to it. */
@@ -197,7 +228,7 @@ WEFT_INLINE struct weft_elements weft_elements_open(uint64_t word, uint32_t type
 {
     struct weft_elements made = {{word, 0}};
 
-    if (type == WEFT_F16 || type == WEFT_BF16) {
+    if (weft_element_is_half(type)) {
         made.part[0] = weft_element_widen_two(word, type);
         made.part[1] = weft_element_widen_two(word >> 32, type);
     }
@@ -210,7 +241,7 @@ WEFT_INLINE void weft_elements_put(struct weft_elements *all, uint64_t word, uin
 {
     if (type == WEFT_F32) {
         all->part[0] = weft_element_f32_two(all->part[0], word, how);
-    } else if (type == WEFT_F16 || type == WEFT_BF16) {
+    } else if (weft_element_is_half(type)) {
         const struct weft_elements next = weft_elements_open(word, type);
         all->part[0] = weft_element_f32_two(all->part[0], next.part[0], how);
         all->part[1] = weft_element_f32_two(all->part[1], next.part[1], how);
@@ -240,7 +271,7 @@ WEFT_INLINE uint64_t weft_elements_close(const struct weft_elements *all, uint32
     if (type == WEFT_F32)
         return weft_element_no_nan_f32((uint32_t)word) |
                weft_element_no_nan_f32((uint32_t)(word >> 32)) << 32;
-    if (type == WEFT_F16 || type == WEFT_BF16)
+    if (weft_element_is_half(type))
         return weft_element_round_two(word, type) | weft_element_round_two(all->part[1], type)
                                                         << 32;
     if (type == WEFT_F64)

@@ -228,10 +228,15 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
 {
     uint64_t wide;
     uint32_t narrow;
+    uint16_t half;
 
     if (size == 8) {
         memcpy(&wide, (const unsigned char *)source + i * 8, 8);
         return wide;
+    }
+    if (size == 2) {
+        memcpy(&half, (const unsigned char *)source + i * 2, 2);
+        return half;
     }
     memcpy(&narrow, (const unsigned char *)source + i * 4, 4);
     return narrow;
@@ -240,39 +245,49 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
 /* Each element by a thread. */
 WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *target,
                                         const void *source, size_t count, uint32_t type,
-                                        uint32_t operation)
+                                        uint32_t operation, bool halves)
 {
-    const uint32_t size = weft_type_bytes(type);
+    const uint32_t size = halves ? 2 : weft_type_bytes(type);
 
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
+#else
+    fenv_t callers;
+    if (halves)
+        weft_exact_begin(&callers);
 #endif
     weft_for (i, count) {
         const struct weft_change change =
             weft_change(operation, type, weft_element(source, i, size), 0);
 #ifdef __CUDACC__
-        weft_update_relaxed(target + i * size, &change);
+        if (halves)
+            weft_update_half(target + i * size, &change);
+        else
+            weft_update_relaxed(target + i * size, &change);
 #else
         weft_update_mapped(self, target + i * size, &change, false);
 #endif
     }
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
+#else
+    if (halves)
+        weft_exact_end(&callers);
 #endif
 }
 
-WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
-                                      const void *source, size_t count, weft_type type,
-                                      weft_operation operation)
+/* halves: reals of 16 bits, for which GPUs have code of its own (weft_accumulate_halves). */
+WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
+                                    const void *source, size_t count, uint32_t type,
+                                    uint32_t operation, bool halves)
 {
-    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
-                          type, operation)
     WEFT_IN_SHARED(self);
-    if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
+    if (!(halves ? weft_element_exists(type, operation) : weft_change_exists(operation, type)) ||
+        (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
                    "weft_accumulate_begin: type %d, operation %d, %llu elements at %p", type,
                    operation, (int64_t)count, (int64_t)(uintptr_t)source);
-    const uint32_t size = weft_type_bytes(type);
+    const uint32_t size = halves ? 2 : weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
     const struct weft_route to =
         weft_check_update(self, win, target, offset, bytes, size, "weft_accumulate_begin");
@@ -285,7 +300,7 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);
         weft_path_meet(self, to.process);
-        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation);
+        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation, halves);
         weft_join(self);
         if (weft_leads(self)) {
             if (to.exposed != NULL)
@@ -307,6 +322,26 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
         }
     }
     return weft_op_of(self, to.process, WEFT_OP_ASK);
+}
+
+/* Not in kernels that name another type: the word around each element is swapped for another. */
+WEFT_COLD weft_op weft_accumulate_halves(weft_self *self, weft_win win, int target, size_t offset,
+                                         const void *source, size_t count, uint32_t type,
+                                         uint32_t operation)
+{
+    return weft_accumulate(self, win, target, offset, source, count, type, operation, true);
+}
+
+WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                      const void *source, size_t count, weft_type type,
+                                      weft_operation operation)
+{
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
+                          type, operation)
+    return weft_element_is_half(type)
+               ? weft_far(self, weft_accumulate_halves)(self, win, target, offset, source, count,
+                                                        type, operation)
+               : weft_accumulate(self, win, target, offset, source, count, type, operation, false);
 }
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "runtime/job/job.h"
 
+#include <fenv.h>
 #include <string.h>
 
 enum { WORDS = 1000, TAG = 3 };
@@ -88,6 +89,30 @@ static void check_sums(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
 }
 
+/* Reals of 16 bits round to nearest, whatever the program has set: 2048 + 1 and 256 + 1 stay. */
+static void check_halves(struct test_env *env, const struct ring *ring)
+{
+    static const uint16_t before[2] = {0x6800, 0x4380}, ones[2] = {0x3c00, 0x3f80};
+    static const weft_type types[2] = {WEFT_F16, WEFT_BF16};
+    weft_job *job = env->job;
+    uint16_t after[2];
+    weft_op op;
+
+    TEST_EQ(env, weft_host_put(job, ring->win, ring->to, 96, before, sizeof(before)), WEFT_OK);
+    const int mode = fegetround();
+    fesetround(FE_UPWARD);
+    for (size_t i = 0; i < 2; i++)
+        TEST_EQ(env,
+                weft_host_accumulate_begin(job, ring->win, ring->to, 96 + 2 * i, &ones[i], 1,
+                                           types[i], WEFT_SUM, &op),
+                WEFT_OK);
+    TEST_EQ(env, fegetround(), FE_UPWARD);
+    fesetround(mode);
+    TEST_EQ(env, weft_host_op_wait(job, op, WEFT_REMOTE), WEFT_OK);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 96, after, sizeof(after)), WEFT_OK);
+    TEST_EQ(env, memcmp(after, before, sizeof(after)), 0);
+}
+
 /* Of the own process's window, and of the next one's. */
 static void check_updates(struct test_env *env, const struct ring *ring)
 {
@@ -100,6 +125,7 @@ static void check_updates(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
     check_sums(env, ring);
+    check_halves(env, ring);
     TEST_EQ(env, weft_host_swap(job, ring->win, ring->to, 80, 5, &old), WEFT_OK);
     TEST_EQ(env, old, 0);
     TEST_EQ(env, weft_host_compare_swap(job, ring->win, ring->to, 80, 4, 9, &old), WEFT_OK);
@@ -161,6 +187,10 @@ static void check_refused(struct test_env *env, const struct ring *ring)
     TEST_EQ(env,
             weft_host_accumulate_begin(job, win, 0, 0, &word, SIZE_MAX, WEFT_U64, WEFT_SUM, &op),
             WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 1, &word, 1, WEFT_F16, WEFT_SUM, &op),
+            WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 0, &word, 1, WEFT_U8, WEFT_SUM, &op),
+            WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_op_wait(job, other, WEFT_LOCAL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_op_test(job, other, WEFT_LOCAL, NULL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_wait_for(job, 256, 1, 0), WEFT_ERR_TAG);
