@@ -230,12 +230,18 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value);
 /*
  * Combines each of `count` elements at source with the one at its place in the window, each
- * atomically by itself. Elements may have 16 bits (F16, BF16), too; they are aligned to their size.
- * Non-blocking; the source may be reused on return.
+ * atomically by itself. Non-blocking; the source may be reused on return.
  */
 WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation);
+/*
+ * The same for reals of 16 bits: type is F16 or BF16, and offset a multiple of 2. Each result is
+ * rounded once, to nearest even. Others may change the other element of a word of 4 bytes.
+ */
+WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                           const void *source, size_t count, weft_type type,
+                                           weft_operation operation);
 
 /*
  * Test or wait whether the operation has come so far. So has then each earlier one of the same kind

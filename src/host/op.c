@@ -221,7 +221,8 @@ weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
     const uint32_t size = weft_element_bytes(type);
     const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
     WEFT_HOST_TRY(check_update(job, host_name, win, process, offset, source, bytes, size));
-    *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
+    *op = (weft_element_is_half(type) ? weft_accumulate_half_begin : weft_accumulate_begin)(
+        self, win, process, offset, source, count, type, operation);
     return weft_host_leave(job, WEFT_OK);
 }
 

@@ -39,11 +39,15 @@ WEFT_INLINE bool weft_element_exists(uint32_t type, uint32_t operation)
                                (operation <= WEFT_XOR && !weft_element_is_real(type)));
 }
 
-/* The same of updates: words, and reals of 16 bits. */
+/* The same of accumulates of reals of 16 bits, and of all updates. */
+WEFT_INLINE bool weft_half_exists(uint32_t type, uint32_t operation)
+{
+    return weft_element_is_half(type) && weft_element_exists(type, operation);
+}
+
 WEFT_INLINE bool weft_update_exists(uint32_t how, uint32_t type)
 {
-    return weft_element_is_half(type) ? weft_element_exists(type, how)
-                                      : weft_change_exists(how, type);
+    return weft_change_exists(how, type) || weft_half_exists(type, how);
 }
 
 /* ---- the caller's floating-point mode, on a host --------------------------------------------- */
@@ -228,7 +232,7 @@ WEFT_INLINE struct weft_elements weft_elements_open(uint64_t word, uint32_t type
 {
     struct weft_elements made = {{word, 0}};
 
-    if (weft_element_is_half(type)) {
+    if (type == WEFT_F16 || type == WEFT_BF16) {
         made.part[0] = weft_element_widen_two(word, type);
         made.part[1] = weft_element_widen_two(word >> 32, type);
     }
@@ -241,7 +245,7 @@ WEFT_INLINE void weft_elements_put(struct weft_elements *all, uint64_t word, uin
 {
     if (type == WEFT_F32) {
         all->part[0] = weft_element_f32_two(all->part[0], word, how);
-    } else if (weft_element_is_half(type)) {
+    } else if (type == WEFT_F16 || type == WEFT_BF16) {
         const struct weft_elements next = weft_elements_open(word, type);
         all->part[0] = weft_element_f32_two(all->part[0], next.part[0], how);
         all->part[1] = weft_element_f32_two(all->part[1], next.part[1], how);
@@ -271,7 +275,7 @@ WEFT_INLINE uint64_t weft_elements_close(const struct weft_elements *all, uint32
     if (type == WEFT_F32)
         return weft_element_no_nan_f32((uint32_t)word) |
                weft_element_no_nan_f32((uint32_t)(word >> 32)) << 32;
-    if (weft_element_is_half(type))
+    if (type == WEFT_F16 || type == WEFT_BF16)
         return weft_element_round_two(word, type) | weft_element_round_two(all->part[1], type)
                                                         << 32;
     if (type == WEFT_F64)

@@ -195,7 +195,7 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
                                  const void *source, size_t count, weft_type type,
                                  weft_operation operation)
 {
-    const uint64_t size = weft_element_bytes((uint32_t)type);
+    const uint64_t size = weft_type_bytes((uint32_t)type);
     const struct weft_gplace to = weft_gptr_to(
         self, space, g, count > UINT64_MAX / 8 ? UINT64_MAX : count * size, "weft_gaccumulate");
 

@@ -276,26 +276,28 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-/* halves: reals of 16 bits, for which GPUs have code of its own (weft_accumulate_halves). */
+/* halves: reals of 16 bits. It is known where this is compiled. */
 WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
                                     const void *source, size_t count, uint32_t type,
                                     uint32_t operation, bool halves)
 {
+    const char *const call = halves ? "weft_accumulate_half_begin" : "weft_accumulate_begin";
+
     WEFT_IN_SHARED(self);
-    if (!(halves ? weft_element_exists(type, operation) : weft_change_exists(operation, type)) ||
+    if (!(halves ? weft_half_exists(type, operation) : weft_change_exists(operation, type)) ||
         (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   "weft_accumulate_begin: type %d, operation %d, %llu elements at %p", type,
-                   operation, (int64_t)count, (int64_t)(uintptr_t)source);
+                   halves ? "weft_accumulate_half_begin: type %d, operation %d, %llu elements at %p"
+                          : "weft_accumulate_begin: type %d, operation %d, %llu elements at %p",
+                   type, operation, (int64_t)count, (int64_t)(uintptr_t)source);
     const uint32_t size = halves ? 2 : weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
-    const struct weft_route to =
-        weft_check_update(self, win, target, offset, bytes, size, "weft_accumulate_begin");
+    const struct weft_route to = weft_check_update(self, win, target, offset, bytes, size, call);
 
     if (bytes == 0)
         return weft_op_done();
     if (weft_is_private(self, source))
-        weft_fail_memory(self, "weft_accumulate_begin", source);
+        weft_fail_memory(self, call, source);
     if (weft_updates_itself(self, &to)) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);
@@ -324,24 +326,22 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
     return weft_op_of(self, to.process, WEFT_OP_ASK);
 }
 
-/* Not in kernels that name another type: the word around each element is swapped for another. */
-WEFT_COLD weft_op weft_accumulate_halves(weft_self *self, weft_win win, int target, size_t offset,
-                                         const void *source, size_t count, uint32_t type,
-                                         uint32_t operation)
-{
-    return weft_accumulate(self, win, target, offset, source, count, type, operation, true);
-}
-
 WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation)
 {
     WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
                           type, operation)
-    return weft_element_is_half(type)
-               ? weft_far(self, weft_accumulate_halves)(self, win, target, offset, source, count,
-                                                        type, operation)
-               : weft_accumulate(self, win, target, offset, source, count, type, operation, false);
+    return weft_accumulate(self, win, target, offset, source, count, type, operation, false);
+}
+
+WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                           const void *source, size_t count, weft_type type,
+                                           weft_operation operation)
+{
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_half_begin, self, win, target, offset, source,
+                          count, type, operation)
+    return weft_accumulate(self, win, target, offset, source, count, type, operation, true);
 }
 
 #endif

@@ -91,8 +91,8 @@ WEFT_DEVICE_FN void check_sample(weft_self *self, struct data *user, weft_win wi
     if (weft_thread(self) == 0)
         *source = 0x1111111111110000u | s.value;
     weft_swap(self, win, to, at, beside | (uint64_t)s.before << place);
-    const weft_op op = weft_accumulate_begin(self, win, to, at + (size_t)place / 8, source, 1,
-                                             s.type, s.operation);
+    const weft_op op = weft_accumulate_half_begin(self, win, to, at + (size_t)place / 8, source, 1,
+                                                  s.type, s.operation);
     weft_sync(self);
     if (weft_thread(self) == 0)
         *source = 0; /* it may be reused at once */
@@ -116,9 +116,9 @@ WEFT_DEVICE_FN void check_long(weft_self *self, struct data *user, weft_win win,
     weft_for (i, COUNT)
         source[i] = (uint16_t)(0x3f80 + i % 8); /* from 1.0 in steps of 2^-7 */
     weft_sync(self);
-    weft_accumulate_begin(self, win, to, at + 2, source, COUNT, WEFT_BF16, WEFT_MAX);
-    weft_accumulate_begin(self, win, to, at + 2, source, COUNT, WEFT_BF16, WEFT_SUM);
-    weft_accumulate_begin(self, win, to, at + 2, source, 0, WEFT_F16, WEFT_SUM);
+    weft_accumulate_half_begin(self, win, to, at + 2, source, COUNT, WEFT_BF16, WEFT_MAX);
+    weft_accumulate_half_begin(self, win, to, at + 2, source, COUNT, WEFT_BF16, WEFT_SUM);
+    weft_accumulate_half_begin(self, win, to, at + 2, source, 0, WEFT_F16, WEFT_SUM);
     weft_get(self, win, to, at + 2, source, COUNT * 2);
     weft_for (i, COUNT)
         wrong += source[i] != 0x4000 + i % 8; /* twice as much */
@@ -155,8 +155,8 @@ WEFT_DEVICE_FN void check_contention(weft_self *self, struct data *user, weft_wi
     if (weft_thread(self) == 0)
         source[0] = one;
     for (uint32_t i = 0; i < each; i++) {
-        weft_accumulate_begin(self, win, 0, SHARED + 2 * (me % 4), source, 1, type, WEFT_SUM);
-        weft_accumulate_begin(self, win, 0, SHARED + 8, source, 1, type, WEFT_SUM);
+        weft_accumulate_half_begin(self, win, 0, SHARED + 2 * (me % 4), source, 1, type, WEFT_SUM);
+        weft_accumulate_half_begin(self, win, 0, SHARED + 8, source, 1, type, WEFT_SUM);
     }
     weft_notify(self, WEFT_COMM_WORLD, 0, TAG_TOLD); /* behind them */
     if (me == 0) {

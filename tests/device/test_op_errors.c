@@ -25,12 +25,13 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(compare_device_window, ERR_RANK, "weft_compare_swap:", "ranks")                              \
     X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "72 bytes")                         \
     X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin:", "18446744073709551615")              \
-    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 8")                           \
+    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
     X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 7")                 \
     X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
-    X(accumulate_half_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "66 bytes")                    \
-    X(accumulate_half_unaligned, ERR_ARGUMENT, "weft_accumulate_begin:", "aligned to 2")           \
-    X(accumulate_half_bits, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 3")                 \
+    X(accumulate_half_beyond, ERR_BOUNDS, "weft_accumulate_half_begin:", "66 bytes")               \
+    X(accumulate_half_unaligned, ERR_ARGUMENT, "weft_accumulate_half_begin:", "aligned to 2")      \
+    X(accumulate_half_bits, ERR_ARGUMENT, "weft_accumulate_half_begin:", "operation 3")            \
+    X(accumulate_half_type, ERR_ARGUMENT, "weft_accumulate_half_begin:", "type 4")                 \
     X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
     X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
     X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
@@ -126,7 +127,7 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_
         weft_accumulate_begin(self, win, 0, 0, to, SIZE_MAX / 4 + 1, WEFT_U32, WEFT_SUM);
         break;
     case CASE_accumulate_type:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U8, WEFT_SUM);
+        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F16, WEFT_SUM);
         break;
     case CASE_accumulate_operation:
         weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)7);
@@ -135,13 +136,16 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_
         weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F64, WEFT_XOR);
         break;
     case CASE_accumulate_half_beyond:
-        weft_accumulate_begin(self, win, 0, 0, to, 33, WEFT_F16, WEFT_SUM);
+        weft_accumulate_half_begin(self, win, 0, 0, to, 33, WEFT_F16, WEFT_SUM);
         break;
     case CASE_accumulate_half_unaligned:
-        weft_accumulate_begin(self, win, 0, 3, to, 1, WEFT_BF16, WEFT_SUM);
+        weft_accumulate_half_begin(self, win, 0, 3, to, 1, WEFT_BF16, WEFT_SUM);
         break;
     case CASE_accumulate_half_bits:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F16, WEFT_AND);
+        weft_accumulate_half_begin(self, win, 0, 0, to, 1, WEFT_F16, WEFT_AND);
+        break;
+    case CASE_accumulate_half_type:
+        weft_accumulate_half_begin(self, win, 0, 0, to, 1, WEFT_F32, WEFT_SUM);
         break;
     case CASE_accumulate_null:
         weft_accumulate_begin(self, win, 0, 0, NULL, 2, WEFT_U64, WEFT_SUM);

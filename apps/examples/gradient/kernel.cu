@@ -16,7 +16,7 @@ WEFT_KERNEL(gradient_kernel, struct gradient, user)
     weft_for (i, PARAMETERS)
         own[i] = ONE;
     weft_win win = weft_win_create(self, WEFT_COMM_WORLD, sums, PARAMETERS * sizeof(*sums));
-    weft_accumulate_begin(self, win, 0, 0, own, PARAMETERS, WEFT_BF16, WEFT_SUM);
+    weft_accumulate_half_begin(self, win, 0, 0, own, PARAMETERS, WEFT_BF16, WEFT_SUM);
     weft_notify(self, WEFT_COMM_WORLD, 0, ADDED); /* behind it */
     if (weft_rank(self, WEFT_COMM_WORLD) == 0)
         weft_wait(self, ADDED, weft_size(self, WEFT_COMM_WORLD));
