@@ -228,18 +228,21 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
 {
     uint64_t wide;
     uint32_t narrow;
-    uint16_t half;
 
     if (size == 8) {
         memcpy(&wide, (const unsigned char *)source + i * 8, 8);
         return wide;
     }
-    if (size == 2) {
-        memcpy(&half, (const unsigned char *)source + i * 2, 2);
-        return half;
-    }
     memcpy(&narrow, (const unsigned char *)source + i * 4, 4);
     return narrow;
+}
+
+WEFT_INLINE uint64_t weft_half(const void *source, size_t i)
+{
+    uint16_t half;
+
+    memcpy(&half, (const unsigned char *)source + i * 2, 2);
+    return half;
 }
 
 /* Each element by a thread. */
@@ -257,8 +260,8 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
         weft_exact_begin(&callers);
 #endif
     weft_for (i, count) {
-        const struct weft_change change =
-            weft_change(operation, type, weft_element(source, i, size), 0);
+        const struct weft_change change = weft_change(
+            operation, type, halves ? weft_half(source, i) : weft_element(source, i, size), 0);
 #ifdef __CUDACC__
         if (halves)
             weft_update_half(target + i * size, &change);
@@ -281,8 +284,6 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
                                     const void *source, size_t count, uint32_t type,
                                     uint32_t operation, bool halves)
 {
-    const char *const call = halves ? "weft_accumulate_half_begin" : "weft_accumulate_begin";
-
     WEFT_IN_SHARED(self);
     if (!(halves ? weft_half_exists(type, operation) : weft_change_exists(operation, type)) ||
         (source == NULL && count != 0))
@@ -290,6 +291,7 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
                    halves ? "weft_accumulate_half_begin: type %d, operation %d, %llu elements at %p"
                           : "weft_accumulate_begin: type %d, operation %d, %llu elements at %p",
                    type, operation, (int64_t)count, (int64_t)(uintptr_t)source);
+    const char *const call = halves ? "weft_accumulate_half_begin" : "weft_accumulate_begin";
     const uint32_t size = halves ? 2 : weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
     const struct weft_route to = weft_check_update(self, win, target, offset, bytes, size, call);
