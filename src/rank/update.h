@@ -281,8 +281,8 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 
 /* halves: reals of 16 bits. It is known where this is compiled. */
 WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
-                                    const void *source, size_t count, uint32_t type,
-                                    uint32_t operation, bool halves)
+                                    const void *source, size_t count, weft_type type,
+                                    weft_operation operation, bool halves)
 {
     WEFT_IN_SHARED(self);
     if (!(halves ? weft_half_exists(type, operation) : weft_change_exists(operation, type)) ||
