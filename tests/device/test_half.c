@@ -10,7 +10,9 @@ enum {
     LONG_BYTES = (COUNT + 2) * 2 + 4,
     LONG = DISTANCES * 8,                   /* behind the words of the samples */
     SHARED = LONG + DISTANCES * LONG_BYTES, /* of rank 0: four elements, then one */
-    EACH = SHARED + 16,
+    ALL = 256, /* elements that all ranks add to at once, of each type */
+    EVERY = SHARED + 16,
+    EACH = EVERY + 2 * ALL * 2,
     SCRATCH = COUNT * 2 + 8,
     MOST = 256, /* BF16 counts so far */
     TAG_TOLD = 3
@@ -141,7 +143,7 @@ WEFT_DEVICE_FN uint32_t whole(uint32_t bits, int digits, uint32_t one)
     return bits == 0 ? 0 : mantissa << 8 >> digits << exponent >> 8;
 }
 
-/* Each at one of four neighbours, by 1.0 and in turns with others, and all at one element. */
+/* By 1.0: each at one of four neighbours, all at one element, and all at many. */
 WEFT_DEVICE_FN void check_contention(weft_self *self, struct data *user, weft_win win,
                                      weft_type type)
 {
@@ -149,14 +151,19 @@ WEFT_DEVICE_FN void check_contention(weft_self *self, struct data *user, weft_wi
     const uint32_t n = (uint32_t)weft_size(self, WEFT_COMM_WORLD),
                    me = (uint32_t)weft_rank(self, WEFT_COMM_WORLD);
     const uint32_t each = user->rounds < MOST / n ? user->rounds : MOST / n;
+    const size_t every = EVERY + (type == WEFT_F16 ? 0 : ALL * 2);
+    const int digits = type == WEFT_F16 ? 10 : 7;
     uint16_t *const source = (uint16_t *)(void *)words_of(self, user);
+    uint64_t wrong = 0;
 
     weft_sync(self);
-    if (weft_thread(self) == 0)
-        source[0] = one;
+    weft_for (i, ALL)
+        source[i] = one;
+    weft_sync(self);
     for (uint32_t i = 0; i < each; i++) {
         weft_accumulate_half_begin(self, win, 0, SHARED + 2 * (me % 4), source, 1, type, WEFT_SUM);
         weft_accumulate_half_begin(self, win, 0, SHARED + 8, source, 1, type, WEFT_SUM);
+        weft_accumulate_half_begin(self, win, 0, every, source, ALL, type, WEFT_SUM);
     }
     weft_notify(self, WEFT_COMM_WORLD, 0, TAG_TOLD); /* behind them */
     if (me == 0) {
@@ -166,9 +173,12 @@ WEFT_DEVICE_FN void check_contention(weft_self *self, struct data *user, weft_wi
         for (uint32_t k = 0; k < 5; k++) {
             const uint32_t bits = (uint32_t)(k < 4 ? four >> 16 * k : all) & 0xffff;
             const uint32_t adders = k < 4 ? (n + 3 - k) / 4 : n;
-            CHECK_EQ(self, &user->check, whole(bits, type == WEFT_F16 ? 10 : 7, one),
-                     each * adders);
+            CHECK_EQ(self, &user->check, whole(bits, digits, one), each * adders);
         }
+        weft_get(self, win, 0, every, source, ALL * 2);
+        weft_for (i, ALL)
+            wrong += whole(source[i], digits, one) != each * n;
+        CHECK_EQ(self, &user->check, wrong, 0);
     }
     weft_barrier(self, WEFT_COMM_WORLD);
 }
