@@ -235,6 +235,13 @@ WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, 
 WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation);
+/*
+ * The same for reals of 16 bits: type is F16 or BF16, and offset a multiple of 2. Each result is
+ * rounded once, to nearest even. Others may change the other element of a word of 4 bytes.
+ */
+WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                           const void *source, size_t count, weft_type type,
+                                           weft_operation operation);
 
 /*
  * Test or wait whether the operation has come so far. So has then each earlier one of the same kind

@@ -55,6 +55,8 @@
 #define weft_fetch_add_begin(self, ...) weft_fetch_add_begin(WEFT_AT(self), __VA_ARGS__)
 #define weft_add(self, ...) weft_add(WEFT_AT(self), __VA_ARGS__)
 #define weft_accumulate_begin(self, ...) weft_accumulate_begin(WEFT_AT(self), __VA_ARGS__)
+#define weft_accumulate_half_begin(self, ...)                                                      \
+    weft_accumulate_half_begin(WEFT_AT(self), __VA_ARGS__)
 #define weft_op_test(self, ...) weft_op_test(WEFT_AT(self), __VA_ARGS__)
 #define weft_op_wait(self, ...) weft_op_wait(WEFT_AT(self), __VA_ARGS__)
 #define weft_batch_begin(self) weft_batch_begin(WEFT_AT(self))

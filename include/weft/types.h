@@ -123,7 +123,8 @@ typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 /*
  * The types and operations of accumulates and collectives. Sums and products of integers wrap. MIN
  * and MAX of reals prefer any number to a NaN; zeros of both signs are equal, and the word stays.
- * AND, OR and XOR are for integers. F16 (IEEE's), BF16 and U8: only weft/ccl.h takes them.
+ * AND, OR and XOR are for integers. F16 (IEEE's), BF16 and U8: only weft/ccl.h takes them, and
+ * the first two weft_accumulate_half_begin and the accumulates of host programs.
  */
 typedef enum weft_type {
     WEFT_I32,

@@ -215,13 +215,14 @@ weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_accumulate_begin");
     WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));
-    if (!weft_change_exists(operation, type))
+    if (!weft_update_exists(operation, type))
         WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", host_name,
                                    (int)type, (int)operation));
-    const uint32_t size = weft_type_bytes(type);
+    const uint32_t size = weft_element_bytes(type);
     const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
     WEFT_HOST_TRY(check_update(job, host_name, win, process, offset, source, bytes, size));
-    *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
+    *op = (weft_element_is_half(type) ? weft_accumulate_half_begin : weft_accumulate_begin)(
+        self, win, process, offset, source, count, type, operation);
     return weft_host_leave(job, WEFT_OK);
 }
 

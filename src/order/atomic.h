@@ -13,9 +13,9 @@
 #ifndef WEFT_ORDER_ATOMIC_H
 #define WEFT_ORDER_ATOMIC_H
 
+#include "order/element.h"
 #include "order/inline.h"
 #include "order/order.h"
-#include "order/update.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,7 +129,7 @@ static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
-/* An acquire and a release; the old value. The word is aligned. */
+/* An acquire and a release; the old value. The word is aligned; it may be a real of 16 bits. */
 static inline uint64_t weft_update(void *word, const struct weft_change *change)
 {
     uint64_t old;
@@ -141,6 +141,13 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
         uint32_t *const word32 = (uint32_t *)word, was = __atomic_load_n(word32, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(word32, &was, (uint32_t)weft_change_of(was, change),
                                             true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        return was;
+    }
+    if (weft_element_is_half(change->type)) {
+        uint16_t *const half = (uint16_t *)word, was = __atomic_load_n(half, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(half, &was, (uint16_t)weft_half_of(was, change), true,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
         return was;
     }

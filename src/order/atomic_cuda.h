@@ -273,7 +273,22 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
     }
 }
 
-/* The same, on memory of the device or of the block. */
+/* A real of 16 bits, by the word around it: without order. Another may change the neighbour. */
+WEFT_INLINE void weft_update_half(void *element, const struct weft_change *change)
+{
+    void *const word = (void *)((uintptr_t)element & ~(uintptr_t)3);
+    uint32_t was = weft_load_relaxed_u32((const uint32_t *)word);
+
+    for (;;) {
+        const uint32_t next = weft_half_in_word(was, (uintptr_t)element, change);
+        const uint32_t old = (uint32_t)weft_compare_swap_word(word, true, was, next);
+        if (old == was)
+            return;
+        was = old;
+    }
+}
+
+/* As weft_update_relaxed, on memory of the device or of the block. */
 WEFT_INLINE uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
 {
     typedef unsigned long long wide;

@@ -27,11 +27,27 @@ WEFT_INLINE bool weft_element_is_real(uint32_t type)
     return type >= WEFT_F32 && type <= WEFT_BF16;
 }
 
+WEFT_INLINE bool weft_element_is_half(uint32_t type)
+{
+    return type == WEFT_F16 || type == WEFT_BF16;
+}
+
 /* Whether there is such a type, and such an operation on it. */
 WEFT_INLINE bool weft_element_exists(uint32_t type, uint32_t operation)
 {
     return type <= WEFT_U8 && (operation <= WEFT_MAX || operation == WEFT_PROD ||
                                (operation <= WEFT_XOR && !weft_element_is_real(type)));
+}
+
+/* The same of accumulates of reals of 16 bits, and of all updates. */
+WEFT_INLINE bool weft_half_exists(uint32_t type, uint32_t operation)
+{
+    return weft_element_is_half(type) && weft_element_exists(type, operation);
+}
+
+WEFT_INLINE bool weft_update_exists(uint32_t how, uint32_t type)
+{
+    return weft_change_exists(how, type) || weft_half_exists(type, how);
 }
 
 /* ---- the caller's floating-point mode, on a host --------------------------------------------- */
@@ -171,6 +187,25 @@ WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
     memcpy(&value, &rest, sizeof(value));
     return sign | (weft_bits_of_f32(value + 0.5f) - 0x3f000000); /* F32 at 0.5: steps of 2^-24 */
 #endif
+}
+
+/* What an element becomes, in the lower 16 bits. */
+WEFT_INLINE uint32_t weft_half_of(uint32_t old, const struct weft_change *change)
+{
+    const uint32_t type = change->type;
+    const uint32_t a = weft_element_widen(old & 0xffff, type),
+                   b = weft_element_widen((uint32_t)change->value & 0xffff, type);
+
+    return weft_element_round(weft_element_f32(a, b, change->how), type);
+}
+
+/* What the word of 4 bytes around the element becomes. */
+WEFT_INLINE uint32_t weft_half_in_word(uint32_t word, uint64_t element,
+                                       const struct weft_change *change)
+{
+    const uint32_t shift = (uint32_t)element % 4 * 8;
+
+    return (word & ~(0xffffu << shift)) | weft_half_of(word >> shift, change) << shift;
 }
 
 /* ---- words of several members ---------------------------------------------------------------- */

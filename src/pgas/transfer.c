@@ -182,7 +182,7 @@ weft_status weft_host_gcompare_swap(weft_job *job, weft_gptr g, uint64_t expecte
 weft_status weft_host_gaccumulate(weft_job *job, weft_gptr g, const void *source, size_t count,
                                   weft_type type, weft_operation operation, weft_op *op)
 {
-    const size_t size = weft_type_bytes((uint32_t)type);
+    const size_t size = weft_element_bytes((uint32_t)type);
 
     FIND("weft_host_gaccumulate", count > SIZE_MAX / size ? SIZE_MAX : count * size);
     return weft_host_accumulate_begin(job, to.win, to.member, to.offset, source, count, type,

@@ -237,55 +237,74 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
     return narrow;
 }
 
+WEFT_INLINE uint64_t weft_half(const void *source, size_t i)
+{
+    uint16_t half;
+
+    memcpy(&half, (const unsigned char *)source + i * 2, 2);
+    return half;
+}
+
 /* Each element by a thread. */
 WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *target,
                                         const void *source, size_t count, uint32_t type,
-                                        uint32_t operation)
+                                        uint32_t operation, bool halves)
 {
-    const uint32_t size = weft_type_bytes(type);
+    const uint32_t size = halves ? 2 : weft_type_bytes(type);
 
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
+#else
+    fenv_t callers;
+    if (halves)
+        weft_exact_begin(&callers);
 #endif
     weft_for (i, count) {
-        const struct weft_change change =
-            weft_change(operation, type, weft_element(source, i, size), 0);
+        const struct weft_change change = weft_change(
+            operation, type, halves ? weft_half(source, i) : weft_element(source, i, size), 0);
 #ifdef __CUDACC__
-        weft_update_relaxed(target + i * size, &change);
+        if (halves)
+            weft_update_half(target + i * size, &change);
+        else
+            weft_update_relaxed(target + i * size, &change);
 #else
         weft_update_mapped(self, target + i * size, &change, false);
 #endif
     }
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
+#else
+    if (halves)
+        weft_exact_end(&callers);
 #endif
 }
 
-WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
-                                      const void *source, size_t count, weft_type type,
-                                      weft_operation operation)
+/* halves: reals of 16 bits. It is known where this is compiled. */
+WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
+                                    const void *source, size_t count, weft_type type,
+                                    weft_operation operation, bool halves)
 {
-    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
-                          type, operation)
     WEFT_IN_SHARED(self);
-    if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
+    if (!(halves ? weft_half_exists(type, operation) : weft_change_exists(operation, type)) ||
+        (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   "weft_accumulate_begin: type %d, operation %d, %llu elements at %p", type,
-                   operation, (int64_t)count, (int64_t)(uintptr_t)source);
-    const uint32_t size = weft_type_bytes(type);
+                   halves ? "weft_accumulate_half_begin: type %d, operation %d, %llu elements at %p"
+                          : "weft_accumulate_begin: type %d, operation %d, %llu elements at %p",
+                   type, operation, (int64_t)count, (int64_t)(uintptr_t)source);
+    const char *const call = halves ? "weft_accumulate_half_begin" : "weft_accumulate_begin";
+    const uint32_t size = halves ? 2 : weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
-    const struct weft_route to =
-        weft_check_update(self, win, target, offset, bytes, size, "weft_accumulate_begin");
+    const struct weft_route to = weft_check_update(self, win, target, offset, bytes, size, call);
 
     if (bytes == 0)
         return weft_op_done();
     if (weft_is_private(self, source))
-        weft_fail_memory(self, "weft_accumulate_begin", source);
+        weft_fail_memory(self, call, source);
     if (weft_updates_itself(self, &to)) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);
         weft_path_meet(self, to.process);
-        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation);
+        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation, halves);
         weft_join(self);
         if (weft_leads(self)) {
             if (to.exposed != NULL)
@@ -307,6 +326,24 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
         }
     }
     return weft_op_of(self, to.process, WEFT_OP_ASK);
+}
+
+WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                      const void *source, size_t count, weft_type type,
+                                      weft_operation operation)
+{
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
+                          type, operation)
+    return weft_accumulate(self, win, target, offset, source, count, type, operation, false);
+}
+
+WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                           const void *source, size_t count, weft_type type,
+                                           weft_operation operation)
+{
+    WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_half_begin, self, win, target, offset, source,
+                          count, type, operation)
+    return weft_accumulate(self, win, target, offset, source, count, type, operation, true);
 }
 
 #endif

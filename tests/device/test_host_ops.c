@@ -8,6 +8,9 @@
 #include "runtime/job/job.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 enum { WORDS = 1000, TAG = 3 };
 
@@ -88,6 +91,34 @@ static void check_sums(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
 }
 
+/* Sums of reals of 16 bits keep subnormals, also where the program takes them for 0. */
+static void check_halves(struct test_env *env, const struct ring *ring)
+{
+    static const uint16_t before[2] = {1, 1}, after[2] = {2, 2};
+    static const weft_type types[2] = {WEFT_F16, WEFT_BF16};
+    weft_job *job = env->job;
+    uint16_t found[2];
+    weft_op op;
+
+    TEST_EQ(env, weft_host_put(job, ring->win, ring->to, 96, before, sizeof(before)), WEFT_OK);
+#ifdef __x86_64__
+    const unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040); /* flush to zero, denormals are zeros */
+#endif
+    for (size_t i = 0; i < 2; i++)
+        TEST_EQ(env,
+                weft_host_accumulate_begin(job, ring->win, ring->to, 96 + 2 * i, &before[i], 1,
+                                           types[i], WEFT_SUM, &op),
+                WEFT_OK);
+#ifdef __x86_64__
+    TEST_EQ(env, _mm_getcsr() & 0x8040, 0x8040);
+    _mm_setcsr(mode);
+#endif
+    TEST_EQ(env, weft_host_op_wait(job, op, WEFT_REMOTE), WEFT_OK);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 96, found, sizeof(found)), WEFT_OK);
+    TEST_EQ(env, memcmp(found, after, sizeof(found)), 0);
+}
+
 /* Of the own process's window, and of the next one's. */
 static void check_updates(struct test_env *env, const struct ring *ring)
 {
@@ -100,6 +131,7 @@ static void check_updates(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
     check_sums(env, ring);
+    check_halves(env, ring);
     TEST_EQ(env, weft_host_swap(job, ring->win, ring->to, 80, 5, &old), WEFT_OK);
     TEST_EQ(env, old, 0);
     TEST_EQ(env, weft_host_compare_swap(job, ring->win, ring->to, 80, 4, 9, &old), WEFT_OK);
@@ -161,6 +193,10 @@ static void check_refused(struct test_env *env, const struct ring *ring)
     TEST_EQ(env,
             weft_host_accumulate_begin(job, win, 0, 0, &word, SIZE_MAX, WEFT_U64, WEFT_SUM, &op),
             WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 1, &word, 1, WEFT_F16, WEFT_SUM, &op),
+            WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 0, &word, 1, WEFT_U8, WEFT_SUM, &op),
+            WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_op_wait(job, other, WEFT_LOCAL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_op_test(job, other, WEFT_LOCAL, NULL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_wait_for(job, 256, 1, 0), WEFT_ERR_TAG);

@@ -28,6 +28,10 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
     X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 7")                 \
     X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
+    X(accumulate_half_beyond, ERR_BOUNDS, "weft_accumulate_half_begin:", "66 bytes")               \
+    X(accumulate_half_unaligned, ERR_ARGUMENT, "weft_accumulate_half_begin:", "aligned to 2")      \
+    X(accumulate_half_bits, ERR_ARGUMENT, "weft_accumulate_half_begin:", "operation 3")            \
+    X(accumulate_half_type, ERR_ARGUMENT, "weft_accumulate_half_begin:", "type 4")                 \
     X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
     X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
     X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
@@ -123,13 +127,25 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_
         weft_accumulate_begin(self, win, 0, 0, to, SIZE_MAX / 4 + 1, WEFT_U32, WEFT_SUM);
         break;
     case CASE_accumulate_type:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, (weft_type)6, WEFT_SUM);
+        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F16, WEFT_SUM);
         break;
     case CASE_accumulate_operation:
         weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)7);
         break;
     case CASE_accumulate_xor_real:
         weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F64, WEFT_XOR);
+        break;
+    case CASE_accumulate_half_beyond:
+        weft_accumulate_half_begin(self, win, 0, 0, to, 33, WEFT_F16, WEFT_SUM);
+        break;
+    case CASE_accumulate_half_unaligned:
+        weft_accumulate_half_begin(self, win, 0, 3, to, 1, WEFT_BF16, WEFT_SUM);
+        break;
+    case CASE_accumulate_half_bits:
+        weft_accumulate_half_begin(self, win, 0, 0, to, 1, WEFT_F16, WEFT_AND);
+        break;
+    case CASE_accumulate_half_type:
+        weft_accumulate_half_begin(self, win, 0, 0, to, 1, WEFT_F32, WEFT_SUM);
         break;
     case CASE_accumulate_null:
         weft_accumulate_begin(self, win, 0, 0, NULL, 2, WEFT_U64, WEFT_SUM);

@@ -86,8 +86,8 @@ static void check_ask(struct weft_job *job, struct fuzz_bytes *in, uint64_t key)
         MUST(status == WEFT_OK && place >= WEFT_ASKS && place < PROCESSES * WEFT_ASKS);
         MUST(from < 0 || (uint32_t)from == place / WEFT_ASKS);
         MUST(ask.key == key && fits(&ask));
-        MUST(!update || (weft_change_exists(ask.how, ask.type) && ask.height == 1 &&
-                         ask.offset % weft_type_bytes(ask.type) == 0));
+        MUST(!update || (weft_update_exists(ask.how, ask.type) && ask.height == 1 &&
+                         ask.offset % weft_element_bytes(ask.type) == 0));
     }
     for (int i = 0; i < BESIDE; i++)
         MUST(memory[i] == 0 && memory[BESIDE + BYTES + i] == 0);

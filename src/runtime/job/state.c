@@ -39,7 +39,11 @@ static uint64_t update_by_device(void *context, void *address, const struct weft
                                  .address = (uint64_t)(uintptr_t)address,
                                  .data = {change->value, change->expected}};
 
-    if (job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
+    const bool good =
+        weft_element_is_half(change->type)
+            ? weft_answer_halves(job, address, *change, (const void *)&change->value, 2)
+            : job->device_ops->serve(job->device, &errand, 1) == WEFT_OK;
+    if (!good)
         weft_job_cannot(job, WEFT_ERR_DEVICE, "update device memory");
     return errand.data[0];
 }

@@ -28,9 +28,9 @@ static bool is_update(const struct weft_ask *ask)
 
 static bool makes_sense(const struct weft_ask *ask, const unsigned char *memory)
 {
-    const uint32_t size = weft_type_bytes(ask->type);
+    const uint32_t size = weft_element_bytes(ask->type);
 
-    return !is_update(ask) || (weft_change_exists(ask->how, ask->type) && ask->height == 1 &&
+    return !is_update(ask) || (weft_update_exists(ask->how, ask->type) && ask->height == 1 &&
                                ask->width != 0 && ask->width <= WEFT_ASK_ROOM &&
                                ask->width % size == 0 && ((uintptr_t)memory & (size - 1)) == 0);
 }
@@ -46,6 +46,46 @@ static bool not_here(struct weft_job *job, uint32_t place, const struct weft_ask
     return false;
 }
 
+bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft_change change,
+                        const unsigned char *operands, uint64_t bytes)
+{
+    struct weft_errand errands[WEFT_ASK_ROOM / 2];
+    uint16_t left[WEFT_ASK_ROOM / 2]; /* places of the elements that have not been put yet, */
+    uint32_t was[WEFT_ASK_ROOM / 2];  /* and the words around them: at first a guess */
+    size_t count = bytes / 2;
+    fenv_t callers;
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++) {
+        left[i] = (uint16_t)(2 * i);
+        was[i] = 0;
+    }
+    weft_exact_begin(&callers);
+    while (good && count != 0) {
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t element = (uint64_t)(uintptr_t)memory + left[i];
+            memcpy(&change.value, operands + left[i], 2);
+            errands[i] = (struct weft_errand){.kind = WEFT_ERRAND_UPDATE,
+                                              .how = WEFT_COMPARE,
+                                              .type = WEFT_U32,
+                                              .bytes = 4,
+                                              .address = element & ~(uint64_t)3};
+            errands[i].data[0] = weft_half_in_word(was[i], element, &change);
+            errands[i].data[1] = was[i];
+        }
+        good = job->device_ops->serve(job->device, errands, count) == WEFT_OK;
+        size_t again = 0;
+        for (size_t i = 0; i < count; i++)
+            if ((uint32_t)errands[i].data[0] != was[i]) { /* another has come between */
+                left[again] = left[i];
+                was[again++] = (uint32_t)errands[i].data[0];
+            }
+        count = again;
+    }
+    weft_exact_end(&callers);
+    return good;
+}
+
 /* By the device itself: as many words in an errand as it can carry. */
 static bool update_there(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
                          const unsigned char *operands, uint64_t *old)
@@ -54,6 +94,10 @@ static bool update_there(struct weft_job *job, unsigned char *memory, const stru
     struct weft_errand errands[MOST] = {0};
     size_t count = 0;
 
+    if (weft_element_is_half(ask->type))
+        return weft_answer_halves(job, memory,
+                                  (struct weft_change){.how = ask->how, .type = ask->type},
+                                  operands, ask->width);
     for (uint64_t at = 0; at < ask->width; at += WEFT_ERRAND_BYTES, count++) {
         struct weft_errand *errand = &errands[count];
         const uint64_t left = ask->width - at;
@@ -74,15 +118,20 @@ static bool update_there(struct weft_job *job, unsigned char *memory, const stru
 static void update_here(unsigned char *memory, const struct weft_ask *ask,
                         const unsigned char *operands, uint64_t *old)
 {
-    const uint32_t size = weft_type_bytes(ask->type);
+    const uint32_t size = weft_element_bytes(ask->type);
     struct weft_change change = {.how = ask->how, .type = ask->type};
+    fenv_t callers;
 
+    if (weft_element_is_half(ask->type))
+        weft_exact_begin(&callers);
     if (ask->how == WEFT_COMPARE)
         memcpy(&change.expected, operands + 8, 8);
     for (uint64_t at = 0; at < ask->width; at += size) {
         memcpy(&change.value, operands + at, size);
         *old = weft_update(memory + at, &change);
     }
+    if (weft_element_is_half(ask->type))
+        weft_exact_end(&callers);
 }
 
 /* Updates the words, behind all that has come; an old value becomes the ask's first operand. */
@@ -216,7 +265,7 @@ static bool begin_answer(struct weft_job *job, const struct weft_answering *answ
     request->put.key = ask->reply_key;
     request->put.offset = ask->reply_offset;
     request->rows = ask->height;
-    request->width = get ? ask->width : ask->wants ? weft_type_bytes(ask->type) : 0;
+    request->width = get ? ask->width : ask->wants ? weft_element_bytes(ask->type) : 0;
     request->pitch = ask->reply_pitch;
     request->source_pitch = there ? ask->pitch : 0;
     request->source = there ? find_exposed(job, ask) : job->proxy.asks.posts[place].operands;

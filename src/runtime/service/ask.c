@@ -31,8 +31,8 @@ static bool plan(struct weft_job *job, const struct weft_command *command,
         !weft_inside(command->offset, update ? 0 : command->pitch, command->width, command->height,
                      window->entry[command->target].bytes))
         return false;
-    if (update && (command->height != 1 || !weft_change_exists(how, type) ||
-                   command->width % weft_type_bytes(type) != 0 ||
+    if (update && (command->height != 1 || !weft_update_exists(how, type) ||
+                   command->width % weft_element_bytes(type) != 0 ||
                    (!carried(command) && command->width > WEFT_WITHIN_MOST)))
         return false;
     request->put.process = window->member[command->target].process;

@@ -61,6 +61,10 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request);
 extern const struct weft_service weft_ask_service, weft_answer_service;
 
 /* answer.c */
+/* Updates reals of 16 bits of device memory, which no errand takes: by swaps of the words around
+ * them. bytes: at most WEFT_ASK_ROOM. False: the device failed. */
+bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft_change change,
+                        const unsigned char *operands, uint64_t bytes);
 weft_status weft_answer_take(void *job, const struct weft_net_delivery *delivery);
 
 #endif

@@ -1,118 +1,13 @@
 /*
- * The service block of a GPU (device/cuda/block/) without a GPU: its kernel on an emulated warp,
- * and this test as the host, which gives it errands of every kind, size and alignment while it
- * polls, in any order of lanes. Each answer, and the memory, is that of a plain model.
- *
- * The order in which lots become visible: stores are held back, and arrive in any order that the
- * kernel's fences and releases allow. With one of their labels weakened that is noticed.
+ * The service block of a GPU without a GPU (block_run.h): this test is the host, which gives it
+ * errands of every kind, size and alignment while it polls, in any order of lanes. Each answer, and
+ * the memory, is that of a plain model.
  */
-#include "abi/errand.h"
-#include "device/port.h"
-#include "order/atomic.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "support/warp.h"
-
-/* What nvcc and order/atomic_cuda.h have. */
-#define __global__
-#define __launch_bounds__(threads)
-#define __shared__      static
-#define __syncthreads() meet("block", 0)
-static const struct {
-    unsigned x;
-} blockDim = {LANES};
-#define weft_update_relaxed(word, change) weft_update(word, change)
-#define weft_fence_release(order)         ((void)(order))
-#define weft_fence_release_device(order)  fence(order)
-#define weft_polled()                     ((void)0)
-#define weft_port_ticks()                 now
-static uint64_t now; /* the clock of the GPU */
-#include "ring/command.h"
-
-/* ---- stores that arrive late -----------------------------------------------------------------
- */
-
-static struct held {
-    void *to;
-    uint64_t value;
-    uint32_t bytes, lane;
-    uint32_t fences;        /* of its lane, before it */
-    uint64_t number;        /* of all stores */
-    uint64_t covered, knew; /* other lanes' stores before these: by its last fence; known to it */
-    bool release;
-} held[64];
-static uint32_t held_count, fences[LANES];
-static uint64_t stores, met_at, covered[LANES]; /* met_at: stores at the last barrier of the warp */
-static bool holds;                              /* else they arrive at once */
-static enum weft_order weakened;                /* orders nothing */
-static void (*arrived)(void);
-
-static void fence(enum weft_order order)
-{
-    if (order == weakened)
-        return;
-    fences[threadIdx.x]++;
-    covered[threadIdx.x] = met_at;
-}
-
-/* Whether `before`, which was stored earlier, arrives earlier. */
-static bool precedes(const struct held *before, const struct held *store)
-{
-    const bool own = before->lane == store->lane;
-
-    return before->to == store->to || before->number < store->covered ||
-           (own && before->fences != store->fences) ||
-           (store->release && (own || before->number < store->knew));
-}
-
-static void arrive_any(void)
-{
-    uint32_t at = any_below(held_count);
-
-    for (uint32_t i = 0; i < at; i++)
-        if (precedes(&held[i], &held[at])) {
-            at = i;
-            i = UINT32_MAX; /* the next is 0 */
-        }
-    memcpy(held[at].to, &held[at].value, held[at].bytes);
-    memmove(&held[at], &held[at + 1], (--held_count - at) * sizeof(held[0]));
-    arrived();
-}
-
-static void hold(void *to, uint64_t value, uint32_t bytes, bool release)
-{
-    if (!holds) {
-        memcpy(to, &value, bytes);
-        return;
-    }
-    if (held_count == sizeof(held) / sizeof(held[0]))
-        arrive_any();
-    held[held_count++] = (struct held){.to = to,
-                                       .value = value,
-                                       .bytes = bytes,
-                                       .lane = threadIdx.x,
-                                       .fences = fences[threadIdx.x],
-                                       .number = stores++,
-                                       .covered = covered[threadIdx.x],
-                                       .knew = met_at,
-                                       .release = release};
-}
-
-#define weft_store_relaxed_u64(word, value)        hold(word, value, 8, false)
-#define weft_store_relaxed_u32(word, value)        hold(word, value, 4, false)
-#define weft_store_release_u64(word, value, order) hold(word, value, 8, (order) != weakened)
-#include "device/cuda/block/block.cu"
+#include "block_run.h"
 
 enum { ERRANDS = 4000, BYTES = 256, LARGE = 5000 /* most bytes of a copy, and some */ };
 
-static struct weft_block_control control;
-static struct weft_command_producer errands;
-static uint32_t next, answered;
+static uint32_t answered;
 static _Alignas(8) unsigned char memory[BYTES], model[BYTES];
 static _Alignas(8) unsigned char pattern[LARGE + 16], large[LARGE + 16], large_model[LARGE + 16];
 static struct weft_errand given[WEFT_BLOCK_DEPTH];
@@ -217,11 +112,8 @@ static void run_block(void)
 
 static void test_errands(void **unused)
 {
-    uint32_t credit;
     (void)unused;
-    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
-    weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, 0, &credit);
-    errands = (struct weft_command_producer){.lines = control.errand, .depth = WEFT_BLOCK_DEPTH};
+    open_rings(0);
     for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (unsigned char)any_below(256);
     open_warp();
@@ -247,15 +139,8 @@ static void pass_time(void)
     now++;
 }
 
-static void lease_block(void)
-{
-    weft_block(&control, next, 20, 78);
-}
-
 /* Lots: pieces of every size and alignment, which do not overlap, and words behind them that may
  * lie in them, more than a warp has lanes for. */
-static struct weft_lot lot;
-
 static uint32_t any_lot(unsigned char *expected, uint32_t most)
 {
     uint32_t pieces = 0, used = 0;
@@ -312,11 +197,8 @@ static void test_deliver(void **unused)
 {
     struct weft_errand errand = {.kind = WEFT_ERRAND_DELIVER, .address = (uint64_t)(uintptr_t)&lot};
     static const uint32_t most[] = {0, 1, 7, 8, 9, 31, 32, 33, 100, WEFT_LOT_PIECES};
-    uint32_t credit;
     (void)unused;
-    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
-    weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, 0, &credit);
-    errands.head = next = 0;
+    open_rings(0);
     memcpy(large_model, large, sizeof(large));
     open_warp();
     warp.met = pass_time;
@@ -332,180 +214,6 @@ static void test_deliver(void **unused)
     }
     warp.met = NULL;
     close_warp();
-}
-
-/* Lots that are in the errand: puts to two places, each with a count or without, and counts alone.
- * What they store is the number of the lot. */
-enum { FEW = 2000 };
-
-static struct few {
-    uint32_t place[2][4], count;
-} few, there[FEW + 1]; /* memory; what is there at least when a lot is delivered */
-static uint64_t few_wrong, few_given;
-
-/* Who sees a count, or `delivered`, sees that lot and all before; who sees data, all before its
- * lot.
- */
-static void look_few(void)
-{
-    uint64_t seen = control.turn.delivered > few.count ? control.turn.delivered : few.count;
-
-    for (int w = 0; w < 8; w++)
-        if (few.place[w / 4][w % 4] > seen + 1)
-            seen = few.place[w / 4][w % 4] - 1;
-    few_wrong += few.count < there[seen].count;
-    for (int w = 0; w < 8; w++)
-        few_wrong += few.place[w / 4][w % 4] < there[seen].place[w / 4][w % 4];
-}
-
-static void give_few(void)
-{
-    static const uint8_t sizes[] = {0, 4, 8, 16};
-    const uint64_t number = ++few_given, words = number << 32 | number;
-    uint32_t *const place = few.place[number % 2];
-    struct weft_errand errand = {.kind = WEFT_ERRAND_FEW,
-                                 .bytes = sizes[any_below(4)],
-                                 .count = (uint32_t)number,
-                                 .address = (uint64_t)(uintptr_t)place,
-                                 .data = {words, words, 0, 0, number}};
-
-    there[number] = there[number - 1];
-    for (uint32_t w = 0; w < errand.bytes / 4; w++)
-        there[number].place[number % 2][w] = (uint32_t)number;
-    if (errand.bytes == 0 || any_below(2) == 0) {
-        errand.data[2] = (uint64_t)(uintptr_t)&few.count;
-        there[number].count = (uint32_t)number;
-    }
-    weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
-}
-
-static void few_host(void)
-{
-    now++;
-    if (strcmp(warp.at[0], "barrier") == 0)
-        met_at = stores;
-    if (few_given != FEW && few_given - control.turn.delivered < WEFT_BLOCK_DEPTH)
-        give_few();
-    if (held_count != 0 && any_below(2) == 0)
-        arrive_any();
-}
-
-/* How often something was seen too early. */
-static uint64_t run_few(enum weft_order label)
-{
-    const uint32_t start = UINT32_MAX - FEW / 2;
-    uint32_t credit;
-
-    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, start, &credit);
-    memset(&few, 0, sizeof(few));
-    control.turn.delivered = few_given = few_wrong = 0;
-    errands.head = next = start;
-    weakened = label;
-    holds = true;
-    arrived = look_few;
-    open_warp();
-    warp.met = few_host;
-    while (control.turn.delivered != FEW) {
-        run_warp(lease_block);
-        while (held_count != 0)
-            arrive_any();
-        next = start + (uint32_t)control.turn.delivered;
-    }
-    warp.met = NULL;
-    close_warp();
-    holds = false;
-    assert_memory_equal(&few, &there[FEW], sizeof(few));
-    return few_wrong;
-}
-
-static void test_few(void **unused)
-{
-    (void)unused;
-    assert_int_equal(run_few(ORDER_none), 0);
-    assert_true(run_few(ORDER_deliver_small) > 0);
-    assert_true(run_few(ORDER_count_store_host) > 0);
-    assert_true(run_few(ORDER_command_credit) > 0);
-}
-
-/* Counts of three groups, two each, behind a piece, all of them the number of their lot. */
-enum { GROUPS = 3, GROUPED = 1000 };
-
-static struct {
-    uint64_t data[4];
-    uint32_t count[GROUPS][2];
-} grouped;
-static uint64_t grouped_wrong;
-
-/* Who sees a count sees the data, and what was counted before in that group. */
-static void look_grouped(void)
-{
-    for (int g = 0; g < GROUPS; g++) {
-        grouped_wrong += grouped.count[g][0] < grouped.count[g][1];
-        for (int w = 0; w < 4; w++)
-            grouped_wrong += grouped.data[w] < grouped.count[g][0];
-        grouped_wrong += grouped.count[g][1] < control.turn.delivered;
-    }
-}
-
-static void grouped_host(void)
-{
-    now++;
-    if (strcmp(warp.at[0], "barrier") == 0) /* and nothing else orders memory */
-        met_at = stores;
-    if (held_count != 0 && any_below(2) == 0)
-        arrive_any();
-}
-
-static void fill_grouped(uint64_t number)
-{
-    const uint64_t data[4] = {number, number, number, number};
-
-    lot.piece[0] = (struct weft_lot_piece){(uint64_t)(uintptr_t)grouped.data, 0, sizeof(data)};
-    memcpy(lot.bytes, data, sizeof(data));
-    for (uint32_t i = 0; i < 2 * GROUPS; i++) {
-        const uint32_t g = i % GROUPS;
-        lot.word[i].to = (uint64_t)(uintptr_t)&grouped.count[g][i / GROUPS];
-        lot.word[i].value = number;
-        lot.size[i] = 4 | (1 + g) << WEFT_LOT_GROUP;
-    }
-}
-
-static uint64_t run_grouped(enum weft_order label)
-{
-    struct weft_errand errand = {
-        .kind = WEFT_ERRAND_DELIVER, .address = (uint64_t)(uintptr_t)&lot, .data = {1, 2 * GROUPS}};
-    uint32_t credit;
-
-    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
-    memset(&grouped, 0, sizeof(grouped));
-    grouped_wrong = errands.head = next = 0;
-    control.turn.delivered = 0;
-    weakened = label;
-    holds = true;
-    arrived = look_grouped;
-    open_warp();
-    warp.met = grouped_host;
-    for (uint64_t number = 1; number <= GROUPED; number++) {
-        fill_grouped(number);
-        errand.data[4] = number;
-        weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
-        run_warp(lease_block);
-        next = errands.head;
-    }
-    while (held_count != 0)
-        arrive_any();
-    warp.met = NULL;
-    close_warp();
-    holds = false;
-    assert_int_equal(grouped.count[0][1], GROUPED);
-    return grouped_wrong;
-}
-
-static void test_grouped(void **unused)
-{
-    (void)unused;
-    assert_int_equal(run_grouped(ORDER_none), 0);
-    assert_true(run_grouped(ORDER_count_store_host) > 0);
 }
 
 /* Told to go, it goes, whatever its lease, and answers nothing. */
@@ -537,10 +245,7 @@ static void test_retract(void **unused)
     for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
         struct weft_errand errand = {
             .kind = WEFT_ERRAND_STORE, .bytes = 8, .address = (uint64_t)(uintptr_t)memory};
-        uint32_t credit;
-        weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, starts[s], &credit);
-        weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, starts[s], &credit);
-        errands.head = next = starts[s];
+        open_rings(starts[s]);
         memset(memory, 0, 8);
         errand.data[0] = 1;
         weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
@@ -564,8 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errands), cmocka_unit_test(test_leave),
         cmocka_unit_test(test_retract), cmocka_unit_test(test_deliver),
-        cmocka_unit_test(test_share),   cmocka_unit_test(test_few),
-        cmocka_unit_test(test_grouped),
+        cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

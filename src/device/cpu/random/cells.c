@@ -72,11 +72,11 @@ void weft_cells_free(struct weft_cells *cells)
     *cells = (struct weft_cells){0};
 }
 
-/* The halves of its cell that a word of 4 or 8 bytes covers: [*first, return value). */
+/* The halves of its cell that 4 or 8 bytes, or the word around 2, cover: [*first, return value). */
 static int halves(const void *word, int size, int *first)
 {
     *first = (int)((uintptr_t)word >> 2 & 1);
-    return *first + size / 4;
+    return *first + (size + 3) / 4;
 }
 
 void weft_cells_set(struct weft_cells *cells, const void *word, int size, struct weft_clock *clock)

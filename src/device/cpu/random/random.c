@@ -9,7 +9,7 @@
 
 #include "base/say.h"
 #include "device/cpu/random/tasks.h"
-#include "order/update.h"
+#include "order/element.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,9 @@ static void acquire(struct weft_model_task *task, const void *word, int size)
 
 static uint64_t value_of(const void *address, int size)
 {
-    return size == 4 ? *(const uint32_t *)address : *(const uint64_t *)address;
+    return size == 2   ? *(const uint16_t *)address
+           : size == 4 ? *(const uint32_t *)address
+                       : *(const uint64_t *)address;
 }
 
 static uint64_t model_load(const void *address, int size, bool acquires)
@@ -142,7 +144,7 @@ static uint64_t model_update(void *address, const struct weft_change *change, bo
                              bool releases)
 {
     struct weft_model_task *task = begin_call();
-    const int size = (int)weft_type_bytes(change->type);
+    const int size = (int)weft_element_bytes(change->type);
 
     weft_tasks_changed(m->tasks);
     weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
@@ -150,7 +152,9 @@ static uint64_t model_update(void *address, const struct weft_change *change, bo
         acquire(task, address, size);
     struct weft_clock *clock = carried(task, releases);
     const uint64_t old = value_of(address, size);
-    if (size == 4)
+    if (size == 2)
+        *(uint16_t *)address = (uint16_t)weft_half_of((uint32_t)old, change);
+    else if (size == 4)
         *(uint32_t *)address = (uint32_t)weft_change_of(old, change);
     else
         *(uint64_t *)address = weft_change_of(old, change);
