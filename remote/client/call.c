@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local bool client_has_turn;
 static _Thread_local struct weft_known *now;
 static const uint64_t spin_ns = 100000, nap_ns = 200000;
 
@@ -59,8 +60,8 @@ static weft_status take_output(struct weft_record *record)
     return client.unprinted > CLIENT_UNPRINTED ? WEFT_ERR_PROTOCOL : WEFT_OK;
 }
 
-/* In the order of the answers. Not under the lock, for a program's stdout may be full. */
-static void print_output(void)
+/* Not under the lock, for a program's stdout may be full. */
+void client_print(void)
 {
     struct client_output *output;
 
@@ -253,8 +254,8 @@ static void wait_for(struct client_call *call)
         else
             client_nap(nap_ns);
     }
-    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0) /* what came before the answer */
-        print_output();
+    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0 && !client_has_turn)
+        client_print(); /* what came before the answer */
 }
 
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
