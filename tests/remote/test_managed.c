@@ -185,6 +185,30 @@ static void callbacks(void)
     CHECK(x[0] == 304 && x[1] == 4 && x[N - 1024] == 304 && x[N - 1] == 4);
 }
 
+enum { ADDITIONS = 200000 };
+
+static void *add(void *argument)
+{
+    volatile unsigned *at = argument;
+
+    for (int i = 0; i < ADDITIONS; i++)
+        *at += 1;
+    return NULL;
+}
+
+/* No store is lost while what is stored to moves to the device and back. */
+static void additions(void)
+{
+    pthread_t thread;
+
+    memset(x, 0, N * sizeof(*x));
+    CHECK(pthread_create(&thread, NULL, add, &x[N / 2]) == 0);
+    for (int i = 0; i < 100; i++)
+        scale(0);
+    pthread_join(thread, NULL);
+    CHECK(x[N / 2] == ADDITIONS && x[N / 2 + 1] == 0);
+}
+
 /* Neither reads nor writes what is the parent's. */
 static void children(void)
 {
@@ -244,6 +268,7 @@ int main(int argc, char **argv)
     own_handlers();
     small_stack();
     callbacks();
+    additions();
     children();
     lose_server(devices);
     weft_client_close();
