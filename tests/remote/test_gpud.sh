@@ -46,8 +46,11 @@ if [ -x "$tests/remote_blas" ]; then
     expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
 fi
 expect check 0 '0 of them refused' "$cuda" check "$program"
-expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
+expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
+expect 'check static' 0 '0 of them refused' "$cuda" check "$tests/vector_add_static"
+expect 'check refuses static' 1 'cudaStreamBeginCapture                               refused: docs/remote.md#graphs' \
+    "$cuda" check "$tests/remote_refused_static"
 expect refused 0 '0 not refused' "$cuda" run -s "$a" -- "$tests/remote_refused"
 expect 'refused, said' 0 'cudaIpcGetMemHandle is not supported on remote GPUs (docs/remote.md#other-processes)' \
     "$cuda" run -s "$a" -- "$tests/remote_refused"
