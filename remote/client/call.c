@@ -258,6 +258,18 @@ static void wait_for(struct client_call *call)
         client_print(); /* what came before the answer */
 }
 
+/* An error may be of an earlier call, which nobody waited for: of the program's, not managed.c's.
+ */
+static CUresult pass_on(CUresult result)
+{
+    if (client_has_turn && result != CUDA_SUCCESS)
+        __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
+    if (client_has_turn || result != CUDA_SUCCESS ||
+        __atomic_load_n(&client.late, __ATOMIC_RELAXED) == CUDA_SUCCESS)
+        return result;
+    return __atomic_exchange_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
+}
+
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer)
 {
@@ -278,7 +290,7 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     if (result != CUDA_SUCCESS)
         return result;
     wait_for(answer);
-    return answer->result;
+    return pass_on(answer->result);
 }
 
 CUresult client_synchronize(const struct client_device *device, CUstream stream)

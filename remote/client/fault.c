@@ -1,9 +1,8 @@
 /*
- * remote/client/fault.c - see the header. The handler runs in the thread that has touched memory,
- * and makes system calls alone. The pointer to a fault goes through a pipe; then the thread sleeps.
+ * remote/client/fault.c - who hears when a thread of the program touches memory that is closed to
+ * it: a task, on its own stack and without the thread's locks. The signal handler runs in that
+ * thread and makes system calls alone: it sends a pointer through a pipe, and sleeps.
  */
-#include "remote/client/fault.h"
-
 #include "base/fork.h"
 #include "remote/client/inside.h"
 

@@ -99,6 +99,7 @@ struct weft_client {
     bool running;     /* a callback does */
     unsigned napping; /* threads that use the network's bell */
     bool manages;     /* there is, or was, managed memory */
+    CUresult late;    /* for the program's next call that waits */
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_record_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
@@ -213,6 +214,24 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
 void client_forget_memory(struct client_device *device);
 /* Among the addresses of which device; NULL: of none. A signal handler may ask, too. */
 struct client_device *client_device_around(uint64_t address);
+
+/* ---- fault.c: a thread has touched memory that is closed to it. */
+struct client_fault {
+    uint64_t address;
+    bool writes, in_callback; /* in_callback: of a stream, which counts as idle */
+    uint32_t answer;          /* 0: not yet */
+};
+enum client_fault_answer {
+    CLIENT_FAULT_OPENED = 1, /* the access is made again */
+    CLIENT_FAULT_STRANGE,    /* the program's own handler hears of it */
+    CLIENT_FAULT_LOST        /* SIGBUS */
+};
+
+/* Starts the task, which calls `answer` for each fault. Once, until it is closed. False: said. */
+bool client_faults_open(enum client_fault_answer (*answer)(const struct client_fault *fault));
+/* The handler is there, also where the program has put its own in its place. */
+void client_faults_watch(void);
+void client_faults_close(void);
 
 /* ---- managed.c. Without the lock. */
 /* Of the current device. flags: of mapped host memory; 0: it is managed. */

@@ -6,13 +6,12 @@
  * the program, and at `alias`, from and to which it is copied. A chunk is open to the host, to
  * write or only to read, or closed. Before a device is given work, chunks are closed, and what the
  * host may have written is copied to the block. A thread that touches a closed chunk waits
- * (fault.h) for the devices, and until the chunk was copied back and opened.
+ * (fault.c) for the devices, and until the chunk was copied back and opened.
  *
  * `turn` is held until the work is given, and while chunks are opened: no kernel begins beside an
  * open one. Who holds it prints nothing: a thread that waits here may hold the lock of stdout.
  */
 #include "base/say.h"
-#include "remote/client/fault.h"
 #include "remote/client/inside.h"
 
 #include <stdlib.h>
@@ -33,7 +32,6 @@ struct block {
     CUdeviceptr around;   /* in this allocation */
     unsigned char *alias; /* NULL: host and devices have one address space */
     unsigned flags;       /* of mapped host memory; 0: it is managed */
-    bool given;           /* a copy to the device is under way */
     struct client_device *home;
     uint64_t after, run;   /* the chunk behind those that were fetched last; how many these were */
     uint64_t chunks, open; /* how many there are, and are not closed */
@@ -111,10 +109,26 @@ static CUresult copy(const struct block *b, uint64_t first, uint64_t count, bool
                              bytes_of(b, first, count), b->home->paging, false);
 }
 
+/* For a stream's end, or a device's. The first answer may bring an error of another call (call.c).
+ */
+static CUresult wait_for(const struct client_device *device, enum weft_call call,
+                         const uint64_t *words, uint32_t count)
+{
+    const CUresult result = client_call(device, call, words, count, NULL, 0, NULL);
+
+    return result == CUDA_SUCCESS ? result : client_call(device, call, words, count, NULL, 0, NULL);
+}
+
+static CUresult wait_for_copies(const struct block *b)
+{
+    return wait_for(b->home, WEFT_CALL_stream_synchronize, CLIENT_WORDS(WORD(b->home->paging)));
+}
+
 /* Closed first, so that no later store of the host's is left out. */
 static CUresult give(struct block *b)
 {
     CUresult result = CUDA_SUCCESS;
+    bool copied = false;
 
     for (uint64_t c = 0, n; c < b->chunks && result == CUDA_SUCCESS; c += n) {
         const enum state before = b->state[c];
@@ -123,27 +137,23 @@ static CUresult give(struct block *b)
             result = set_state(b, c, n, CLOSED);
         if (before == WRITES && result == CUDA_SUCCESS)
             result = copy(b, c, n, true);
-        b->given |= before == WRITES;
+        copied |= before == WRITES;
     }
-    return result;
+    return copied && result == CUDA_SUCCESS ? wait_for_copies(b) : result;
 }
 
 /* Before work for any device, which may reach another one's memory. */
 static CUresult give_all(void)
 {
     CUresult result = CUDA_SUCCESS;
-    const struct client_device *last = NULL;
+    bool any = false;
 
     for (struct block *b = blocks; b != NULL && result == CUDA_SUCCESS; b = b->next)
-        if (b->open != 0)
+        if (b->open != 0) {
             result = give(b);
-    for (struct block *b = blocks; b != NULL; b = b->next) {
-        if (b->given && b->home != last && result == CUDA_SUCCESS)
-            result = client_synchronize(b->home, b->home->paging);
-        last = b->given ? b->home : last;
-        b->given = false;
-    }
-    if (last != NULL)
+            any = true;
+        }
+    if (any)
         client_faults_watch();
     return result;
 }
@@ -155,8 +165,7 @@ static CUresult wait_for_devices(void)
 
     for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
         if (client.device[d].works)
-            result = client_call(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0, NULL, 0,
-                                 NULL);
+            result = wait_for(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0);
     return result;
 }
 
@@ -166,7 +175,7 @@ static CUresult fetch(struct block *b, uint64_t first, uint64_t count, enum stat
     CUresult result = copy(b, first, count, false);
 
     if (result == CUDA_SUCCESS)
-        result = client_synchronize(b->home, b->home->paging);
+        result = wait_for_copies(b);
     return result == CUDA_SUCCESS ? set_state(b, first, count, state) : result;
 }
 
@@ -184,7 +193,7 @@ static uint64_t next_run(struct block *b, uint64_t chunk)
     return count;
 }
 
-static enum client_fault_answer answer(const struct client_fault *fault)
+static enum client_fault_answer answer_fault(const struct client_fault *fault)
 {
     CUresult result = CUDA_SUCCESS;
 
@@ -198,6 +207,8 @@ static enum client_fault_answer answer(const struct client_fault *fault)
         if (result == CUDA_SUCCESS)
             result = fetch(b, chunk, next_run(b, chunk), fault->writes ? WRITES : READS);
     }
+    if (result == CUDA_ERROR_DEINITIALIZED) /* the program ends, and this thread with it */
+        result = set_state(b, chunk, 1, WRITES);
     leave();
     if (result == CUDA_SUCCESS)
         return b != NULL ? CLIENT_FAULT_OPENED : CLIENT_FAULT_STRANGE;
@@ -212,7 +223,7 @@ static enum client_fault_answer answer(const struct client_fault *fault)
 static CUresult map(struct block *b)
 {
     struct client_call made = {0};
-    CUresult result = client_faults_open(answer) ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+    CUresult result = client_faults_open(answer_fault) ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
     void *alias = NULL;
 
     if (result == CUDA_SUCCESS && b->home->paging == NULL) { /* it waits for no other stream */
@@ -312,8 +323,11 @@ void client_managed_forget(struct client_device *home)
 void client_managed_stop(void)
 {
     client_faults_close();
-    for (struct block *b; (b = blocks) != NULL; free(b))
+    for (struct block *b; (b = blocks) != NULL; free(b)) {
+        if (b->alias != NULL)
+            (void)set_state(b, 0, b->chunks, WRITES); /* for threads that go on */
         blocks = b->next;
+    }
     __atomic_store_n(&client.manages, false, __ATOMIC_RELAXED);
 }
 

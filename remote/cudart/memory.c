@@ -137,14 +137,13 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
     if (device == NULL || flags != 0)
         return cudart_done(cudaErrorInvalidValue);
     const cudaError_t error = cudaPointerGetAttributes(&attributes, host);
-    if (error == cudaSuccess && attributes.type != cudaMemoryTypeHost)
-        return cudart_done(cudaErrorInvalidValue);
-    if (error == cudaSuccess && attributes.devicePointer == NULL)
+    if (error != cudaSuccess || attributes.type != cudaMemoryTypeHost)
+        return error != cudaSuccess ? error : cudart_done(cudaErrorInvalidValue);
+    if (attributes.devicePointer == NULL)
         return cudart_driver_done(
             weft_cuda_refuse("memory without cudaHostAllocMapped", "mapped-memory", &said));
-    if (error == cudaSuccess)
-        *device = attributes.devicePointer;
-    return error;
+    *device = attributes.devicePointer;
+    return cudaSuccess;
 }
 
 /* Managed memory moves when it is used, so that hints change nothing. */
