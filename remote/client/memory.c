@@ -122,6 +122,18 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     return place;
 }
 
+/* What a server has allocated: among the device's addresses, and where nothing else is. */
+static bool is_free(const struct client_device *device, uint64_t address, uint64_t bytes)
+{
+    const struct weft_ranges *blocks = &device->blocks;
+    const uint64_t offset = address - device->base;
+
+    if (offset >= device->span || bytes > device->span - offset)
+        return false;
+    const uint32_t next = weft_ranges_after(blocks, address);
+    return next == blocks->count || blocks->list[next].at - address >= bytes;
+}
+
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes)
 {
     struct client_call answer = {0};
@@ -132,7 +144,7 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
-    if (answer.count != 1 || answer.words[0] - device->base >= device->span ||
+    if (answer.count != 1 || !is_free(device, answer.words[0], bytes) ||
         !weft_ranges_add(&device->blocks, answer.words[0], bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
