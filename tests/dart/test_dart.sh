@@ -16,7 +16,7 @@ total=0
 passes() {
     local name=$1 line
     shift
-    timeout 120 "$@" >out 2>err || fail "$name: status $?: $(grep -v DART_ERR_INVAL err | tail -5)"
+    timeout 300 "$@" >out 2>err || fail "$name: status $?: $(grep -v DART_ERR_INVAL err | tail -5)"
     line=$(grep -oE '[0-9]+ units, [0-9]+ checks in each passed' out) || fail "$name: $(tail -3 out)"
     total=$((total + $(cut -d' ' -f3 <<<"${line:-0 0 0}")))
 }
@@ -48,10 +48,10 @@ passes "dartrun" "$dartrun" --cpu 3 --segment 8M "$bin/tests/dart_tapi"
 passes "dartrun, both kinds" "$dartrun" --cpu 2 --gpu 1 "$bin/tests/far_dart_tapi"
 [ "$(grep '^unit' out | sort | tr '\n' ,)" = "unit 0: cuda,unit 1: cpu,unit 2: cpu," ] || fail "kinds: $(cat out)"
 # shellcheck disable=SC2016 # the shell of each process
-[ "$(timeout 120 "$dartrun" --segment 5M --timeout 20 -np 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
+[ "$(timeout 300 "$dartrun" --segment 5M --timeout 20 -np 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
 for wrong in "" "--cpu x true" "--gpu" "--cpu 0 --gpu 0 true" "-n" "--timeout" "--processes 1"; do
     # shellcheck disable=SC2086 # words
-    timeout 120 "$dartrun" $wrong >/dev/null 2>err
+    timeout 300 "$dartrun" $wrong >/dev/null 2>err
     [ $? -eq 125 ] || fail "dartrun $wrong: $(cat err)"
     grep -q '^dartrun: ' err || fail "dartrun $wrong: $(cat err)"
 done
@@ -92,7 +92,7 @@ awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/dart.md" >exam
 # shellcheck disable=SC2046 # words
 gcc -std=c11 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs weft-dart) -o example ||
     fail "the example of docs/dart.md"
-timeout 120 "$HOME/opt/weft/bin/dartrun" --cpu 3 ./example >out 2>err || fail "the example: $(cat err)"
+timeout 300 "$HOME/opt/weft/bin/dartrun" --cpu 3 ./example >out 2>err || fail "the example: $(cat err)"
 [ "$(sort out | tr '\n' ,)" = "unit 0 has 42 from unit 2,unit 1 has 42 from unit 0,unit 2 has 42 from unit 1," ] ||
     fail "the example: $(cat out)"
 

@@ -17,7 +17,7 @@ total=0
 passes() {
     local name=$1 line
     shift
-    timeout 120 "$@" >out 2>err || fail "$name: status $?: $(tail -5 err)"
+    timeout 300 "$@" >out 2>err || fail "$name: status $?: $(tail -5 err)"
     line=$(grep -oE 'GASPI on [0-9]+ processes: [0-9]+ checks in each passed' out) ||
         fail "$name: $(tail -3 out)"
     echo "$name: $line"
@@ -49,13 +49,13 @@ WEFT_CPU_THREADS=4 passes "kernels, ranks of four threads" "$weftrun" -n 2 "$ker
 WEFT_GDA=softnic WEFT_PATH=queue passes "kernels, through queues" "$weftrun" -n 2 "$kernel"
 passes "kernels, memory that the host cannot reach" "$weftrun" --units cuda:1,cpu:1 "$far"
 for n in 1 3; do
-    timeout 60 "$weftrun" -n $n "$bin/gaspi_stencil" 100 50 3 >out 2>err
+    timeout 300 "$weftrun" -n $n "$bin/gaspi_stencil" 100 50 3 >out 2>err
     grep -q 'to the last bit' out || fail "gaspi_stencil on $n processes: $(cat out err)"
 done
 
 if [ -x "$bin/bench_gaspi_pingpong" ]; then # a build without benchmarks has none
     for form in latency bulk blocks host; do
-        WEFT_GDA=softnic WEFT_PATH=queue timeout 60 "$weftrun" -n 2 "$bin/bench_gaspi_pingpong" --form $form \
+        WEFT_GDA=softnic WEFT_PATH=queue timeout 300 "$weftrun" -n 2 "$bin/bench_gaspi_pingpong" --form $form \
             --from 65536 --to 262144 --repeats 100 >out 2>err || fail "ping-pong, $form: $(cat err)"
     done
 fi
@@ -74,23 +74,23 @@ fi
 
 # ---- the end -------------------------------------------------------------------------------------
 for how in exit kill; do
-    timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err
+    timeout 300 "$weftrun" -n 3 "$lost" $how >out 2>err
     status=$?
     [ $status -ne 124 ] || fail "$how: the others wait"
     [ "$(grep -c 'rank 2 is CORRUPT' out)" -eq 2 ] || fail "$how: $(cat out err)"
     [ $status -eq $([ $how = exit ] && echo 3 || echo 0) ] || fail "$how: status $status"
 done
 for how in term none; do
-    timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
-    WEFT_PATH=proxy timeout 120 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how, through the host: $(cat err)"
+    timeout 300 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
+    WEFT_PATH=proxy timeout 300 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how, through the host: $(cat err)"
 done
 for _ in 1 2 3 4 5 6 7 8; do
-    timeout 120 "$weftrun" -n 3 "$lost" leave >out 2>err || fail "leave: $(cat err)"
+    timeout 300 "$weftrun" -n 3 "$lost" leave >out 2>err || fail "leave: $(cat err)"
 done
-timeout 120 "$weftrun" -n 3 "$lost" differ >out 2>err || fail "differ: $(cat err)"
+timeout 300 "$weftrun" -n 3 "$lost" differ >out 2>err || fail "differ: $(cat err)"
 grep -q "notification_num is 100 on rank 2, and 65536 on rank 0" err || fail "differ: $(cat err)"
 for microseconds in 1000 2000 3000 4000 6000 8000 12000 20000; do
-    timeout 120 "$weftrun" -n 3 "$lost" start $microseconds >out 2>err
+    timeout 300 "$weftrun" -n 3 "$lost" start $microseconds >out 2>err
     [ $? -eq 142 ] || fail "start: $(cat err)"
     grep 'signal 11' err && fail "start: $(cat err)"
 done
@@ -100,20 +100,20 @@ ln -sf "$weftrun" weftrun
 PATH=$HOME:$PATH
 gaspi_run=$root/tools/gaspi_run
 printf '# two\nlocalhost\n\nlocalhost\n' >machines
-[ "$(timeout 120 "$gaspi_run" -m machines -n 2 sh -c 'echo $WEFT_PROCESS of $WEFT_PROCESSES' | sort | tr '\n' ,)" = \
+[ "$(timeout 300 "$gaspi_run" -m machines -n 2 sh -c 'echo $WEFT_PROCESS of $WEFT_PROCESSES' | sort | tr '\n' ,)" = \
     "0 of 2,1 of 2," ] || fail "gaspi_run -m"
-[ "$(timeout 120 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
-[ "$(timeout 120 "$gaspi_run" --machinefile machines --nodes 2 -p -N sh -c 'echo $GASPI_SET_NUMA_SOCKET' | tr '\n' ,)" = "1,1," ] ||
+[ "$(timeout 300 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
+[ "$(timeout 300 "$gaspi_run" --machinefile machines --nodes 2 -p -N sh -c 'echo $GASPI_SET_NUMA_SOCKET' | tr '\n' ,)" = "1,1," ] ||
     fail "gaspi_run --machinefile --nodes -p -N"
 printf '#!/bin/sh\necho "first $*"\n' >first
 printf '#!/bin/sh\necho "gdb $*"\n' >gdb
 chmod +x first gdb
-[ "$(timeout 120 "$gaspi_run" -b ./first -n 3 echo "a b" c | sort | tr '\n' ,)" = "a b c,a b c,first a b c," ] || fail "gaspi_run -b"
-[ "$(timeout 120 "$gaspi_run" -d -n 2 echo x | sort | tr '\n' ,)" = "gdb --args echo x,x," ] || fail "gaspi_run -d"
-timeout 120 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
-timeout 120 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
+[ "$(timeout 300 "$gaspi_run" -b ./first -n 3 echo "a b" c | sort | tr '\n' ,)" = "a b c,a b c,first a b c," ] || fail "gaspi_run -b"
+[ "$(timeout 300 "$gaspi_run" -d -n 2 echo x | sort | tr '\n' ,)" = "gdb --args echo x,x," ] || fail "gaspi_run -d"
+timeout 300 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
+timeout 300 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
 grep -qx "gaspi_run: -n has no value" err || fail "gaspi_run -n: $(cat err)"
-timeout 120 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
+timeout 300 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
 grep -q 'nothing cannot be read' err || fail "gaspi_run: $(cat err)"
 
 # ---- symbols: those of the list, each with its strong name ---------------------------------------
@@ -135,7 +135,7 @@ export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig
 # shellcheck disable=SC2046 # words
 gcc -std=c11 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs weft-gaspi) -o example ||
     fail "the example of docs/gaspi.md"
-timeout 120 "$HOME/opt/weft/bin/gaspi_run" -n 3 ./example >out 2>err || fail "the example: $(cat err)"
+timeout 300 "$HOME/opt/weft/bin/gaspi_run" -n 3 ./example >out 2>err || fail "the example: $(cat err)"
 [ "$(grep -c 'has 42 from rank' out)" -eq 3 ] || fail "the example: $(cat out)"
 
 echo "$(wc -l <symbols) names, $total checks"

@@ -34,7 +34,7 @@ dpkg-deb -f weft_*.deb Depends | grep -q 'libc6' || fail "depends on $(dpkg-deb 
 runs() {
     local name=$1 wanted=$2 out
     shift 2
-    out=$(timeout 60 "$@" 2>&1) || fail "$name: status $?: $out"
+    out=$(timeout 300 "$@" 2>&1) || fail "$name: status $?: $out"
     [ "$out" = "$wanted" ] || fail "$name: printed '$out', not '$wanted'"
 }
 # only_root FILE: of weft's headers a program saw those of the package.
@@ -117,7 +117,7 @@ if command -v g++ >/dev/null; then
     g++ -std=c++17 -O1 -MD -x c++ "$sources/compat/dcuda/reduction.cu" $(flags --cflags --libs weft-dcuda) \
         -x none -o dcuda || fail "dCUDA: not compiled"
     only_root dcuda.d
-    timeout 60 weftrun -n 2 ./dcuda >dcuda.txt || fail "dCUDA: $(cat dcuda.txt)"
+    timeout 300 weftrun -n 2 ./dcuda >dcuda.txt || fail "dCUDA: $(cat dcuda.txt)"
 fi
 
 for tool in "$usr"/bin/*; do

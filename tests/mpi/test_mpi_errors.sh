@@ -23,7 +23,7 @@ program() {
 # refused N TEXT BODY: on N processes it fails within 20 s, and the text is among what it says.
 refused() {
     program refused "$3"
-    timeout 120 "$weftrun" -n "$1" ./refused >out 2>err
+    timeout 300 "$weftrun" -n "$1" ./refused >out 2>err
     status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] || fail "'$3' ended with $status: $(cat err)"
     grep -qE "$2" err || fail "'$3' says $(cat err)"
@@ -78,16 +78,16 @@ refused 2 "MPI_Abort with code 7 in process 1" 'if (rank == 1) MPI_Abort(MPI_COM
 [ $status -eq 7 ] || fail "MPI_Abort's code became $status"
 for code in 0 256 -256 65536; do # whose low byte, all that a status has, is 0
     refused 1 "MPI_Abort with code $code in process 0" "MPI_Abort(MPI_COMM_WORLD, $code);"
-    timeout 20 ./refused >out 2>err && fail "MPI_Abort with code $code ends alone with status 0"
+    timeout 300 ./refused >out 2>err && fail "MPI_Abort with code $code ends alone with status 0"
     refused 2 "MPI_Abort with code $code in process 1" \
         "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, $code); MPI_Barrier(MPI_COMM_WORLD);"
 done
 refused 1 "MPI_Comm_size was called after MPI_Finalize" 'MPI_Finalize(); MPI_Comm_size(MPI_COMM_WORLD, &size);'
 program lost 'if (rank == 1) abort(); MPI_Barrier(MPI_COMM_WORLD);'
-timeout 120 "$weftrun" -n 3 ./lost >out 2>err
+timeout 300 "$weftrun" -n 3 ./lost >out 2>err
 [ $? -ne 124 ] || fail "a lost process leaves others waiting"
 grep -q "process 1" err || fail "a lost process is not named: $(cat err)"
-PMI_SIZE=2 timeout 120 ./lost >out 2>err && fail "a launcher without PMIx is taken"
+PMI_SIZE=2 timeout 300 ./lost >out 2>err && fail "a launcher without PMIx is taken"
 grep -q "start the program by weftrun" err || fail "a launcher without PMIx: $(cat err)"
 # Opening the job is a wait, too, and long on a busy machine.
 limit=$(awk -v processors="$(nproc)" '{ s = $1 / processors; print 3 * (s < 1 ? 1 : s > 8 ? 8 : s) }' /proc/loadavg)
@@ -114,11 +114,11 @@ done
 program early 'return 0;'
 sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' early.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early
-timeout 120 ./early >out 2>err && fail "a call before MPI_Init is taken"
+timeout 300 ./early >out 2>err && fail "a call before MPI_Init is taken"
 grep -q "MPI_Barrier was called before MPI_Init" err || fail "a call before MPI_Init: $(cat err)"
 refused 1 "MPI_Send: tag -5" 'MPI_Send(data, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);'
 program open 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);'
-timeout 120 ./open >out 2>err
+timeout 300 ./open >out 2>err
 grep -q "1 operation was never completed: .*tag 4" err || fail "a request that was never completed: $(cat err)"
 # One that was let go is waited for, if it is matched.
 program let_go 'static char in[1 << 20], out[1 << 20]; MPI_Request r; int other = size - 1 - rank;
@@ -127,22 +127,22 @@ program let_go 'static char in[1 << 20], out[1 << 20]; MPI_Request r; int other 
      MPI_Send(data, 1, MPI_INT, other, 9, MPI_COMM_WORLD);
      MPI_Isend(out, sizeof(out), MPI_CHAR, other, 8, MPI_COMM_WORLD, &r); MPI_Request_free(&r);'
 for processes in 1 2; do
-    timeout 20 "$weftrun" -n $processes ./let_go >out 2>err || fail "receives that were let go: $(cat err)"
+    timeout 300 "$weftrun" -n $processes ./let_go >out 2>err || fail "receives that were let go: $(cat err)"
     [ ! -s err ] || fail "receives that were let go: $(cat err)"
 done
 program left 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r); MPI_Request_free(&r);'
-timeout 20 ./left >out 2>err
+timeout 300 ./left >out 2>err
 grep -q "1 operation was never completed: .*tag 4" err || fail "a receive let go that nobody sent to: $(cat err)"
 printf '#include <mpi.h>\nint MPI_File_open(void);\nint main(void) { return MPI_File_open(); }\n' >file.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" file.c -o file 2>err && fail "MPI_File_open links"
 grep -q "undefined reference to .MPI_File_open" err || fail "MPI_File_open: $(cat err)"
 program left 'if (rank == 0) MPI_Send(data, 2, MPI_INT, 1, 9, MPI_COMM_WORLD);'
-timeout 120 "$weftrun" -n 2 ./left >out 2>err
+timeout 300 "$weftrun" -n 2 ./left >out 2>err
 grep -q "never received" err || fail "a message that nobody received: $(cat err)"
 
 # The wrappers.
 program whole 'printf("%d of %d\n", rank, size);'
-timeout 120 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "installed: $(cat err)"
+timeout 300 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "installed: $(cat err)"
 [ "$(sort out | tr '\n' ,)" = "0 of 2,1 of 2," ] || fail "installed: $(cat out)"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "weft-mpi" || fail "-show"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "lweft" && fail "-show -c links"

@@ -51,7 +51,7 @@ mpi_passes()
         [ "$n" != 1 ] || echo "left out: $program, which this build does not have"
         return 0
     fi
-    env TMPDIR="$work" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 120 \
+    env TMPDIR="$work" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 300 \
         mpirun --bind-to none --oversubscribe --mca mpi_yield_when_idle 1 -n "$n" \
         "$bin/$program" --verify "$@" >"$work/out" 2>"$work/err"
     judge "$program on $n processes: $*" $?

@@ -8,7 +8,7 @@ source "$(dirname "$0")/case_study.sh"
 # cannot_write EXAMPLE ARGS... >OUTPUT: it fails, and says why.
 cannot_write()
 {
-    timeout 120 "$bin/$1" "${@:2}" 2>"$work/err"
+    timeout 300 "$bin/$1" "${@:2}" 2>"$work/err"
     [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err"
 }
 
@@ -26,7 +26,7 @@ for example in messages matrix_vector; do
     [ $? = 2 ] && grep -qE "^$example: needs (2|two) processes" "$work/err" || fail "$example alone"
 done
 for path in direct proxy; do
-    timeout 120 "$bin/weftrun" -n 3 "$bin/get" --weft-PATH=$path >"$work/out" 2>&1
+    timeout 300 "$bin/weftrun" -n 3 "$bin/get" --weft-PATH=$path >"$work/out" 2>&1
     grep -qE '^get: 3 processes, [0-9]+ ranks: all sums right$' "$work/out" || fail "get, $path"
 done
 [ ! -c /dev/full ] || cannot_write ring --help >/dev/full || fail "ring --help >/dev/full"

@@ -50,28 +50,28 @@ waiting="$bin/tests/test_lost_host"
 # ---- the control channel -------------------------------------------------------------------------
 
 name="four hosts have four names"
-timeout 60 "${run[@]}" hostname >out 2>err
+timeout 300 "${run[@]}" hostname >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] host0 [1] host1 [2] host2 [3] host3 " ] || fail "$(cat out)"
 interfaces=("" eth0 10.77.0.1 10.77.0.0)
 ipv6=$("$hosts" on net host0 cat /proc/net/if_inet6 2>/dev/null | grep ^fd77) # a kernel may have none
 [ -z "$ipv6" ] || interfaces+=(fd77::1 fd77::9)
 for interface in "${interfaces[@]}"; do
     name="a job over interface '$interface'"
-    WEFT_INTERFACE=$interface timeout 60 "${run[@]}" -n 8 "$waiting" 0.1 >out 2>err || fail "status $?"
+    WEFT_INTERFACE=$interface timeout 300 "${run[@]}" -n 8 "$waiting" 0.1 >out 2>err || fail "status $?"
     [ "$(grep -c ready out)" -eq 8 ] || fail "$(cat out)"
 done
 if [ -n "$ipv6" ]; then
     name="the root is where the interface says"
-    WEFT_INTERFACE=fd77::1 timeout 60 "${run[@]}" sh -c 'echo $WEFT_ROOT' >out 2>err
+    WEFT_INTERFACE=fd77::1 timeout 300 "${run[@]}" sh -c 'echo $WEFT_ROOT' >out 2>err
     has out '^\[3\] \[fd77::1\]:[0-9]+$'
 fi
 name="an address that cannot be reached beside one that can"
 "$hosts" on net host0 ip link add dummy0 type dummy 2>/dev/null &&
     "$hosts" on net host0 ip address add 192.0.2.1/32 dev dummy0 &&
     "$hosts" on net host0 ip link set dummy0 up
-timeout 60 "${run[@]}" "$waiting" 0.1 >out 2>err || fail "status $?"
+timeout 300 "${run[@]}" "$waiting" 0.1 >out 2>err || fail "status $?"
 name="only an address that cannot be reached"
-WEFT_CONNECT_S=1 WEFT_INTERFACE=lo timeout 60 "${run[@]}" "$waiting" 0.1 >out 2>err && fail "started"
+WEFT_CONNECT_S=1 WEFT_INTERFACE=lo timeout 300 "${run[@]}" "$waiting" 0.1 >out 2>err && fail "started"
 has err 'process 0 was not found at WEFT_ROOT 127\.0\.0\.1:[0-9]+ within 1 s'
 
 # root_port: where process 0 listens; waits for it.
@@ -98,7 +98,7 @@ strangers() {
 }
 name="a job among strangers"
 # Process 3 comes when they are there: the listener is open until then.
-WEFT_CONNECT_S=60 timeout 100 "${run[@]}" sh -c \
+WEFT_CONNECT_S=60 timeout 300 "${run[@]}" sh -c \
     'test $WEFT_PROCESS != 3 || until [ -e crowded ]; do sleep 0.1; done; exec "$@"' sh "$waiting" 0.1 \
     >out 2>err </dev/null &
 job=$!
@@ -142,7 +142,7 @@ for how in cut part; do
         [ -n "$full" ] || [ "$how$host" = cut0 ] || [ "$how$host" = part2 ] || continue
         name="host$host: $how"
         : >out
-        timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
+        timeout 300 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
         job=$!
         ready 4
         since=$(now)
@@ -160,7 +160,7 @@ done
 
 name="a connection is reset"
 : >out
-timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
+timeout 300 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
 job=$!
 ready 4
 since=$(now)
@@ -183,10 +183,10 @@ over() {
     local net=$1
     shift
     if [ "$net" = mpi ]; then
-        timeout 120 "$hosts" on net host0 mpirun --enable-recovery --mca plm_rsh_agent "$WEFT_RSH" -H "$all" \
+        timeout 300 "$hosts" on net host0 mpirun --enable-recovery --mca plm_rsh_agent "$WEFT_RSH" -H "$all" \
             -n 4 -x WEFT_NET=mpi -x WEFT_SILENCE_S "$bin/power_iteration" "$@"
     else
-        timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$bin/power_iteration" "$@"
+        timeout 300 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$bin/power_iteration" "$@"
     fi
 }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -234,7 +234,7 @@ gone() {
 # talk ARGS...: small and large messages and a collective without an end, which go round.
 talk() {
     : >out
-    timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$@" "$bin/tests/test_cut_off" >out 2>err </dev/null &
+    timeout 300 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$@" "$bin/tests/test_cut_off" >out 2>err </dev/null &
     job=$!
     ready 4
 }
@@ -299,7 +299,7 @@ for net in ${WEFT_NET-ofi mpi}; do
     [ "$net" = ofi ] || continue
     program=test_cut_off
     name="an outage of 10 s among messages, over $net"
-    (unset WEFT_SILENCE_S && exec timeout 120 "${run[@]}" -q -x "WEFT_NET=$net" \
+    (unset WEFT_SILENCE_S && exec timeout 300 "${run[@]}" -q -x "WEFT_NET=$net" \
         "$bin/tests/test_cut_off") >out 2>err </dev/null &
     job=$!
     ready 4

@@ -31,7 +31,7 @@ fail()
 start()
 {
     : >"$work/out"
-    timeout 300 "mpirun.$mpi" ${patient:+"$patient"} -n "$1" \
+    timeout 600 "mpirun.$mpi" ${patient:+"$patient"} -n "$1" \
         sh -c 'exec "$@" >>"$0" 2>&1' "$work/out" "${@:2}" >>"$work/out" 2>&1
 }
 
@@ -124,7 +124,7 @@ test_mistakes()
     if [ -n "$(module $other)" ]; then
         WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses 'it is not the MPI of this launcher' 2 "$tests/test_put"
     fi
-    WEFT_NET=mpi timeout 60 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
+    WEFT_NET=mpi timeout 300 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
         fail "WEFT_NET=mpi under weftrun: not refused"
     grep -q 'use mpirun -n 2 instead of weftrun' "$work/out" || fail "WEFT_NET=mpi under weftrun"
 }

@@ -25,7 +25,7 @@ fail() {
 }
 # job HOSTS N COMMAND...: the output of both streams is in `out`.
 job() {
-    timeout 100 "$bin/weftrun" -l -H "$1" -n "$2" "${@:3}" >out 2>&1 </dev/null
+    timeout 300 "$bin/weftrun" -l -H "$1" -n "$2" "${@:3}" >out 2>&1 </dev/null
 }
 # says NUMBER PATTERN: so many lines.
 says() {
@@ -76,7 +76,7 @@ says 2 "could not open the job: ofi: no provider for reliable messages, WEFT_OFI
 # A network that is passed over is no secret.
 if command -v mpirun >/dev/null && find "$bin/.." -maxdepth 3 -name 'libweft-mpi-*.so' | grep -q .; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    timeout 100 "$here/hosts" on "$work/net" host0 mpirun --mca plm_rsh_agent "$WEFT_RSH" -H host0,host1 -n 2 \
+    timeout 300 "$here/hosts" on "$work/net" host0 mpirun --mca plm_rsh_agent "$WEFT_RSH" -H host0,host1 -n 2 \
         -x WEFT_OFI_PROVIDER=nonesuch "$bin/tests/test_put" >out 2>&1 </dev/null || fail "mpi instead of ofi"
     says 1 "network mpi: the job is on 2 nodes, and it works on all; not taken: ofi (process 0: "
     says 0 WEFT_ERR

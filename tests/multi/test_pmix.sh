@@ -12,7 +12,7 @@ skip() {
 command -v mpirun >/dev/null || skip "no mpirun here"
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-timeout 60 mpirun -n 1 env 2>/dev/null | grep -q '^PMIX_RANK=' || skip "this mpirun does not speak PMIx"
+timeout 300 mpirun -n 1 env 2>/dev/null | grep -q '^PMIX_RANK=' || skip "this mpirun does not speak PMIx"
 work=$(mktemp -d)
 export TMPDIR=$work # this mpirun's own: a folder by the name of the host would be shared
 net=$work/net
@@ -31,7 +31,7 @@ fail() {
 launch() {
     local n=$1
     shift
-    timeout 100 mpirun --oversubscribe -x LSAN_OPTIONS -n "$n" "$@" >out 2>err </dev/null
+    timeout 300 mpirun --oversubscribe -x LSAN_OPTIONS -n "$n" "$@" >out 2>err </dev/null
 }
 
 name="a job of one needs nobody"
@@ -84,13 +84,13 @@ took=$(($(date +%s) - $(stat -c %Y killed)))
 
 name="three hosts"
 if [ "$(id -u)" -eq 0 ] && "$here/hosts" up "$net" 3 2>/dev/null; then
-    timeout 100 "$here/hosts" on "$net" host0 mpirun --mca plm_rsh_agent "$here/hosts rsh $net" \
+    timeout 300 "$here/hosts" on "$net" host0 mpirun --mca plm_rsh_agent "$here/hosts rsh $net" \
         -x LSAN_OPTIONS -H host0,host1,host2 -n 3 sh -c 'hostname; exec "$@"' sh "$bin/tests/test_lost_host" 0.2 \
         >out 2>err </dev/null || fail "status $?"
     [ "$(sort out | tr '\n' ' ')" = "host0 host1 host2 ready ready ready " ] || fail "$(cat out)"
     name="process 0 cannot listen"
     : >said
-    timeout 100 "$here/hosts" on "$net" host0 mpirun --mca plm_rsh_agent "$here/hosts rsh $net" \
+    timeout 300 "$here/hosts" on "$net" host0 mpirun --mca plm_rsh_agent "$here/hosts rsh $net" \
         -H host0,host1,host2 -n 3 sh -c 'test $PMIX_RANK = 0 || exec "$@" 2>>said
         WEFT_INTERFACE=nonesuch "$@"; until [ -s said ]; do sleep 0.1; done' sh "$bin/tests/test_lost_host" 0.2 \
         >out 2>err </dev/null && fail "status 0"

@@ -129,20 +129,20 @@ helps power_iteration --symmetrize
 
 # A reader that leaves early is no error; an output that cannot be written is one.
 {
-    timeout 120 "$bin/weftrun" -n 2 "$bin/power_iteration" --matrix "$work/flow.mtx" --top 211 2>"$work/err"
+    timeout 300 "$bin/weftrun" -n 2 "$bin/power_iteration" --matrix "$work/flow.mtx" --top 211 2>"$work/err"
     echo $? >"$work/out"
 } | head -n 1 >/dev/null
 if [ "$(cat "$work/out")" != 0 ] || [ -s "$work/err" ]; then
     fail "power_iteration with a reader that leaves"
 fi
 if [ -c /dev/full ]; then
-    timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$work/err" &&
+    timeout 300 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$work/err" &&
         fail "power_iteration with a full output: status 0"
     grep -q 'standard output could not be written' "$work/err" &&
         grep -q 'standard output refused .* that ranks logged: No space left' "$work/err" ||
         fail "power_iteration with a full output"
 fi
-timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >&- 2>"$work/err"
+timeout 300 "$bin/power_iteration" --matrix "$work/flow.mtx" >&- 2>"$work/err"
 [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err" || fail "power_iteration without an output"
 
 finish

@@ -19,7 +19,7 @@ fail() {
 check() {
     local wanted=$1 got
     shift
-    timeout 60 "$@" >out 2>err
+    timeout 300 "$@" >out 2>err
     got=$?
     if [ "$wanted" = - ]; then
         if [ $got -eq 0 ] || [ $got -ge 124 ]; then fail "$*: status $got"; fi

@@ -11,7 +11,7 @@ trap 'rm -f "$out"' EXIT
 says() {
     local text=$1
     shift
-    timeout 120 "$@" >"$out" 2>&1
+    timeout 300 "$@" >"$out" 2>&1
     local status=$?
     if [ $status -eq 0 ] || [ $status -eq 124 ] || ! grep -qF -- "$text" "$out"; then
         echo "FAILED: $*: status $status, and it says:"

@@ -14,7 +14,7 @@ failures=0
 check() {
     name=$1 wanted=$2
     shift 2
-    timeout -k 5 60 "$@" >out 2>err </dev/null
+    timeout -k 5 300 "$@" >out 2>err </dev/null
     got=$?
     if [ "$got" -ne "$wanted" ]; then
         fail "status $got, not $wanted: $(head -3 err)"
@@ -105,7 +105,7 @@ for namespaces in "${in_namespaces[@]}"; do
 done
 
 name="input goes to process 0 only"
-echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
+echo thread | timeout 300 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] (thread) [1] () [2] () " ] || fail "$(cat out)"
 
 name="no pipe without --prefix and --output-dir"
@@ -304,7 +304,7 @@ nobody "98765.$run"
 
 name="a process is stopped, and goes on"
 : >out
-timeout 60 "$weftrun" -n 2 sh -c \
+timeout 300 "$weftrun" -n 2 sh -c \
     '[ $WEFT_PROCESS = 0 ] || kill -STOP $$; until [ -e go ]; do sleep 0.1; done' >out 2>err &
 pid=$!
 for _ in $(seq 100); do ! grep -q stopped err || break; sleep 0.1; done
@@ -347,7 +347,7 @@ touch went
 wait $pid || fail "status $?: $(cat err)"
 
 name="the reader of lines has left"
-timeout 60 "$weftrun" -n 2 -l yes 2>err | head -1 >out
+timeout 300 "$weftrun" -n 2 -l yes 2>err | head -1 >out
 [ "${PIPESTATUS[0]}" -eq 141 ] || fail "status ${PIPESTATUS[0]}: $(cat err)"
 
 # limited OPTION NUMBER COMMAND...: under a limit of ulimit.
@@ -362,7 +362,7 @@ for spare in "" 7 7,8; do
     (
         [ -z "$spare" ] || exec 7</dev/null
         [ "$spare" != 7,8 ] || exec 8</dev/null
-        timeout -k 5 60 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767.$run >out 2>err </dev/null
+        timeout -k 5 300 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767.$run >out 2>err </dev/null
     )
     case $? in 125 | 126) ;; *) fail "with $spare open: $(cat err)" ;; esac
     has err "Too many open files"
@@ -379,10 +379,10 @@ check "one node though files run out" 1 ./limited -n 16 "$weftrun" -n 8 "$bin/te
 check "a small limit of stacks" 0 ./limited -s 64 "$weftrun" -n 2 "$bin/ring"
 # The files out and err are of that size already, so it needs a pipe to say something.
 name="no file may grow"
-timeout -k 5 60 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
+timeout -k 5 300 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
 grep -q "File too large" err || fail "$(cat err)"
 name="no file may grow, and nobody ignores the signal for the program"
-timeout -k 5 60 ./limited -f 0 "$bin/ring" 2>&1 </dev/null | cat >err
+timeout -k 5 300 ./limited -f 0 "$bin/ring" 2>&1 </dev/null | cat >err
 grep -q "File too large" err || fail "$(cat err)"
 
 # rest SIGNAL WANTED-STATUS OPTIONS...: the reader of a job's output rests; what ends the job then.
@@ -421,12 +421,12 @@ name="standard error too goes to a reader who rests"
 mkfifo resting
 sleep 100 <resting &
 reader=$!
-timeout -k 1 60 "$weftrun" -l -n 2 -t 1 yes >resting 2>&1 </dev/null
+timeout -k 1 300 "$weftrun" -l -n 2 -t 1 yes >resting 2>&1 </dev/null
 [ $? -eq 124 ] || fail "status"
 kill $reader
 rm resting
 name="nothing is lost for a reader who rests"
-timeout -k 1 60 "$weftrun" -l -n 2 sh -c 'head -c 1000000 /dev/zero | tr "\0" "\n"' 2>err | { sleep 3; wc -l; } >out
+timeout -k 1 300 "$weftrun" -l -n 2 sh -c 'head -c 1000000 /dev/zero | tr "\0" "\n"' 2>err | { sleep 3; wc -l; } >out
 [ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
 
 [ "$failures" -eq 0 ] && echo "all passed"

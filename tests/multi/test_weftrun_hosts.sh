@@ -37,7 +37,7 @@ fail() {
 check() {
     name=$1 wanted=$2
     shift 2
-    timeout 60 "$@" >out 2>err </dev/null
+    timeout 300 "$@" >out 2>err </dev/null
     got=$?
     [ "$got" -eq "$wanted" ] || fail "status $got, not $wanted: $(head -3 err)"
 }
@@ -59,7 +59,7 @@ nobody() {
 }
 # where HOSTS OPTIONS: which process runs on which host, in one line.
 where() {
-    timeout 60 "$weftrun" -H "$@" -- sh -c 'echo $WEFT_PROCESS:$REACHED' 2>err </dev/null |
+    timeout 300 "$weftrun" -H "$@" -- sh -c 'echo $WEFT_PROCESS:$REACHED' 2>err </dev/null |
         sort -n | tr '\n' ' '
 }
 # runs WANTED HOSTS OPTIONS
@@ -78,15 +78,15 @@ runs "0:a 1:b 2:b 3:c" a,b:2,c:7 -n 4
 runs "0:a 1:a 2:b" a:2 -n 3 -H b:4
 printf '# nodes\na slots=2 # two\n\nb:1\n  c\n' >hosts
 name="a host file"
-[ "$(timeout 60 "$weftrun" --hostfile hosts sh -c 'echo $WEFT_PROCESS:$REACHED' | sort -n | tr '\n' ' ')" = \
+[ "$(timeout 300 "$weftrun" --hostfile hosts sh -c 'echo $WEFT_PROCESS:$REACHED' | sort -n | tr '\n' ' ')" = \
     "0:a 1:a 2:b 3:c " ] || fail "$(where --hostfile hosts)"
 
-check "a host file that is one endless line" 125 timeout -k 1 60 "$weftrun" --hostfile /dev/zero true
+check "a host file that is one endless line" 125 timeout -k 1 300 "$weftrun" --hostfile /dev/zero true
 has err "/dev/zero:1: the line has 4096 bytes or more"
 name="more processes of a host than files may be open"
-(ulimit -n 64 && exec timeout -k 1 60 "$weftrun" -H a -n 24 sleep 0.5) 2>err </dev/null || fail "$(cat err)"
+(ulimit -n 64 && exec timeout -k 1 300 "$weftrun" -H a -n 24 sleep 0.5) 2>err </dev/null || fail "$(cat err)"
 name="a process on a host has the limit of files that its user has set"
-[ "$(ulimit -Sn 40 && timeout -k 1 60 "$weftrun" -H a -n 24 sh -c 'ulimit -n' 2>err </dev/null | sort | uniq -c | tr -d ' ')" = 2440 ] ||
+[ "$(ulimit -Sn 40 && timeout -k 1 300 "$weftrun" -H a -n 24 sh -c 'ulimit -n' 2>err </dev/null | sort | uniq -c | tr -d ' ')" = 2440 ] ||
     fail "$(cat err)"
 
 check "what processes are told" 0 env WEFT_STALL_S=3 OTHER=1 "$weftrun" -H a,b -l -x "A=b  c" -x OTHER -- sh -c \
@@ -122,10 +122,10 @@ check "a real job" 0 env WEFT_INTERFACE=127.0.0.1 "$weftrun" -n 4 -H a,b "$bin/t
 
 name="input goes to process 0"
 head -c 3000000 /dev/zero | tr '\0' x >big
-timeout 60 "$weftrun" -H a,b sh -c 'wc -c' <big >out 2>err
+timeout 300 "$weftrun" -H a,b sh -c 'wc -c' <big >out 2>err
 [ "$(sort -n out | tr '\n' ' ')" = "0 3000000 " ] || fail "$(cat out err)"
 name="one that does not read it"
-timeout 60 "$weftrun" -H a,b true <big >out 2>err || fail "status $?"
+timeout 300 "$weftrun" -H a,b true <big >out 2>err || fail "status $?"
 
 check "output stays apart and whole" 0 "$weftrun" -H a,b -n 4 -l sh -c \
     'i=0; while [ $i -lt 300 ]; do printf "a%s" $WEFT_PROCESS; printf "b%s\n" $WEFT_PROCESS; i=$((i+1)); done; echo bad >&2; printf end'
@@ -260,7 +260,7 @@ for i in $(seq 6); do
 done
 
 name="a reader that rests longer than silence lasts"
-timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
+timeout 300 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
     { sleep 13; wc -c; } >out
 [ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
 
@@ -269,7 +269,7 @@ mkfifo resting
 # shellcheck disable=SC2217 # that it does not read is the point
 sleep 100 <resting &
 reader=$!
-timeout -k 1 60 "$weftrun" -H a,b -t 3 yes >resting 2>err </dev/null
+timeout -k 1 300 "$weftrun" -H a,b -t 3 yes >resting 2>err </dev/null
 [ $? -eq 124 ] || fail "status: $(cat err)"
 has err "standard output: its reader rests, and the job shall end"
 kill $reader

@@ -69,7 +69,7 @@ done
 export PYTHONPATH=$site
 if has numpy; then
     right numpy 3 "^right: array, ctypes, interface, numpy$" timeout 300 weftrun -n 3 "$python" "$here/calls.py"
-    right example 1 "^the mean of 3 numbers is 2.0$" timeout 100 weftrun -n 3 "$python" "$root/apps/examples/python/mean.py"
+    right example 1 "^the mean of 3 numbers is 2.0$" timeout 300 weftrun -n 3 "$python" "$root/apps/examples/python/mean.py"
 else
     echo "skipped: numpy, and the example, which needs it"
 fi
@@ -78,7 +78,7 @@ fi
 lacks() {
     local words=$1
     shift
-    env "$@" timeout 100 "$bare" "$here/calls.py" >out 2>&1 && fail "$*: it succeeds"
+    env "$@" timeout 300 "$bare" "$here/calls.py" >out 2>&1 && fail "$*: it succeeds"
     grep -q "$words" out || fail "$*: $(cat out)"
 }
 lacks "environment is not whole: 'MASTER_ADDR'" RANK=0 WORLD_SIZE=2

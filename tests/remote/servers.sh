@@ -9,7 +9,7 @@ failures=0
 expect() {
     local name=$1 status=$2 text=$3 out got
     shift 3
-    out=$(timeout 60 "$@" 2>&1)
+    out=$(timeout 300 "$@" 2>&1)
     got=$?
     if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
         printf 'FAILED %s: status %s, not %s and "%s":\n%s\n' "$name" $got "$status" "$text" "$out"

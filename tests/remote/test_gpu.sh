@@ -16,7 +16,7 @@ failures=0
 expect() {
     local name=$1 text=$2 out got
     shift 2
-    out=$(timeout 120 "$@" 2>&1)
+    out=$(timeout 300 "$@" 2>&1)
     got=$?
     if [ $got -ne 0 ] || ! grep -qF -- "$text" <<<"$out"; then
         printf 'FAILED %s: status %s, not 0 and "%s":\n%s\n' "$name" $got "$text" "$(tail -n 20 <<<"$out")"

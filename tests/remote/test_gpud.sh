@@ -35,7 +35,7 @@ expect 'suite, sync' 0 ' 0 failed' env WEFT_REMOTE_SYNC=on WEFT_REMOTE_SERVERS="
 speaks() {
     local name=$1 wrong
     shift
-    wrong=$(timeout 60 "$@" 2>"$here/speak.err" | awk '$2 != NR - 1 { print NR, $0 } END { if (NR != '"$lines"') print NR " lines" }' | head -n 3)
+    wrong=$(timeout 300 "$@" 2>"$here/speak.err" | awk '$2 != NR - 1 { print NR, $0 } END { if (NR != '"$lines"') print NR " lines" }' | head -n 3)
     [ -z "$wrong" ] || fail "$name: $wrong"
     [ "$(grep -c "a kernel's own error" "$here/speak.err")" -eq 8 ] || fail "$name: $(cat "$here/speak.err")"
 }

@@ -48,7 +48,7 @@ done
 export WEFT_REMOTE_SECRET_FILE=$work/secret
 run=("$hosts" on "$work/net" host0 "$bin/weft-cuda" run -s "$servers" --)
 
-timeout 60 "${run[@]}" "$tests/vector_add_shared" >"$work/add" 2>&1
+timeout 300 "${run[@]}" "$tests/vector_add_shared" >"$work/add" 2>&1
 grep -qF '2 devices: Test PASSED' "$work/add" || fail "$(cat "$work/add")"
 
 "${run[@]}" "$tests/remote_endless" >"$work/endless" 2>&1 &

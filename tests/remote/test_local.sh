@@ -17,7 +17,7 @@ failures=0
 expect() {
     local name=$1 status=$2 text=$3 out
     shift 3
-    out=$(timeout 60 "$@" 2>&1)
+    out=$(timeout 300 "$@" 2>&1)
     if [ $? -ne "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
         printf 'FAILED %s: not status %s and "%s":\n%s\n' "$name" "$status" "$text" "$out"
         failures=$((failures + 1))

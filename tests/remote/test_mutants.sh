@@ -19,7 +19,7 @@ fail() {
 for label in gate go done record_post record_take; do
     seed=1
     while [ $seed -le "$seeds" ] &&
-        WEFT_MUTATE=$label WEFT_CPU_SCHEDULE=random:$seed timeout 60 "$tests/test_remote_order" 2 300 $seed >"$work/log" 2>&1; do
+        WEFT_MUTATE=$label WEFT_CPU_SCHEDULE=random:$seed timeout 300 "$tests/test_remote_order" 2 300 $seed >"$work/log" 2>&1; do
         seed=$((seed + 1))
     done
     [ $seed -le "$seeds" ] && echo "$label: noticed on seed $seed" || fail "$label is not noticed on $seeds seeds"
@@ -45,7 +45,7 @@ mutant() {
     for seed in $(seq $seeds); do
         [ $seeds -eq 1 ] || { how=WEFT_CPU_SCHEDULE=random:$seed && more=$seed; }
         # shellcheck disable=SC2086
-        (cd "$tests" && exec timeout 120 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
+        (cd "$tests" && exec timeout 300 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
         echo "${file#"$remote"/}: $old -> $new: noticed by $program"
         return
     done 2>/dev/null
