@@ -83,7 +83,8 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
     if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
         CUdeviceptr mapped = 0;
         const CUresult result = client_managed_alloc(&mapped, bytes, flags);
-        *memory = (void *)mapped;
+        if (result == CUDA_SUCCESS)
+            *memory = (void *)mapped;
         return result;
     }
     if (!client.links.shares_memory)

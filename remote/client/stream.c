@@ -72,8 +72,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
     uint64_t words[WEFT_WORDS_MOST] = {0};
-    unsigned char given[GIVEN],
-        takes[GIVEN]; /* the lock is held when it comes, so not at once there */
+    unsigned char given[GIVEN], takes[GIVEN]; /* no memory of the program, under the lock */
     uint32_t asked = 0, bytes = 0, wanted = 0, taken = 0;
     CUresult result = lead(&route, arguments, count);
 
