@@ -47,17 +47,23 @@ static void die(const char *what)
     exit(1);
 }
 
-/* A listening socket on a free port of the loopback interface. */
-static int listen_somewhere(int *port)
+/*
+ * A listening socket on the loopback interface, at an address that no other process has: a job of
+ * which the root was killed knocks at its old port for a while, and that may be anybody's by then.
+ */
+static int listen_somewhere(char *root, size_t root_bytes)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const uint32_t own = 127u << 24 | ((uint32_t)getpid() & 0xffffff);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(own)};
+    char name[INET_ADDRSTRLEN];
     socklen_t bytes = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(fd, 64) != 0 || getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
         die("listening socket");
-    *port = ntohs(address.sin_port);
+    inet_ntop(AF_INET, &address.sin_addr, name, sizeof(name));
+    snprintf(root, root_bytes, "%s:%d", name, ntohs(address.sin_port));
     return fd;
 }
 
@@ -93,11 +99,10 @@ static void set_number(const char *name, int value)
 
 void fault_start(struct fault_job *job, int processes, int (*body)(int process))
 {
-    int port = 0, fd = listen_somewhere(&port);
     char root[32];
+    const int fd = listen_somewhere(root, sizeof(root));
 
     share_words();
-    snprintf(root, sizeof(root), "127.0.0.1:%d", port);
     *job = (struct fault_job){.processes = processes, .started = fault_now()};
     for (int p = 0; p < processes; p++) {
         char name[] = "/tmp/weft-fault-XXXXXX";
