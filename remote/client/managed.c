@@ -58,6 +58,15 @@ static void leave(void)
     weft_unlock(&turn);
 }
 
+/* The same for a call of the program's: an error that it hears now does not come again later. */
+static CUresult leave_with(CUresult result)
+{
+    if (result != CUDA_SUCCESS)
+        __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
+    leave();
+    return result;
+}
+
 static struct block *block_at(uint64_t address)
 {
     struct block *b = blocks;
@@ -356,7 +365,7 @@ CUresult client_work(struct client_device *device, enum weft_call call, const ui
     if (result == CUDA_SUCCESS && answer == NULL)
         result = client_post(device, call, words, count, extra, bytes);
     if (shares)
-        leave();
+        result = leave_with(result);
     return result == CUDA_SUCCESS && answer != NULL
                ? client_call(device, call, words, count, extra, bytes, answer)
                : result;
@@ -371,7 +380,7 @@ CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
             device->works = true;
             result = give_all();
         }
-        leave();
+        result = leave_with(result);
     }
     return result;
 }
