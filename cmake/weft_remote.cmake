@@ -81,7 +81,7 @@ function(weft_remote_lists)
   set(twins)
   foreach(header IN LISTS headers)
     file(READ ${header} text)
-    string(REGEX REPLACE "__dv\\([^)]*\\)" "" text "${text}")
+    string(REGEX REPLACE "__dv\\([^)]*\\)| = [A-Za-z]+" "" text "${text}") # defaults of C++
     string(REGEX MATCHALL "CUDARTAPI [A-Za-z0-9_]+\\([^;]*\\)" found "${text}")
     list(APPEND prototypes ${found})
     string(REGEX MATCHALL "__CUDART_API_PT[DS][SZ]\\(cuda[A-Za-z0-9]+\\)" found "${text}")

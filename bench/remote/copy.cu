@@ -2,6 +2,8 @@
  * copy.cu - what copies cost: between two devices, to and from the host, the first against later
  * ones, beside kernels. Plain CUDA: nothing of weft is in it. Medians of seven rounds.
  *
+ *   copy managed [BYTES...]  memory that the host writes, a kernel uses and the host reads, beside
+ * copies
  *   copy peer [BYTES...]   device 0 to device 1, copy and synchronize: microseconds and GB/s
  *   copy host [BYTES...]   host to device and back, pinned and pageable: GB/s; and device 0 to the
  * host to device 1 without a pipeline, which is what a copy through the program costs copy first
@@ -133,6 +135,40 @@ static void measure_host(const std::vector<size_t> &sizes)
     must(cudaFreeHost(pinned), "pinned memory");
 }
 
+/* The host writes, a kernel runs, the host reads: by copies, and in managed memory. */
+static void measure_managed(const std::vector<size_t> &sizes)
+{
+    std::printf("%12s %12s %12s  us\n", "bytes", "copies", "managed");
+    for (size_t bytes : sizes) {
+        std::vector<char> host(bytes);
+        char *managed;
+        long sum = 0;
+        const auto read = [&](const char *memory) {
+            for (size_t i = 0; i < bytes; i += 64)
+                sum += memory[i];
+        };
+        const auto kernel = [&] {
+            copy_spin<<<1, 1>>>(0);
+            must(cudaDeviceSynchronize(), "kernel");
+        };
+        must(cudaMallocManaged(&managed, bytes), "managed memory");
+        const double copies = cost([&] {
+            std::memset(host.data(), 1, bytes);
+            must(cudaMemcpy(from, host.data(), bytes, cudaMemcpyDefault), "copy");
+            kernel();
+            must(cudaMemcpy(host.data(), from, bytes, cudaMemcpyDefault), "copy");
+            read(host.data());
+        });
+        const double moved = cost([&] {
+            std::memset(managed, 1, bytes);
+            kernel();
+            read(managed);
+        });
+        std::printf("%12zu %12.2f %12.2f%s\n", bytes, copies, moved, sum == 0 ? " (nothing)" : "");
+        must(cudaFree(managed), "managed memory");
+    }
+}
+
 static void measure_first(size_t bytes)
 {
     for (int i = 0; i < 2; i++) {
@@ -173,11 +209,13 @@ int main(int argc, char **argv)
         measure_peer(sizes);
     else if (std::strcmp(what, "host") == 0)
         measure_host(sizes);
+    else if (std::strcmp(what, "managed") == 0)
+        measure_managed(sizes);
     else if (std::strcmp(what, "first") == 0)
         measure_first(sizes[0]);
     else if (std::strcmp(what, "beside") == 0)
         measure_beside(sizes[0]);
     else
-        return std::fprintf(stderr, "usage: copy peer|host|first|beside [BYTES...]\n"), 2;
+        return std::fprintf(stderr, "usage: copy peer|host|managed|first|beside [BYTES...]\n"), 2;
     return EXIT_SUCCESS;
 }

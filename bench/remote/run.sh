@@ -96,6 +96,7 @@ title "local: calls; host copies; copy on the device (figure 17); first and seco
 local_gpu "$work/call"
 local_gpu "$work/copy" host $sizes
 local_gpu "$work/copy" peer $sizes
+local_gpu "$work/copy" managed $sizes
 local_gpu "$work/copy" first $first
 local_gpu "$work/triangles" -d 1 -c "$debian"
 for n in $logn; do
@@ -107,6 +108,8 @@ for net in $networks; do
     remote "${list%,*}" "$work/call"
     title "$net: copies to and from the host; through the program, without a pipeline"
     remote "$list" "$work/copy" host $sizes
+    title "$net: managed memory"
+    remote "${list%,*}" "$work/copy" managed $sizes
     for pipe in each:1xall once:1xall once:8x256K auto; do
         title "$net: between servers, $pipe (figures 6, 9, 12, 13, 15, 16; table 2)"
         WEFT_REMOTE_PIPE=$pipe remote "$list" "$work/copy" peer $sizes

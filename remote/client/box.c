@@ -78,7 +78,7 @@ CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     struct client_route route = {client_now(), false};
     struct weft_box box;
-    const CUresult result = client_route_stream(&route, stream);
+    CUresult result = client_route_stream(&route, stream);
 
     memcpy(&box, copy, sizeof(box));
     if (result != CUDA_SUCCESS || box.width == 0 || box.rows == 0 || box.slices == 0)
@@ -88,5 +88,8 @@ CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
     const bool from = is_on(&box.from, route.device), to = is_on(&box.to, route.device);
     if ((is_array(&box.from) && !from) || (is_array(&box.to) && !to))
         return CUDA_ERROR_INVALID_HANDLE; /* an array of another device */
-    return from && to ? post_box(route.device, &box, stream) : by_way(&box, route.device, stream);
+    if (!from || !to)
+        return by_way(&box, route.device, stream);
+    result = client_give(route.device, box.to.device, box.from.device);
+    return result == CUDA_SUCCESS ? post_box(route.device, &box, stream) : result;
 }

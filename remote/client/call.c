@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local bool client_has_turn;
 static _Thread_local struct weft_known *now;
 static const uint64_t spin_ns = 100000, nap_ns = 200000;
 
@@ -59,8 +60,8 @@ static weft_status take_output(struct weft_record *record)
     return client.unprinted > CLIENT_UNPRINTED ? WEFT_ERR_PROTOCOL : WEFT_OK;
 }
 
-/* In the order of the answers. Not under the lock, for a program's stdout may be full. */
-static void print_output(void)
+/* Not under the lock, for a program's stdout may be full. */
+void client_print(void)
 {
     struct client_output *output;
 
@@ -253,8 +254,20 @@ static void wait_for(struct client_call *call)
         else
             client_nap(nap_ns);
     }
-    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0) /* what came before the answer */
-        print_output();
+    if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0 && !client_has_turn)
+        client_print(); /* what came before the answer */
+}
+
+/* An error may be of an earlier call, which nobody waited for: of the program's, not managed.c's.
+ */
+static CUresult pass_on(CUresult result)
+{
+    if (client_has_turn && result != CUDA_SUCCESS)
+        __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
+    if (client_has_turn || result != CUDA_SUCCESS ||
+        __atomic_load_n(&client.late, __ATOMIC_RELAXED) == CUDA_SUCCESS)
+        return result;
+    return __atomic_exchange_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
 }
 
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
@@ -277,7 +290,7 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     if (result != CUDA_SUCCESS)
         return result;
     wait_for(answer);
-    return answer->result;
+    return pass_on(answer->result);
 }
 
 CUresult client_synchronize(const struct client_device *device, CUstream stream)

@@ -191,12 +191,16 @@ static void leave(void)
     weft_links_close(&client.links, client.links.status == WEFT_OK);
     weft_lock(&client.lock);
     client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
+    weft_unlock(&client.lock);
+    client_managed_stop();
+    weft_lock(&client.lock);
     for (int d = 0; d < client.met; d++) {
         free(client.device[d].blocks.list);
         free(client.device[d].globals.list);
         client.device[d].blocks = client.device[d].globals = (struct weft_ranges){0};
     }
     weft_unlock(&client.lock);
+    client_print();
 }
 
 void weft_client_close(void)

@@ -301,6 +301,10 @@ static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool wai
     if (c.to_place == CLIENT_NOWHERE || c.from_place == CLIENT_NOWHERE)
         return CUDA_ERROR_INVALID_VALUE;
     look_at_host(&c);
+    if (!client_has_turn)
+        result = client_give(c.at, c.to, c.from);
+    if (result != CUDA_SUCCESS)
+        return result;
     if (goes_whole(&c)) {
         result = copy_placed(&c);
     } else {
@@ -317,7 +321,7 @@ static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool wai
     return result == CUDA_SUCCESS && c.waits ? synchronize(&c) : result;
 }
 
-static CUresult copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
+CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
 {
     return copy_any(&(struct weft_rows){.to = to, .from = from, .width = bytes, .rows = 1}, stream,
                     waits);
@@ -325,17 +329,17 @@ static CUresult copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream 
 
 CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return copy_plain(to, from, bytes, NULL, true);
+    return client_copy_plain(to, from, bytes, NULL, true);
 }
 
 CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return copy_plain(to, from, bytes, stream, false);
+    return client_copy_plain(to, from, bytes, stream, false);
 }
 
 CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream)
 {
     if (rows->width == rows->to_pitch && rows->width == rows->from_pitch) /* no gaps */
-        return copy_plain(rows->to, rows->from, rows->width * rows->rows, stream, false);
+        return client_copy_plain(rows->to, rows->from, rows->width * rows->rows, stream, false);
     return copy_any(rows, stream, false);
 }

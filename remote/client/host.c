@@ -50,13 +50,6 @@ void client_region_drop(struct weft_client_region *region)
     free(region);
 }
 
-static CUresult refuse_mapped(void)
-{
-    static unsigned said;
-
-    return weft_cuda_refuse("mapped host memory", "mapped-memory", &said);
-}
-
 /* Sessions that have mapped it forget it; what their devices do with it comes first. */
 static void unshare_from(uint64_t address, int processes)
 {
@@ -87,10 +80,15 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
 
     if (bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0)
-        return refuse_mapped();
+    if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
+        CUdeviceptr mapped = 0;
+        const CUresult result = client_managed_alloc(&mapped, bytes, flags);
+        if (result == CUDA_SUCCESS)
+            *memory = (void *)mapped;
+        return result;
+    }
     if (!client.links.shares_memory)
-        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     else if (weft_share_create(bytes, &map, &share) != WEFT_OK)
         map = MAP_FAILED;
     if (map == MAP_FAILED)
@@ -101,10 +99,9 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
         region->shared = client.links.shares_memory && share_with_all(&share);
         *memory = map;
     }
-    if (client.links.shares_memory) {
-        (void)madvise(map, bytes, MADV_DONTFORK); /* no child writes to it */
-        close(share.fd);                          /* who needs it has mapped it */
-    }
+    (void)madvise(map, bytes, MADV_DONTFORK); /* no child writes to it */
+    if (client.links.shares_memory)
+        close(share.fd); /* who needs it has mapped it */
     if (region == NULL)
         munmap(map, bytes);
     return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -143,7 +140,10 @@ static CUresult drop_pinned(void *memory, bool ours, CUresult none)
 
 CUresult client_host_free(void *memory)
 {
-    return drop_pinned(memory, true, CUDA_ERROR_INVALID_VALUE);
+    const CUdeviceptr around = client_managed_end((CUdeviceptr)memory, true);
+
+    return around != (CUdeviceptr)memory ? client_free(around)
+                                         : drop_pinned(memory, true, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult client_host_unregister(void *memory)
@@ -153,10 +153,12 @@ CUresult client_host_unregister(void *memory)
 
 CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 {
+    static unsigned said;
+
     if (memory == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
-        return refuse_mapped();
+        return weft_cuda_refuse("memory that the program maps itself", "mapped-memory", &said);
     weft_lock(&client.lock);
     const bool known = client_region_at(memory, 1) != NULL;
     weft_unlock(&client.lock);
@@ -169,11 +171,19 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 
 CUresult client_host_flags(unsigned *flags, void *memory)
 {
+    unsigned known = 0;
+
+    if (client_managed_at((uint64_t)(uintptr_t)memory, &known) && known != 0) {
+        *flags = known;
+        return CUDA_SUCCESS;
+    }
     weft_lock(&client.lock);
     const struct weft_client_region *region = client_region_at(memory, 1);
     if (region != NULL)
-        *flags = region->flags;
+        known = region->flags;
     weft_unlock(&client.lock);
+    if (region != NULL)
+        *flags = known;
     return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -185,6 +195,8 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
     struct client_device *device;
     const bool there = client_on_device(client_find(address, 1, &device));
     int ordinal = there ? client.known.count - 1 : -1;
+    unsigned mapped = 0;
+    const bool managed = there && client_managed_at(address, &mapped);
 
     weft_lock(&client.lock);
     const struct weft_client_region *region = client_region_at((void *)address, 1);
@@ -192,5 +204,10 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
     weft_unlock(&client.lock);
     while (ordinal >= 0 && client.known.at[ordinal] != &device->known)
         ordinal--;
-    return weft_known_pointer(count, wanted, data, address, ordinal, pinned);
+    return weft_known_pointer(count, wanted, data, address, ordinal,
+                              mapped != 0 ? WEFT_MAPPED
+                              : managed   ? WEFT_MANAGED
+                              : there     ? WEFT_ON_DEVICE
+                              : pinned    ? WEFT_PINNED
+                                          : WEFT_UNKNOWN);
 }

@@ -28,6 +28,8 @@ struct client_device {
     uint64_t key;               /* of that region */
     struct weft_ranges blocks;  /* its allocations */
     struct weft_ranges globals; /* variables of the program there */
+    CUstream paging;            /* in which managed memory is copied; NULL: not yet */
+    bool works;                 /* it was given work since there is such memory */
 };
 
 struct client_server {
@@ -96,6 +98,8 @@ struct weft_client {
     bool closing;     /* the tasks end */
     bool running;     /* a callback does */
     unsigned napping; /* threads that use the network's bell */
+    bool manages;     /* there is, or was, managed memory */
+    CUresult late;    /* for the program's next call that waits */
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_record_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
@@ -152,6 +156,10 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     client_post(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0)
 /* A handle as a word. */
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
+/* The calling thread moves managed memory (managed.c): it prints nothing of kernels. */
+extern _Thread_local bool client_has_turn;
+/* What kernels have printed, in the order of the answers. */
+void client_print(void);
 /* Waits for what a stream of that device has been given so far; NULL: its default stream. */
 CUresult client_synchronize(const struct client_device *device, CUstream stream);
 /* Lock held, but given up for a while: others have their turn. False: the job has failed. */
@@ -204,8 +212,46 @@ weft_status client_open_memory(void);
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes);
 /* All allocations of a device are gone: it was reset. */
 void client_forget_memory(struct client_device *device);
+/* Among the addresses of which device; NULL: of none. A signal handler may ask, too. */
+struct client_device *client_device_around(uint64_t address);
+
+/* ---- fault.c: a thread has touched memory that is closed to it. */
+struct client_fault {
+    uint64_t address;
+    bool writes, in_callback; /* in_callback: of a stream, which counts as idle */
+    uint32_t answer;          /* 0: not yet */
+};
+enum client_fault_answer {
+    CLIENT_FAULT_OPENED = 1, /* the access is made again */
+    CLIENT_FAULT_STRANGE,    /* the program's own handler hears of it */
+    CLIENT_FAULT_LOST        /* SIGBUS */
+};
+
+/* Starts the task, which calls `answer` for each fault. Once, until it is closed. False: said. */
+bool client_faults_open(enum client_fault_answer (*answer)(const struct client_fault *fault));
+/* The handler is there, also where the program has put its own in its place. */
+void client_faults_watch(void);
+void client_faults_close(void);
+
+/* ---- managed.c. Without the lock. */
+/* Of the current device. flags: of mapped host memory; 0: it is managed. */
+CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags);
+/* Ends the one that begins there, once devices are idle: the allocation around it, to be freed.
+ * None begins there: the address itself. */
+CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped);
+bool client_managed_at(uint64_t address, unsigned *flags);
+/* A post, or with an answer a call, of work that may use any memory that the device reaches. */
+CUresult client_work(struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
+/* Before a copy, or a fill. */
+CUresult client_give(struct client_device *device, uint64_t to, uint64_t from);
+void client_managed_close(void);                              /* a callback has touched some */
+void client_managed_idle(const struct client_device *device); /* it was waited for */
+void client_managed_forget(struct client_device *home);       /* it is reset */
+void client_managed_stop(void);
 
 /* ---- copy.c */
+CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits);
 CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream);
 
 /* ---- module.c */

@@ -218,9 +218,9 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
         return result;
     const uint64_t words[] = {(uint64_t)row, WORD(call.stream)};
     if (!call.waits && !client.links.config.remote_sync)
-        return client_post(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes);
+        return client_work(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, NULL);
     result =
-        client_call(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, &answer);
+        client_work(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, &answer);
     if (result == CUDA_SUCCESS)
         result = unpack(&call, arguments, count, &answer);
     if (result == CUDA_SUCCESS)

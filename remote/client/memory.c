@@ -79,8 +79,7 @@ void client_forget_memory(struct client_device *device)
     weft_unlock(&client.lock);
 }
 
-/* Among the devices' ranges. */
-static struct client_device *device_around(uint64_t address)
+struct client_device *client_device_around(uint64_t address)
 {
     for (int d = 0; d < client.met; d++)
         if (address - client.device[d].base < client.device[d].span)
@@ -108,18 +107,31 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
 {
     enum client_place place = CLIENT_NOWHERE;
 
-    *device = device_around(address);
+    *device = client_device_around(address);
     if (address == 0)
         return place;
     weft_lock(&client.lock);
-    if (*device == NULL)
-        place = (*device = device_with(address, bytes)) != NULL ? CLIENT_GLOBAL
-                : device_with(address, 1) == NULL               ? CLIENT_HOST
-                                                                : CLIENT_NOWHERE;
+    if (*device == NULL && (device_with(address, 1) == NULL ||
+                            client_region_at((void *)address, 1) != NULL)) /* its own, so pinned */
+        place = CLIENT_HOST;
+    else if (*device == NULL)
+        place = (*device = device_with(address, bytes)) != NULL ? CLIENT_GLOBAL : CLIENT_NOWHERE;
     else if (weft_ranges_has(&(*device)->blocks, address, bytes))
         place = CLIENT_ARENA;
     weft_unlock(&client.lock);
     return place;
+}
+
+/* What a server has allocated: among the device's addresses, and where nothing else is. */
+static bool is_free(const struct client_device *device, uint64_t address, uint64_t bytes)
+{
+    const struct weft_ranges *blocks = &device->blocks;
+    const uint64_t offset = address - device->base;
+
+    if (offset >= device->span || bytes > device->span - offset)
+        return false;
+    const uint32_t next = weft_ranges_after(blocks, address);
+    return next == blocks->count || blocks->list[next].at - address >= bytes;
 }
 
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes)
@@ -132,7 +144,7 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
-    if (answer.count != 1 || answer.words[0] - device->base >= device->span ||
+    if (answer.count != 1 || !is_free(device, answer.words[0], bytes) ||
         !weft_ranges_add(&device->blocks, answer.words[0], bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
@@ -144,6 +156,13 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
 CUresult client_alloc(CUdeviceptr *address, size_t bytes)
 {
     return client_alloc_on(client_now(), address, bytes);
+}
+
+CUresult client_alloc_managed(CUdeviceptr *address, size_t bytes, unsigned flags)
+{
+    return flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST
+               ? client_managed_alloc(address, bytes, 0)
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Allocated at once: what the stream does later may use it. */
@@ -158,7 +177,7 @@ CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
 /* Takes it from the list; NULL: nothing begins there. */
 static struct client_device *forget(CUdeviceptr address)
 {
-    struct client_device *device = device_around(address);
+    struct client_device *device = client_device_around(address);
 
     weft_lock(&client.lock);
     const uint32_t i = device != NULL ? weft_ranges_at(&device->blocks, address) : 0;
@@ -174,6 +193,7 @@ CUresult client_free(CUdeviceptr address)
 {
     if (address == 0)
         return CUDA_SUCCESS;
+    address = client_managed_end(address, false);
     const struct client_device *device = forget(address);
     return device != NULL ? CLIENT_CALL(device, free, NULL, address) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -185,7 +205,8 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (device_around(address) != route.device) /* its own stream cannot tell when it is over */
+    if (client_device_around(address) !=
+        route.device) /* its own stream cannot tell when it is over */
         return CUDA_ERROR_INVALID_VALUE;
     return forget(address) != NULL ? CLIENT_POST(route.device, free_async, address, WORD(stream))
                                    : CUDA_ERROR_INVALID_VALUE;
@@ -211,6 +232,8 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         return CUDA_ERROR_INVALID_VALUE;
     if (!near)
         result = client_synchronize(route.device, stream);
+    if (result == CUDA_SUCCESS)
+        result = client_give(device, to, to);
     if (result == CUDA_SUCCESS)
         result = CLIENT_POST(device, fill, to, pitch, width, rows, value, near ? WORD(stream) : 0);
     return result == CUDA_SUCCESS && !near ? client_synchronize(device, NULL) : result;

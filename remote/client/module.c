@@ -220,7 +220,7 @@ CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void *
                               (uint64_t)config->blockDimZ << 32 | config->blockDimY,
                               (uint64_t)weft_is_cooperative(config) << 32 | config->sharedMemBytes,
                               WORD(config->hStream)};
-    return client_post(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes);
+    return client_work(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes, NULL);
 }
 
 CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)

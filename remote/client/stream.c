@@ -27,11 +27,9 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 {
     const uint64_t handle = (uint64_t)(uintptr_t)stream;
 
-    if (route->device == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return weft_is_default(handle) || take_route(route, handle, WEFT_STREAM)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_HANDLE;
+    if (weft_is_default(handle))
+        return route->device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return take_route(route, handle, WEFT_STREAM) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 struct client_device *client_device_of(CUarray array)
@@ -74,7 +72,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
     uint64_t words[WEFT_WORDS_MOST] = {0};
-    unsigned char given[GIVEN];
+    unsigned char given[GIVEN], takes[GIVEN]; /* no memory of the program, under the lock */
     uint32_t asked = 0, bytes = 0, wanted = 0, taken = 0;
     CUresult result = lead(&route, arguments, count);
 
@@ -91,7 +89,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
                 memcpy(given + bytes, (const void *)a->word, a->bytes);
             bytes += (uint32_t)a->bytes;
         } else if (a->kind == WEFT_TAKE) {
-            answer.extra = (void *)a->word;
+            answer.extra = takes;
             answer.room = (uint32_t)a->bytes;
         }
     }
@@ -104,6 +102,8 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
                  : client_call(route.device, call, words, asked, given, bytes, &answer);
     if (class == WEFT_CLASS_CHANGE)
         client_forget_queries();
+    if (call == WEFT_CALL_context_synchronize && result == CUDA_SUCCESS)
+        client_managed_idle(route.device);
     if (result != CUDA_SUCCESS)
         return result;
     if (call == WEFT_CALL_function_set) /* a launch looks at it, and does not wait for its turn */
@@ -114,6 +114,8 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     for (size_t i = 0; i < count; i++)
         if (arguments[i].kind == WEFT_OUT)
             memcpy((void *)arguments[i].word, &answer.words[taken++], arguments[i].bytes);
+        else if (arguments[i].kind == WEFT_TAKE)
+            memcpy((void *)arguments[i].word, takes, arguments[i].bytes);
     return CUDA_SUCCESS;
 }
 

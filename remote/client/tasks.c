@@ -100,6 +100,7 @@ static void run_callback(uint32_t number)
     client.running = true;
     weft_unlock(&client.lock);
     copy.run(copy.argument);
+    client_managed_close(); /* work that comes after it was given before */
     weft_lock(&client.lock);
     client.running = false;
     client.copies[number].ran = true;

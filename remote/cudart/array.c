@@ -64,7 +64,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
     if (made == NULL)
         return cudart_done(bytes == 0 ? cudaErrorInvalidChannelDescriptor
                                       : cudaErrorMemoryAllocation);
-    made->bytes = bytes;
+    *made = (struct cudaArray){.bytes = bytes, .desc = *desc, .extent = extent, .flags = flags};
     const CUresult result = driver->array_create(&made->handle, &shape);
     if (result == CUDA_SUCCESS)
         *array = made;
@@ -86,6 +86,20 @@ cudaError_t cudaFreeArray(cudaArray_t array)
     const CUresult result = driver->array_destroy(array->handle);
     free(array);
     return cudart_driver_done(result);
+}
+
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+                             unsigned *flags, cudaArray_t array)
+{
+    if (array == NULL)
+        return cudart_done(cudaErrorInvalidResourceHandle);
+    if (desc != NULL)
+        *desc = array->desc;
+    if (extent != NULL)
+        *extent = array->extent;
+    if (flags != NULL)
+        *flags = array->flags;
+    return cudaSuccess;
 }
 
 /* ---- textures and surfaces ------------------------------------------------------------------- */

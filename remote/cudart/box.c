@@ -94,3 +94,54 @@ ROWS(cudaMemcpy2DFromArrayAsync,
      (void *to, size_t to_pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
       size_t rows, enum cudaMemcpyKind kind, cudaStream_t stream),
      IN_ARRAY(src, from, x, y), IN_MEMORY(dst, to, to_pitch))
+
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
+                                     cudaArray_const_t from, size_t from_x, size_t from_y,
+                                     size_t width, size_t rows, enum cudaMemcpyKind kind)
+{
+    const struct cudaMemcpy3DParms p = {IN_ARRAY(src, from, from_x, from_y),
+                                        IN_ARRAY(dst, to, to_x, to_y)};
+
+    return cudart_waited(copy_rows(p, width, rows, kind, NULL));
+}
+
+/* Bytes of an array from a place on, row behind row: a part of a row, whole ones, a part. */
+static cudaError_t copy_line(struct cudaMemcpy3DParms p, cudaArray_const_t array, size_t bytes,
+                             enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const bool in = p.dstArray != NULL;
+    struct cudaPos *at = in ? &p.dstPos : &p.srcPos;
+    struct cudaPitchedPtr *memory = in ? &p.srcPtr : &p.dstPtr;
+    const size_t whole = array != NULL ? array->extent.width * array->bytes : 0;
+    cudaError_t error = at->x < whole ? cudaSuccess : cudart_done(cudaErrorInvalidValue);
+
+    while (bytes > 0 && error == cudaSuccess) {
+        const size_t rows = at->x == 0 && bytes >= whole ? bytes / whole : 1, left = whole - at->x,
+                     width = bytes < left ? bytes : left;
+        memory->pitch = width;
+        memory->ysize = rows;
+        error = copy_rows(p, width, rows, kind, stream);
+        memory->ptr = (char *)memory->ptr + width * rows;
+        bytes -= width * rows;
+        at->y += rows;
+        at->x = 0;
+    }
+    return error;
+}
+
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
+                                   size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct cudaMemcpy3DParms p = {.srcPtr = {.ptr = (void *)(uintptr_t)from},
+                                        IN_ARRAY(dst, to, x, y)};
+
+    return copy_line(p, to, bytes, kind, stream);
+}
+
+cudaError_t cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t from, size_t x, size_t y,
+                                     size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct cudaMemcpy3DParms p = {.dstPtr = {.ptr = to}, IN_ARRAY(src, from, x, y)};
+
+    return copy_line(p, from, bytes, kind, stream);
+}

@@ -8,6 +8,8 @@ cudaError_t cudart_waited(cudaError_t error)
     return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
 }
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
+
 /* Functions that do the same in the default stream, as CMake lists them by their names. The host
  * waits for a copy, but not for a fill of device memory. */
 #define MEMCPY(name, parameters, call)                                                             \

@@ -128,6 +128,9 @@ cudaError_t cudart_waited(cudaError_t error);
 struct cudaArray {
     CUarray handle;
     size_t bytes; /* of an element */
+    struct cudaChannelFormatDesc desc;
+    struct cudaExtent extent;
+    unsigned flags;
 };
 
 /* ---- register.c: kernels and variables of the program */

@@ -60,6 +60,9 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
     return error;
 }
 
+RESULT(cudaMallocManaged, (void **memory, size_t bytes, unsigned flags), memory,
+       alloc_managed((CUdeviceptr *)(void *)memory, bytes, flags))
+
 RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
        mem_info(available, total))
 
@@ -95,14 +98,15 @@ RESULT(cudaHostGetFlags, (unsigned *flags, void *memory), flags, host_flags(flag
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory)
 {
-    enum { ASKED = 4 };
+    enum { ASKED = 5 };
     CUpointer_attribute asked[ASKED] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
-    unsigned type = 0;
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    unsigned type = 0, managed = 0;
     int device = 0;
     void *on_device = NULL, *on_host = NULL;
-    void *answers[ASKED] = {&type, &device, &on_device, &on_host};
+    void *answers[ASKED] = {&type, &device, &on_device, &on_host, &managed};
 
     if (attributes == NULL)
         return cudart_done(cudaErrorInvalidValue);
@@ -114,15 +118,59 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     attributes->device = device;
     attributes->devicePointer = on_device;
     attributes->hostPointer = on_host;
-    attributes->type = type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
-                       : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
-                                                    : cudaMemoryTypeUnregistered;
+    attributes->type = managed != 0                   ? cudaMemoryTypeManaged
+                       : type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice
+                       : type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost
+                                                      : cudaMemoryTypeUnregistered;
     if (attributes->type == cudaMemoryTypeUnregistered) {
         attributes->device = cudaInvalidDeviceId;
         attributes->hostPointer = (void *)(uintptr_t)memory;
     }
     return cudaSuccess;
 }
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    static unsigned said;
+    struct cudaPointerAttributes attributes;
+
+    if (device == NULL || flags != 0)
+        return cudart_done(cudaErrorInvalidValue);
+    const cudaError_t error = cudaPointerGetAttributes(&attributes, host);
+    if (error != cudaSuccess || attributes.type != cudaMemoryTypeHost)
+        return error != cudaSuccess ? error : cudart_done(cudaErrorInvalidValue);
+    if (attributes.devicePointer == NULL)
+        return cudart_driver_done(
+            weft_cuda_refuse("memory without cudaHostAllocMapped", "mapped-memory", &said));
+    *device = attributes.devicePointer;
+    return cudaSuccess;
+}
+
+/* Managed memory moves when it is used, so that hints change nothing. */
+static cudaError_t hint(const void *memory)
+{
+    struct cudaPointerAttributes attributes;
+    const cudaError_t error = cudaPointerGetAttributes(&attributes, memory);
+
+    return error != cudaSuccess || attributes.type == cudaMemoryTypeManaged
+               ? error
+               : cudart_done(cudaErrorInvalidValue);
+}
+
+#define HINT(name, parameters, wrong)                                                              \
+    ALIAS(name, parameters, (wrong) ? cudart_done(cudaErrorInvalidValue) : hint(memory))
+HINT(cudaMemPrefetchAsync,
+     (const void *memory, size_t bytes, struct cudaMemLocation place __attribute__((unused)),
+      unsigned flags, cudaStream_t stream __attribute__((unused))),
+     bytes == 0 || flags != 0)
+HINT(cudaMemAdvise,
+     (const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
+      struct cudaMemLocation place __attribute__((unused))),
+     bytes == 0 || advice < cudaMemAdviseSetReadMostly)
+HINT(cudaStreamAttachMemAsync,
+     (cudaStream_t stream __attribute__((unused)), void *memory,
+      size_t bytes __attribute__((unused)), unsigned flags),
+     flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 

@@ -56,7 +56,7 @@ static bool comes_after(const struct session_touch *touch, int device,
         return true;
     if (device != held->record.device)
         return false;
-    if (touch->class == WEFT_CLASS_ALL || before->class == WEFT_CLASS_ALL)
+    if (touch->class == WEFT_CLASS_ALL) /* its thread waits, so nothing has to come after it */
         return true;
     if (touch->class == WEFT_CLASS_LIBRARY && before->class == WEFT_CLASS_LIBRARY)
         return true; /* what one leaves in a handle, the next one finds */

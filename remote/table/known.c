@@ -26,23 +26,30 @@ bool weft_known_reaches(const struct weft_known *device, const struct weft_known
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
-                            CUdeviceptr address, int device, bool pinned)
+                            CUdeviceptr address, int device, enum weft_pointer memory)
 {
-    const unsigned type = device >= 0 ? CU_MEMORYTYPE_DEVICE : pinned ? CU_MEMORYTYPE_HOST : 0;
+    const bool on_host = memory >= WEFT_PINNED,
+               on_device = memory != WEFT_UNKNOWN && memory != WEFT_PINNED;
 
     for (unsigned i = 0; i < count; i++)
         switch (wanted[i]) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *(unsigned *)data[i] = type;
+            *(unsigned *)data[i] = memory == WEFT_UNKNOWN ? 0
+                                   : memory == WEFT_PINNED || memory == WEFT_MAPPED
+                                       ? CU_MEMORYTYPE_HOST
+                                       : CU_MEMORYTYPE_DEVICE;
+            break;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *(unsigned *)data[i] = memory == WEFT_MANAGED;
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            *(int *)data[i] = device >= 0 ? device : pinned ? 0 : CU_DEVICE_INVALID;
+            *(int *)data[i] = memory == WEFT_UNKNOWN ? CU_DEVICE_INVALID : device < 0 ? 0 : device;
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-            *(CUdeviceptr *)data[i] = device >= 0 ? address : 0;
+            *(CUdeviceptr *)data[i] = on_device ? address : 0;
             break;
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            *(void **)data[i] = pinned ? (void *)address : NULL;
+            *(void **)data[i] = on_host ? (void *)address : NULL;
             break;
         default:
             return CUDA_ERROR_INVALID_VALUE;

@@ -48,9 +48,10 @@ struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext c
  * first that is neither. A device that is named twice leaves none.
  */
 void weft_known_show(struct weft_known_list *list, const char *visible);
-/* What an address is: memory of that device, -1 of none; pinned memory of the host. */
+/* What an address is, and of which device; pinned memory is of the first one. */
+enum weft_pointer { WEFT_UNKNOWN, WEFT_ON_DEVICE, WEFT_PINNED, WEFT_MAPPED, WEFT_MANAGED };
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
-                            CUdeviceptr address, int device, bool pinned);
+                            CUdeviceptr address, int device, enum weft_pointer memory);
 /* A copy of rows, by the addresses of their first bytes. */
 struct weft_rows {
     uint64_t to, to_pitch, from, from_pitch, width, rows;

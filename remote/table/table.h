@@ -52,6 +52,7 @@
     X(launch_host, cuLaunchHostFunc)                                                               \
     /* memory */                                                                                   \
     X(alloc, cuMemAlloc)                                                                           \
+    X(alloc_managed, cuMemAllocManaged)                                                            \
     X(free, cuMemFree)                                                                             \
     X(alloc_async, cuMemAllocAsync)                                                                \
     X(free_async, cuMemFreeAsync)                                                                  \

@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "remote/redirect/elf.h"
+#include "tools/weft-cuda/weft_cuda.h"
 
 static const uint8_t *begin, *end;
 
@@ -32,6 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     weft_elf_read(&elf, data, size);
     weft_elf_each(&elf, found, &count);
     weft_elf_wants(&elf, wanted, NULL);
+    const int all = count;
+    tell_calls(&elf, found, &count);
+    MUST(count <= 2 * all);
+    count = all;
     MUST(count == 0 || elf.kind == WEFT_ELF_STATIC || elf.kind == WEFT_ELF_SHARED);
     return 0;
 }

@@ -38,8 +38,10 @@ static void answer(void)
                                    .extra = extra,
                                    .words = words};
     for (uint32_t i = 0; i < words; i++)
-        weft_record_words(record)[i] =
-            i == 0 && wrong < 224 ? wrong % 16 == 12 : fuzz_number(&input);
+        weft_record_words(record)[i] = i == 0 && wrong < 224 ? wrong % 16 == 12
+                                       : (wrong & 32) != 0
+                                           ? client.device[0].base + 4096 * fuzz_number(&input)
+                                           : fuzz_number(&input);
     for (uint32_t i = 0; i < extra; i++)
         weft_record_extra(record)[i] = (unsigned char)(' ' + fuzz_byte(&input) % 32);
     if (wrong % 16 == 13)
@@ -167,9 +169,11 @@ static void end(void)
     client.next_copy = client.writers = client.readers = client.first_calling =
         client.last_calling = 0;
     weft_sources_close(&client.sources);
+    client_managed_stop();
     while (client.regions != NULL)
         client_region_drop(client.regions);
     client_forget_memory(&client.device[0]);
+    client.device[0].paging = NULL;
     client.device[0].globals.count = 0;
     free(kernel->parameters);
     kernel->parameters = NULL;
@@ -205,7 +209,10 @@ static void call(unsigned which)
         (void)client_event_create(&event, 0);
         break;
     case 2:
-        (void)client_alloc(&memory, 1 << 20);
+        if (which < 128)
+            (void)client_alloc(&memory, 1 << 20);
+        else if (client_alloc_managed(&memory, 100000, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS)
+            MUST(memory - client.device[0].base < (1 << 30) - 100000u); /* it is mapped there */
         break;
     case 3:
         (void)client_free(memory);

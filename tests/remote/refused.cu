@@ -23,23 +23,23 @@ static void refused(cudaError_t error, const char *what)
 
 int main()
 {
-    void *memory = nullptr, *mapped = nullptr;
+    void *memory = nullptr, *mapped = nullptr, *pinned = nullptr;
     const cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
     cudaMemPoolPtrExportData exported;
     cudaIpcMemHandle_t handle;
     cudaMipmappedArray_t array;
     cudaStream_t stream;
 
-    if (cudaMalloc(&memory, 4096) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
+    if (cudaMalloc(&memory, 4096) != cudaSuccess || cudaMallocHost(&pinned, 4096) != cudaSuccess ||
+        cudaStreamCreate(&stream) != cudaSuccess)
         return EXIT_FAILURE;
     wrong += floats.x != 32 || floats.y != 0 || floats.f != cudaChannelFormatKindFloat;
     managed = 5; /* the host's own */
     wrong += managed != 5;
     nothing<<<1, 1>>>();
     REFUSED(cudaPeekAtLastError());
-    REFUSED(cudaMallocManaged(&mapped, 4096));
-    REFUSED(cudaHostAlloc(&mapped, 4096, cudaHostAllocMapped));
-    REFUSED(cudaHostGetDevicePointer(&mapped, memory, 0));
+    REFUSED(cudaHostGetDevicePointer(&mapped, pinned, 0));
+    REFUSED(cudaHostRegister(&stream, sizeof(stream), cudaHostRegisterMapped));
     REFUSED(cudaIpcGetMemHandle(&handle, memory));
     REFUSED(cudaGraphicsMapResources(0, nullptr, stream));
     REFUSED(cudaMemPoolExportPointer(&exported, memory));

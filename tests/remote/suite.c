@@ -265,7 +265,7 @@ void suite_errors(void)
 {
     char *device = NULL, host[64] = {0};
     cudaStream_t stream = NULL;
-    int count = 0, x = 0;
+    int count = 0;
 
     OK(cudaMalloc((void **)&device, 1 << 20));
     IS(cudaErrorInvalidValue, cudaMemcpy(device + (1 << 20) - 8, host, 64, cudaMemcpyHostToDevice));
@@ -285,13 +285,18 @@ void suite_errors(void)
     }
     OK(cudaGetDeviceCount(&count));
     IS(cudaErrorInvalidDevice, cudaMemcpyPeer(device, count, device, 0, 8));
-    IS(cudaErrorNotSupported, cudaMallocManaged((void **)&x, 8, cudaMemAttachGlobal));
     OK(cudaFree(device));
     IS(cudaErrorInvalidValue, cudaFree(device));
     (void)cudaGetLastError();
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
+
+bool suite_end(void)
+{
+    printf("%d checks, %d failed\n", checks, failed);
+    return failed == 0;
+}
 
 bool suite_run(void)
 {
@@ -313,10 +318,10 @@ bool suite_run(void)
             suite_threads();
         suite_other();
         suite_arrays();
+        suite_managed();
         suite_errors();
         OK(cudaDeviceSynchronize());
         CHECK(cudaGetLastError() == cudaSuccess);
     }
-    printf("%d checks, %d failed\n", checks, failed);
-    return failed == 0;
+    return suite_end();
 }

@@ -10,6 +10,8 @@
 
 /* Runs all of it on every device; prints "N checks, M failed". Whether none failed. */
 bool suite_run(void);
+/* Prints the count, for who has run parts of it. */
+bool suite_end(void);
 
 /* Checks, for suite_*.c. */
 void suite_check(bool good, const char *text, const char *file, int line);
@@ -39,5 +41,6 @@ void suite_own_streams(bool threads);
 void suite_devices(void);
 void suite_other(void);
 void suite_arrays(void);
+void suite_managed(void);
 
 #endif

@@ -2,6 +2,7 @@
  * suite_arrays.c - arrays, textures and surfaces; boxes. What arrays are copied from and to lies on
  * their device, on another one, or on the host, pinned or pageable.
  */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* lines() */
 #include "suite.h"
 
 #include <stdint.h>
@@ -79,6 +80,43 @@ static void rows(unsigned char *there, unsigned char *host, cudaStream_t stream)
     free(back);
     OK(cudaFreeArray(first));
     OK(cudaFreeArray(second));
+}
+
+/* Bytes that begin and end within rows, in and out; a part of an array to another one. */
+static void lines(unsigned char *there, unsigned char *host)
+{
+    enum { LINE = WIDTH * sizeof(int), FIRST = 30 * sizeof(int), BYTES = 3 * LINE + 80 };
+    struct cudaChannelFormatDesc desc;
+    struct cudaExtent extent;
+    cudaArray_t array = NULL, other = NULL;
+    unsigned char *back = malloc(BOX);
+    unsigned flags = 9;
+
+    OK(cudaMallocArray(&array, &number, WIDTH, ROWS, cudaArraySurfaceLoadStore));
+    OK(cudaMallocArray(&other, &number, WIDTH, ROWS, cudaArrayDefault));
+    OK(cudaArrayGetInfo(&desc, &extent, &flags, array));
+    CHECK(desc.x == 32 && desc.y == 0 && desc.f == number.f && extent.width == WIDTH &&
+          extent.height == ROWS && extent.depth == 0 && flags == cudaArraySurfaceLoadStore);
+    fill(host);
+    OK(cudaMemcpy(there, host, BOX, cudaMemcpyDefault));
+    OK(cudaMemcpyToArray(array, 0, 0, there, ROWS * LINE, cudaMemcpyDefault));
+    OK(cudaMemcpyToArray(array, FIRST, 2, there + ROWS * LINE, BYTES, cudaMemcpyDefault));
+    memcpy(host + 2 * LINE + FIRST, host + ROWS * LINE, BYTES);
+    OK(cudaMemcpyFromArray(there, array, 0, 0, ROWS * LINE, cudaMemcpyDefault));
+    OK(cudaMemcpy(back, there, ROWS * LINE, cudaMemcpyDefault));
+    CHECK(memcmp(back, host, ROWS * LINE) == 0);
+    OK(cudaMemcpy2DArrayToArray(other, 0, 1, array, FIRST, 3, LINE - FIRST, 4,
+                                cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpyFromArray(there, other, 0, 2, LINE - FIRST, cudaMemcpyDefault));
+    OK(cudaMemcpy(back, there, LINE, cudaMemcpyDefault));
+    CHECK(memcmp(back, host + 4 * LINE + FIRST, LINE - FIRST) == 0);
+    IS(cudaErrorInvalidValue, cudaMemcpyToArray(array, LINE, 0, there, 4, cudaMemcpyDefault));
+    IS(cudaErrorInvalidValue,
+       cudaMemcpyToArray(array, 0, ROWS - 1, there, LINE + 4, cudaMemcpyDefault));
+    (void)cudaGetLastError();
+    OK(cudaFreeArray(array));
+    OK(cudaFreeArray(other));
+    free(back);
 }
 
 /* A box inside memory to one inside an array of three dimensions, and elsewhere in memory. */
@@ -274,6 +312,7 @@ void suite_arrays(void)
         rows(places[i], host, stream);
         rows(places[i], host, NULL);
         boxes(places[i], host, stream);
+        lines(places[i], host);
     }
     peers(far, (current + 1) % devices, own, current);
     textures();

@@ -46,8 +46,11 @@ if [ -x "$tests/remote_blas" ]; then
     expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
 fi
 expect check 0 '0 of them refused' "$cuda" check "$program"
-expect 'check refuses' 1 'cudaMallocManaged                                    refused: docs/remote.md#unified-memory' \
+expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
+expect 'check static' 0 '0 of them refused' "$cuda" check "$tests/vector_add_static"
+expect 'check refuses static' 1 'cudaStreamBeginCapture                               refused: docs/remote.md#graphs' \
+    "$cuda" check "$tests/remote_refused_static"
 expect refused 0 '0 not refused' "$cuda" run -s "$a" -- "$tests/remote_refused"
 expect 'refused, said' 0 'cudaIpcGetMemHandle is not supported on remote GPUs (docs/remote.md#other-processes)' \
     "$cuda" run -s "$a" -- "$tests/remote_refused"
@@ -115,19 +118,22 @@ for i in $(seq 300); do
 done 2>/dev/null
 expect strangers 0 'Test PASSED' "$cuda" run -s "$a" -- "$program"
 
+# endless SERVERS - begins a program that goes on until one of them is lost; its process is $client.
+endless() {
+    rm -f "$here/endless.out" # of an earlier one, which has said that it is ready, too
+    "$cuda" run -s "$1" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+    client=$!
+    pids+=("$client")
+    until_says ready cat "$here/endless.out"
+}
+
 # places, a client that is killed, and one whose server is
-"$cuda" run -s "$a,$b" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-client=$!
-pids+=("$client")
-until_says ready cat "$here/endless.out"
+endless "$a,$b"
 expect full 1 "server $b refuses: all 1 places are taken" "$cuda" run -s "$b" -- "$program"
 expect status 0 "$b  1 clients of 1" "$cuda" status -s "$b"
 kill -9 "$client"
 until_says "$b  0 clients of 1" "$cuda" status -s "$b"
-"$cuda" run -s "$a,$b" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-client=$!
-pids+=("$client")
-until_says ready cat "$here/endless.out"
+endless "$a,$b"
 pkill -9 -P "$two"
 until_says "server $b is lost" cat "$here/endless.out"
 until_says "ended with 46" cat "$here/endless.out"
@@ -139,9 +145,7 @@ server warm
 expect warm 0 'Test PASSED' "$cuda" run -s "$address" -- "$program"
 until_says 1 pgrep -cP "$server"
 ready=$(pgrep -P "$server")
-"$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-pids+=($!)
-until_says ready cat "$here/endless.out"
+endless "$a,$address"
 until_says 2 pgrep -cP "$server"
 kill -9 "$ready"
 until_says "server $address is lost" cat "$here/endless.out"
@@ -154,9 +158,7 @@ if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
     cp "$tests/fake_driver.so" "$tests/remote_kernels.so" "$tests/remote_bench_kernels.so" "$folder"
     chmod -R a+rX "$folder"
     folder=$folder server user --user nobody --warm 0
-    "$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-    pids+=($!)
-    until_says ready cat "$here/endless.out"
+    endless "$a,$address"
     session=$(pgrep -P "$server")
     [ "$(stat -c %U "/proc/$session")" = nobody ] || fail "user: $(ps -o user,args -p "$session")"
     kill -9 "$server"
@@ -170,10 +172,7 @@ fi
 server three --memory 8M
 c=$address
 three=$server
-"$cuda" run -s "$a,$c" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-client=$!
-pids+=("$client")
-until_says ready cat "$here/endless.out"
+endless "$a,$c"
 expect share 0 'allocation 3: cudaErrorMemoryAllocation' "$cuda" run -s "$c" -- "$tests/remote_quota"
 expect child 0 'child 0, then cudaSuccess' "$cuda" run -s "$c" -- "$tests/remote_quota"
 grep -q 'the program would hold 12 MiB of device 0, its share is 8 MiB' "$here/three.err" ||

@@ -1,8 +1,6 @@
 /* check.c - weft-cuda check: what a program will be refused, before it runs. */
 #include "weft_cuda.h"
 
-#include "remote/redirect/elf.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -18,6 +16,7 @@ static const struct {
 } absent[] = {
 #define X(name, why) {#name, why},
 #include "lists/absent.def"
+    {"__cudaRegisterManagedVar", "unified-memory"}, /* __managed__ */
 };
 
 /* Functions of libraries that are served: rows, and what remote/library does by hand. */
@@ -102,15 +101,11 @@ static int tell_all(const struct weft_elf *elf, const char *file)
     const bool refused = count.refused != 0;
     switch (elf->kind) {
     case WEFT_ELF_SHARED:
-        weft_elf_each(elf, tell, &count);
+    case WEFT_ELF_STATIC:
+        (elf->kind == WEFT_ELF_SHARED ? weft_elf_each : tell_calls)(elf, tell, &count);
         printf("%d functions of the CUDA runtime and its libraries, %d of them refused\n",
                count.used, count.refused);
         return count.refused != 0;
-    case WEFT_ELF_STATIC:
-        printf("%s holds NVIDIA's runtime whole: it runs, but which functions it calls does not "
-               "show; linked with -cudart shared it does\n",
-               file);
-        return refused;
     case WEFT_ELF_STRIPPED:
         printf("%s holds NVIDIA's runtime without symbols; link it with -cudart shared\n", file);
         return EXIT_FAILURE;

@@ -62,7 +62,12 @@ CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *wanted, vo
     fake_begin();
     const struct fake_range *range = fake_range_at((void *)address);
     const bool ours = range != NULL && range->kind == FAKE_DEVICE;
+    const enum weft_pointer memory = range == NULL    ? WEFT_UNKNOWN
+                                     : range->managed ? WEFT_MANAGED
+                                     : ours           ? WEFT_ON_DEVICE
+                                     : (range->flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0
+                                         ? WEFT_MAPPED
+                                         : WEFT_PINNED;
     return fake_end(weft_known_pointer(count, wanted, data, address,
-                                       ours ? range->device->known.number : -1,
-                                       range != NULL && !ours));
+                                       ours ? range->device->known.number : -1, memory));
 }

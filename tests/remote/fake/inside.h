@@ -169,7 +169,8 @@ struct fake_range {
     struct fake_device *device; /* of device memory */
     unsigned flags;             /* of pinned memory */
     bool ours;                  /* mapped here */
-    uint32_t access;            /* bit a device: of what cuMemMap has mapped */
+    bool managed;
+    uint32_t access; /* bit a device: of what cuMemMap has mapped */
 };
 
 extern struct fake_range *fake_ranges;

@@ -46,6 +46,21 @@ FAKE_CALL(alloc_async, (CUdeviceptr * address, size_t bytes, CUstream stream),
           fake_stream_of(device, stream) != NULL ? alloc_bytes(device, bytes, address)
                                                  : CUDA_ERROR_INVALID_HANDLE)
 
+static CUresult alloc_managed(struct fake_device *device, CUdeviceptr *address, size_t bytes,
+                              unsigned flags)
+{
+    const CUresult result = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST
+                                ? alloc_bytes(device, bytes, address)
+                                : CUDA_ERROR_INVALID_VALUE;
+
+    if (result == CUDA_SUCCESS)
+        fake_range_at((void *)*address)->managed = true;
+    return result;
+}
+
+FAKE_CALL(alloc_managed, (CUdeviceptr * address, size_t bytes, unsigned flags),
+          alloc_managed(device, address, bytes, flags))
+
 void fake_release(void *memory)
 {
     struct fake_range *range = fake_range_exactly(memory, FAKE_DEVICE);
