@@ -195,11 +195,14 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     return client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL); /* brings its error */
 }
 
-/* Lock held; a free lane, waiting for one. 0: the job has failed. */
+/* Lock held; a free lane, waiting for one. 0: the job has failed. Who moves managed memory has two:
+ * those who have the others may wait for a callback that touches it. */
 static int take_lane(struct client_call *call)
 {
+    const int most = client_has_turn ? CLIENT_LANES : CLIENT_LANES - 2;
+
     do {
-        for (int lane = 1; lane < CLIENT_LANES; lane++)
+        for (int lane = 1; lane < most; lane++)
             if (client.lanes[lane] == NULL) {
                 client.lanes[lane] = call;
                 return lane;

@@ -1,7 +1,8 @@
 /*
  * remote/client/fault.c - who hears when a thread of the program touches memory that is closed to
  * it: a task, on its own stack and without the thread's locks. The signal handler runs in that
- * thread and makes system calls alone: it sends a pointer through a pipe, and sleeps.
+ * thread and makes system calls alone: it sends a pointer through a pipe, and sleeps. Callbacks
+ * have a task of their own, since the other one may wait for a device that waits for them.
  */
 #include "base/fork.h"
 #include "remote/client/inside.h"
@@ -12,21 +13,25 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+enum { PAGERS = 2 }; /* the second one for callbacks */
+
 static struct {
-    bool open;
-    int ask[2]; /* the pipe */
-    struct weft_task task;
+    int open; /* how many pagers there are */
+    struct pager {
+        int ask[2]; /* the pipe */
+        struct weft_task task;
+    } pager[PAGERS];
     struct weft_bell bell; /* rings for each answer */
     enum client_fault_answer (*answer)(const struct client_fault *fault);
 } faults;
 
 static void serve(void *argument)
 {
+    const struct pager *pager = argument;
     struct client_fault *fault;
     ssize_t got;
 
-    (void)argument;
-    while ((got = read(faults.ask[0], &fault, sizeof(fault))) != 0) {
+    while ((got = read(pager->ask[0], &fault, sizeof(fault))) != 0) {
         if (got < 0)
             continue; /* a profiler's signal */
         if (fault == NULL)
@@ -39,18 +44,21 @@ static void serve(void *argument)
 /* before: whose handler it was. */
 static void on_fault(const struct sigaction *before, int number, siginfo_t *info, void *context)
 {
-    enum { WRITES = 2 }; /* of a page fault's error code */
+    enum { WRITES = 2, EXECUTES = 16 }; /* of a page fault's error code */
     const ucontext_t *at = context;
+    const long long code = at->uc_mcontext.gregs[REG_ERR];
+    const bool sent = info->si_code <= 0; /* by a process: there is no access */
     struct client_fault fault = {.address = (uint64_t)(uintptr_t)info->si_addr,
-                                 .writes = (at->uc_mcontext.gregs[REG_ERR] & WRITES) != 0,
+                                 .writes = (code & WRITES) != 0,
                                  .in_callback =
                                      pthread_equal(pthread_self(), client.caller.thread)},
                         *asked = &fault;
     const int error = errno;
 
-    if (faults.open && client_device_around(fault.address) != NULL &&
-        weft_forks_counted == client.forks &&
-        write(faults.ask[1], &asked, sizeof(asked)) == (ssize_t)sizeof(asked))
+    if (!sent && (code & EXECUTES) == 0 && faults.open == PAGERS &&
+        client_device_around(fault.address) != NULL && weft_forks_counted == client.forks &&
+        write(faults.pager[fault.in_callback].ask[1], &asked, sizeof(asked)) ==
+            (ssize_t)sizeof(asked))
         weft_bell_await(&faults.bell, &fault.answer, CLIENT_FAULT_OPENED, UINT64_MAX);
     errno = error;
     if (fault.answer == CLIENT_FAULT_OPENED)
@@ -61,8 +69,11 @@ static void on_fault(const struct sigaction *before, int number, siginfo_t *info
         before->sa_sigaction(number, info, context);
     else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN)
         before->sa_handler(number);
-    else
+    else if (!sent || before->sa_handler == SIG_DFL) {
         signal(number, SIG_DFL); /* the access is made again, and ends the process */
+        if (sent)
+            raise(number);
+    }
 }
 
 /*
@@ -97,21 +108,26 @@ void client_faults_watch(void)
 
 bool client_faults_open(enum client_fault_answer (*answer)(const struct client_fault *fault))
 {
-    if (faults.open || pipe2(faults.ask, O_CLOEXEC) != 0)
-        return faults.open;
     faults.answer = answer;
-    faults.open = weft_task_start(&faults.task, "weft-pager", serve, NULL) == WEFT_OK;
-    return faults.open;
+    for (; faults.open < PAGERS; faults.open++) {
+        struct pager *pager = &faults.pager[faults.open];
+        if (pipe2(pager->ask, O_CLOEXEC) != 0 ||
+            weft_task_start(&pager->task, "weft-pager", serve, pager) != WEFT_OK)
+            return false;
+    }
+    return true;
 }
 
 void client_faults_close(void)
 {
     const struct client_fault *none = NULL;
 
-    if (!faults.open || write(faults.ask[1], &none, sizeof(none)) != (ssize_t)sizeof(none))
-        return;
-    weft_task_join(&faults.task);
-    faults.open = false;
-    close(faults.ask[0]);
-    close(faults.ask[1]);
+    for (; faults.open > 0; faults.open--) {
+        struct pager *pager = &faults.pager[faults.open - 1];
+        if (write(pager->ask[1], &none, sizeof(none)) != (ssize_t)sizeof(none))
+            return;
+        weft_task_join(&pager->task);
+        close(pager->ask[0]);
+        close(pager->ask[1]);
+    }
 }

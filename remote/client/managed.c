@@ -10,6 +10,8 @@
  *
  * `turn` is held until the work is given, and while chunks are opened: no kernel begins beside an
  * open one. Who holds it prints nothing: a thread that waits here may hold the lock of stdout.
+ * It is given up while devices are waited for, since they may wait for a callback that touches such
+ * memory. `work` is held then, too, and is taken before: no device is given more.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"
@@ -38,24 +40,29 @@ struct block {
     unsigned char state[];
 };
 
-static struct weft_lock turn;
+static struct weft_lock work, turn;
 static struct block *blocks;
 
-static bool enter(void)
+/* gives: work to devices, or waits for what they were given. */
+static bool enter(bool gives)
 {
     const bool any = __atomic_load_n(&client.manages, __ATOMIC_RELAXED);
 
     if (any) {
+        if (gives)
+            weft_lock(&work);
         weft_lock(&turn);
         client_has_turn = true;
     }
     return any;
 }
 
-static void leave(void)
+static void leave(bool gives)
 {
     client_has_turn = false;
     weft_unlock(&turn);
+    if (gives)
+        weft_unlock(&work);
 }
 
 /* The same for a call of the program's: an error that it hears now does not come again later. */
@@ -63,7 +70,7 @@ static CUresult leave_with(CUresult result)
 {
     if (result != CUDA_SUCCESS)
         __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
-    leave();
+    leave(true);
     return result;
 }
 
@@ -167,14 +174,16 @@ static CUresult give_all(void)
     return result;
 }
 
-/* For all that devices were given. */
+/* For all that devices were given. `work` is held, too; blocks may come and go. */
 static CUresult wait_for_devices(void)
 {
     CUresult result = CUDA_SUCCESS;
 
+    weft_unlock(&turn);
     for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
         if (client.device[d].works)
             result = wait_for(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0);
+    weft_lock(&turn);
     return result;
 }
 
@@ -202,27 +211,46 @@ static uint64_t next_run(struct block *b, uint64_t chunk)
     return count;
 }
 
+static uint64_t chunk_of(const struct block *b, uint64_t address)
+{
+    return (address - b->base) / CHUNK;
+}
+
+/* `turn` is held; but in a callback the devices are idle. */
+static CUresult open_chunk(struct block *b, const struct client_fault *fault)
+{
+    const uint64_t chunk = chunk_of(b, fault->address);
+
+    if (b->state[chunk] == READS && fault->writes)
+        return set_state(b, chunk, 1, WRITES);
+    return b->state[chunk] == CLOSED /* else another thread was first */
+               ? fetch(b, chunk, next_run(b, chunk), fault->writes ? WRITES : READS)
+               : CUDA_SUCCESS;
+}
+
 static enum client_fault_answer answer_fault(const struct client_fault *fault)
 {
+    const bool waits = !fault->in_callback;
     CUresult result = CUDA_SUCCESS;
 
-    enter();
+    enter(waits);
     struct block *b = block_at(fault->address);
-    const uint64_t chunk = b != NULL ? (fault->address - b->base) / CHUNK : 0;
-    if (b != NULL && b->state[chunk] == READS && fault->writes) {
-        result = set_state(b, chunk, 1, WRITES);
-    } else if (b != NULL && b->state[chunk] == CLOSED) { /* else another thread was first */
-        result = fault->in_callback ? CUDA_SUCCESS : wait_for_devices();
-        if (result == CUDA_SUCCESS)
-            result = fetch(b, chunk, next_run(b, chunk), fault->writes ? WRITES : READS);
+    if (waits && b != NULL && b->state[chunk_of(b, fault->address)] == CLOSED) {
+        result = wait_for_devices();
+        b = block_at(fault->address);
     }
-    if (result == CUDA_ERROR_DEINITIALIZED) /* the program ends, and this thread with it */
-        result = set_state(b, chunk, 1, WRITES);
-    leave();
+    if (b != NULL && result == CUDA_SUCCESS)
+        result = open_chunk(b, fault);
+    if (b != NULL && result == CUDA_ERROR_DEINITIALIZED) /* the program ends, this thread with it */
+        result = set_state(b, chunk_of(b, fault->address), 1, WRITES);
+    const char *server = b != NULL ? client.server[b->home->known.process].name : NULL;
+    leave(waits);
+    if (server == NULL)
+        return CLIENT_FAULT_STRANGE;
     if (result == CUDA_SUCCESS)
-        return b != NULL ? CLIENT_FAULT_OPENED : CLIENT_FAULT_STRANGE;
-    weft_say(WEFT_SAY_ERROR, "managed memory cannot be brought from server %s: %s",
-             client.server[b->home->known.process].name, weft_cuda_error(result)->text);
+        return CLIENT_FAULT_OPENED;
+    weft_say(WEFT_SAY_ERROR, "managed memory cannot be brought from server %s: %s", server,
+             weft_cuda_error(result)->text);
     return CLIENT_FAULT_LOST;
 }
 
@@ -265,7 +293,7 @@ CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags
         return result;
     struct block *b = calloc(1, sizeof(*b) + chunks);
     __atomic_store_n(&client.manages, true, __ATOMIC_RELAXED);
-    enter();
+    enter(false);
     if (b != NULL) {
         *b = (struct block){.next = blocks,
                             .base = around / PAGE * PAGE + PAGE,
@@ -281,7 +309,7 @@ CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)
         blocks = b;
-    leave();
+    leave(false);
     if (result == CUDA_SUCCESS) {
         *address = around / PAGE * PAGE + PAGE;
     } else {
@@ -297,13 +325,13 @@ CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped)
 {
     struct block **at = &blocks, *b;
 
-    if (!enter())
+    if (!enter(false))
         return address;
     while ((b = *at) != NULL && (b->base != address || (b->flags != 0) != mapped))
         at = &b->next;
     if (b != NULL)
         *at = b->next;
-    leave();
+    leave(false);
     if (b == NULL)
         return address;
     const CUdeviceptr around = b->around;
@@ -344,11 +372,11 @@ void client_managed_stop(void)
 
 bool client_managed_at(uint64_t address, unsigned *flags)
 {
-    if (!enter())
+    if (!enter(false))
         return false;
     const struct block *b = block_at(address);
     *flags = b != NULL ? b->flags : 0;
-    leave();
+    leave(false);
     return b != NULL;
 }
 
@@ -356,7 +384,7 @@ CUresult client_work(struct client_device *device, enum weft_call call, const ui
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer)
 {
     CUresult result = CUDA_SUCCESS;
-    const bool shares = enter();
+    const bool shares = enter(true);
 
     if (shares) {
         device->works = true;
@@ -375,7 +403,7 @@ CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
 {
     CUresult result = CUDA_SUCCESS;
 
-    if (enter()) {
+    if (enter(true)) {
         if (block_at(to) != NULL || block_at(from) != NULL) {
             device->works = true;
             result = give_all();
@@ -387,9 +415,9 @@ CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
 
 void client_managed_close(void)
 {
-    if (enter()) {
+    if (enter(false)) {
         (void)give_all(); /* what fails fails what comes next */
-        leave();
+        leave(false);
     }
 }
 
@@ -398,7 +426,7 @@ void client_managed_idle(const struct client_device *device)
 {
     CUresult result = CUDA_SUCCESS;
 
-    if (!enter())
+    if (!enter(true))
         return;
     for (int d = 0; d < client.met; d++)
         if (client.device[d].works && &client.device[d] != device)
@@ -408,5 +436,5 @@ void client_managed_idle(const struct client_device *device)
     for (struct block *b = blocks; b != NULL && result == CUDA_SUCCESS; b = b->next)
         if (b->alias != NULL && b->open == 0 && b->chunks <= SMALL)
             result = fetch(b, 0, b->chunks, WRITES);
-    leave();
+    leave(true);
 }

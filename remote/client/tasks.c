@@ -8,13 +8,17 @@ static const uint64_t rest_ns = 1000000, patience_ns = 2000000000;
 
 /* ---- numbers of copies and callbacks --------------------------------------------------------- */
 
-/* Lock held; a free one, waiting for one. NULL: the job has failed. */
+/* Lock held; a free one, waiting for one. NULL: the job has failed. Managed memory has some of its
+ * own: the callback that has another one may wait for it. */
 static struct client_copy *take_number(void)
 {
+    enum { OWN = 16 };
+    const uint32_t most = client_has_turn ? WEFT_COPIES : WEFT_COPIES - OWN;
+
     do {
-        for (uint32_t i = 0; i < WEFT_COPIES; i++)
-            if (!client.copies[client.next_copy++ % WEFT_COPIES].used)
-                return &client.copies[(client.next_copy - 1) % WEFT_COPIES];
+        for (uint32_t i = 0; i < most; i++)
+            if (!client.copies[client.next_copy++ % most].used)
+                return &client.copies[(client.next_copy - 1) % most];
     } while (client_take_turns());
     return NULL;
 }

@@ -126,6 +126,10 @@ static void own_handlers(void)
         if (sigsetjmp(back, 1) == 0)
             *(volatile unsigned char *)guard = 1;
     CHECK(heard == 2);
+    if (sigsetjmp(back, 1) == 0) { /* no code is there, whatever the memory's state */
+        ((void (*)(void))(void *)x)();
+        CHECK(false);
+    }
     heard = 0;
     set(ask_found, &found);
     scale(1);
@@ -183,6 +187,62 @@ static void callbacks(void)
     scale(1);
     OK(cudaDeviceSynchronize());
     CHECK(x[0] == 304 && x[1] == 4 && x[N - 1024] == 304 && x[N - 1] == 4);
+}
+
+static void count_late(void *argument)
+{
+    usleep(50000);
+    count(argument);
+}
+
+static void *synchronize(void *argument)
+{
+    OK(cudaSetDevice(0));
+    OK(argument == NULL ? cudaDeviceSynchronize() : cudaStreamSynchronize(NULL));
+    return NULL;
+}
+
+static void count_one(void *argument)
+{
+    (void)argument;
+    x[0] += 100;
+}
+
+static void nothing(void *argument)
+{
+    (void)argument;
+}
+
+/* Callbacks touch it while others wait for them: who touches it, too, who synchronises, more
+ * threads than calls that may wait, and as many callbacks as there may be. */
+static void busy_callbacks(void)
+{
+    enum { WAITERS = 80, CALLBACKS = 4096 };
+    pthread_t thread[WAITERS];
+
+    memset(x, 0, N * sizeof(*x));
+    scale(1);
+    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
+    CHECK(x[0] == 101 && x[1] == 1);
+    for (int round = 0; round < 40; round++) {
+        CHECK(pthread_create(&thread[0], NULL, synchronize, NULL) == 0);
+        scale(0);
+        OK(cudaLaunchHostFunc(NULL, count_one, NULL));
+        scale(0);
+        pthread_join(thread[0], NULL);
+    }
+    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
+    for (int i = 0; i < WAITERS; i++)
+        CHECK(pthread_create(&thread[i], NULL, synchronize, x) == 0);
+    for (int i = 0; i < WAITERS; i++)
+        pthread_join(thread[i], NULL);
+    CHECK(x[0] == 4201);
+    scale(0);
+    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
+    for (int i = 0; i < CALLBACKS; i++)
+        OK(cudaLaunchHostFunc(NULL, nothing, NULL));
+    OK(cudaDeviceSynchronize());
+    CHECK(x[0] == 4301);
 }
 
 enum { ADDITIONS = 200000 };
@@ -247,6 +307,25 @@ static void children(void)
     CHECK(x[0] == 8);
 }
 
+/* A SIGSEGV that somebody sends does what it does without such memory. */
+static int send_signal(void (*action)(int))
+{
+    int status = 0;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        signal(SIGSEGV, action);
+        if (!join(1, 1, "1"))
+            _exit(EXIT_FAILURE);
+        OK(cudaMallocManaged((void **)&x, 64, cudaMemAttachGlobal));
+        raise(SIGSEGV);
+        raise(SIGSEGV);
+        _exit(EXIT_SUCCESS);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
 static void lost(int number)
 {
     (void)number;
@@ -278,6 +357,8 @@ int main(int argc, char **argv)
 {
     const int count = argc > 1 ? atoi(argv[1]) : 1, devices = argc > 2 ? atoi(argv[2]) : 1;
 
+    CHECK(WTERMSIG(send_signal(SIG_DFL)) == SIGSEGV);
+    CHECK(send_signal(SIG_IGN) == 0);
     if (!join(count, devices, argc > 3 ? argv[3] : "1"))
         return EXIT_FAILURE;
     own_handlers(); /* first, as one of them is to be there before */
@@ -288,6 +369,7 @@ int main(int argc, char **argv)
     OK(cudaSetDevice(0));
     small_stack();
     callbacks();
+    busy_callbacks();
     additions();
     late_errors();
     children();
