@@ -91,5 +91,8 @@ CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
     if (!from || !to)
         return by_way(&box, route.device, stream);
     result = client_give(route.device, box.to.device, box.from.device);
-    return result == CUDA_SUCCESS ? post_box(route.device, &box, stream) : result;
+    if (result == CUDA_SUCCESS)
+        result = post_box(route.device, &box, stream);
+    client_given();
+    return result;
 }

@@ -318,6 +318,7 @@ static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool wai
         }
         c.waits = row.waits;
     }
+    client_given();
     return result == CUDA_SUCCESS && c.waits ? synchronize(&c) : result;
 }
 

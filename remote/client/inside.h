@@ -243,8 +243,9 @@ bool client_managed_at(uint64_t address, unsigned *flags);
 /* A post, or with an answer a call, of work that may use any memory that the device reaches. */
 CUresult client_work(struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
-/* Before a copy, or a fill. */
+/* Before a copy, or a fill; and once it is given. */
 CUresult client_give(struct client_device *device, uint64_t to, uint64_t from);
+void client_given(void);
 void client_managed_close(void);                              /* a callback has touched some */
 void client_managed_idle(const struct client_device *device); /* it was waited for */
 void client_managed_forget(struct client_device *home);       /* it is reset */

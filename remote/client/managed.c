@@ -42,6 +42,8 @@ struct block {
 
 static struct weft_lock work, turn;
 static struct block *blocks;
+static uint32_t givers; /* calls that may give work, though they have left */
+static _Thread_local bool gives_later;
 
 /* gives: work to devices, or waits for what they were given. */
 static bool enter(bool gives)
@@ -72,6 +74,20 @@ static CUresult leave_with(CUresult result)
         __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
     leave(true);
     return result;
+}
+
+/* `turn` is held: what comes is given without it, until client_given. */
+static void give_later(void)
+{
+    gives_later = true;
+    __atomic_fetch_add(&givers, 1, __ATOMIC_RELAXED);
+}
+
+void client_given(void)
+{
+    if (gives_later)
+        __atomic_fetch_sub(&givers, 1, __ATOMIC_RELEASE);
+    gives_later = false;
 }
 
 static struct block *block_at(uint64_t address)
@@ -178,11 +194,15 @@ static CUresult give_all(void)
 static CUresult wait_for_devices(void)
 {
     CUresult result = CUDA_SUCCESS;
+    bool more;
 
     weft_unlock(&turn);
-    for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
-        if (client.device[d].works)
-            result = wait_for(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0);
+    do {
+        more = __atomic_load_n(&givers, __ATOMIC_ACQUIRE) != 0;
+        for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
+            if (client.device[d].works)
+                result = wait_for(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0);
+    } while (more && result == CUDA_SUCCESS);
     weft_lock(&turn);
     return result;
 }
@@ -344,16 +364,26 @@ CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped)
     return around;
 }
 
+/* One of the device's; false: there is none. */
+static bool find_of(const struct client_device *home, struct block *found)
+{
+    if (!enter(false))
+        return false;
+    const struct block *b = blocks;
+    while (b != NULL && b->home != home)
+        b = b->next;
+    if (b != NULL)
+        *found = *b;
+    leave(false);
+    return b != NULL;
+}
+
 void client_managed_forget(struct client_device *home)
 {
-    const struct block *b = blocks;
+    struct block found;
 
-    while (b != NULL) {
-        const struct block *next = b->next;
-        if (b->home == home)
-            client_managed_end(b->base, b->flags != 0);
-        b = next;
-    }
+    while (find_of(home, &found))
+        client_managed_end(found.base, found.flags != 0);
     home->paging = NULL;
 }
 
@@ -392,11 +422,14 @@ CUresult client_work(struct client_device *device, enum weft_call call, const ui
     }
     if (result == CUDA_SUCCESS && answer == NULL)
         result = client_post(device, call, words, count, extra, bytes);
+    if (shares && result == CUDA_SUCCESS && answer != NULL)
+        give_later();
     if (shares)
         result = leave_with(result);
-    return result == CUDA_SUCCESS && answer != NULL
-               ? client_call(device, call, words, count, extra, bytes, answer)
-               : result;
+    if (result == CUDA_SUCCESS && answer != NULL)
+        result = client_call(device, call, words, count, extra, bytes, answer);
+    client_given();
+    return result;
 }
 
 CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
@@ -407,6 +440,8 @@ CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
         if (block_at(to) != NULL || block_at(from) != NULL) {
             device->works = true;
             result = give_all();
+            if (result == CUDA_SUCCESS)
+                give_later();
         }
         result = leave_with(result);
     }

@@ -236,5 +236,6 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         result = client_give(device, to, to);
     if (result == CUDA_SUCCESS)
         result = CLIENT_POST(device, fill, to, pitch, width, rows, value, near ? WORD(stream) : 0);
+    client_given();
     return result == CUDA_SUCCESS && !near ? client_synchronize(device, NULL) : result;
 }

@@ -269,6 +269,72 @@ static void additions(void)
     CHECK(x[N / 2] == ADDITIONS && x[N / 2 + 1] == 0);
 }
 
+static bool reads;
+
+static void *read_on(void *argument)
+{
+    while (__atomic_load_n(&reads, __ATOMIC_RELAXED))
+        (void)*(volatile unsigned *)&x[512];
+    return argument;
+}
+
+static void wait_a_little(void *argument)
+{
+    (void)argument;
+    usleep(2000);
+}
+
+/* Copies within device 0, whose calls wait for device 1 first. Meanwhile a thread reads beside. */
+static void late_copies(void)
+{
+    unsigned *device = NULL;
+    pthread_t thread;
+
+    OK(cudaMalloc((void **)&device, sizeof(*device)));
+    reads = true;
+    CHECK(pthread_create(&thread, NULL, read_on, NULL) == 0);
+    for (unsigned i = 1; i <= 40; i++) {
+        OK(cudaMemcpy(device, &i, sizeof(i), cudaMemcpyDefault));
+        OK(cudaSetDevice(1));
+        OK(cudaLaunchHostFunc(NULL, wait_a_little, NULL));
+        OK(cudaMemcpy(x, device, sizeof(*device), cudaMemcpyDefault));
+        OK(cudaSetDevice(0));
+        CHECK(x[0] == i);
+    }
+    __atomic_store_n(&reads, false, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    OK(cudaFree(device));
+}
+
+static void *allocate(void *argument)
+{
+    void *memory = NULL;
+
+    OK(cudaSetDevice(0));
+    for (int i = 0; i < 200; i++) {
+        OK(cudaMallocManaged(&memory, 64, cudaMemAttachGlobal));
+        OK(cudaFree(memory));
+    }
+    return argument;
+}
+
+/* Of device 1, while device 0 gets such memory and gives it back. */
+static void resets(void)
+{
+    pthread_t thread;
+    void *memory = NULL;
+
+    OK(cudaSetDevice(1));
+    CHECK(pthread_create(&thread, NULL, allocate, NULL) == 0);
+    for (int i = 0; i < 20; i++) {
+        for (int b = 0; b < 4; b++)
+            OK(cudaMallocManaged(&memory, 64, cudaMemAttachGlobal));
+        OK(cudaDeviceReset());
+    }
+    pthread_join(thread, NULL);
+    OK(cudaSetDevice(0));
+}
+
 /* The error of a call that nobody waits for comes to the program, not to who brings memory. */
 static void late_errors(void)
 {
@@ -371,6 +437,10 @@ int main(int argc, char **argv)
     callbacks();
     busy_callbacks();
     additions();
+    if (count * devices > 1) {
+        late_copies();
+        resets();
+    }
     late_errors();
     children();
     lose_server(devices);
