@@ -8,10 +8,10 @@
  * host may have written is copied to the block. A thread that touches a closed chunk waits
  * (fault.c) for the devices, and until the chunk was copied back and opened.
  *
- * `turn` is held until the work is given, and while chunks are opened: no kernel begins beside an
- * open one. Who holds it prints nothing: a thread that waits here may hold the lock of stdout.
- * It is given up while devices are waited for, since they may wait for a callback that touches such
- * memory. `work` is held then, too, and is taken before: no device is given more.
+ * `turn` guards the blocks and what their chunks are. Who holds it prints nothing: a thread that
+ * waits here may hold the lock of stdout. `work` is taken before it, and held while a touched chunk
+ * waits for the devices: no more is given to them. Both are left before work is given, which may
+ * wait for a callback that touches such memory, and who waits for devices looks at `givers`.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"
@@ -65,22 +65,6 @@ static void leave(bool gives)
     weft_unlock(&turn);
     if (gives)
         weft_unlock(&work);
-}
-
-/* The same for a call of the program's: an error that it hears now does not come again later. */
-static CUresult leave_with(CUresult result)
-{
-    if (result != CUDA_SUCCESS)
-        __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
-    leave(true);
-    return result;
-}
-
-/* `turn` is held: what comes is given without it, until client_given. */
-static void give_later(void)
-{
-    gives_later = true;
-    __atomic_fetch_add(&givers, 1, __ATOMIC_RELAXED);
 }
 
 void client_given(void)
@@ -410,42 +394,41 @@ bool client_managed_at(uint64_t address, unsigned *flags)
     return b != NULL;
 }
 
+/* `work` and `turn` are held, and left. An error that the program hears does not come again. */
+static CUresult let_give(struct client_device *device)
+{
+    device->works = true;
+    const CUresult result = give_all();
+    if (result != CUDA_SUCCESS) {
+        __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
+    } else {
+        gives_later = true;
+        __atomic_fetch_add(&givers, 1, __ATOMIC_RELAXED);
+    }
+    leave(true);
+    return result;
+}
+
 CUresult client_work(struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer)
 {
-    CUresult result = CUDA_SUCCESS;
-    const bool shares = enter(true);
+    CUresult result = enter(true) ? let_give(device) : CUDA_SUCCESS;
 
-    if (shares) {
-        device->works = true;
-        result = give_all();
-    }
-    if (result == CUDA_SUCCESS && answer == NULL)
-        result = client_post(device, call, words, count, extra, bytes);
-    if (shares && result == CUDA_SUCCESS && answer != NULL)
-        give_later();
-    if (shares)
-        result = leave_with(result);
-    if (result == CUDA_SUCCESS && answer != NULL)
-        result = client_call(device, call, words, count, extra, bytes, answer);
+    if (result == CUDA_SUCCESS)
+        result = answer != NULL ? client_call(device, call, words, count, extra, bytes, answer)
+                                : client_post(device, call, words, count, extra, bytes);
     client_given();
     return result;
 }
 
 CUresult client_give(struct client_device *device, uint64_t to, uint64_t from)
 {
-    CUresult result = CUDA_SUCCESS;
-
-    if (enter(true)) {
-        if (block_at(to) != NULL || block_at(from) != NULL) {
-            device->works = true;
-            result = give_all();
-            if (result == CUDA_SUCCESS)
-                give_later();
-        }
-        result = leave_with(result);
-    }
-    return result;
+    if (!enter(true))
+        return CUDA_SUCCESS;
+    if (block_at(to) != NULL || block_at(from) != NULL)
+        return let_give(device);
+    leave(true);
+    return CUDA_SUCCESS;
 }
 
 void client_managed_close(void)
