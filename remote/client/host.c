@@ -78,7 +78,8 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
     struct weft_share share = {0};
     void *map;
 
-    if (bytes == 0)
+    if (bytes == 0 || (flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                                           CU_MEMHOSTALLOC_WRITECOMBINED)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0) {
         CUdeviceptr mapped = 0;

@@ -147,18 +147,21 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 }
 
 /* Managed memory moves when it is used, so that hints change nothing. */
-static cudaError_t hint(const void *memory)
+static cudaError_t hint(const void *memory, size_t bytes)
 {
+    const char *ends[] = {memory, (const char *)memory + bytes - (bytes != 0)};
     struct cudaPointerAttributes attributes;
-    const cudaError_t error = cudaPointerGetAttributes(&attributes, memory);
 
-    return error != cudaSuccess || attributes.type == cudaMemoryTypeManaged
-               ? error
-               : cudart_done(cudaErrorInvalidValue);
+    for (int i = 0; i < 2; i++) {
+        const cudaError_t error = cudaPointerGetAttributes(&attributes, ends[i]);
+        if (error != cudaSuccess || attributes.type != cudaMemoryTypeManaged)
+            return error != cudaSuccess ? error : cudart_done(cudaErrorInvalidValue);
+    }
+    return cudaSuccess;
 }
 
 #define HINT(name, parameters, wrong)                                                              \
-    ALIAS(name, parameters, (wrong) ? cudart_done(cudaErrorInvalidValue) : hint(memory))
+    ALIAS(name, parameters, (wrong) ? cudart_done(cudaErrorInvalidValue) : hint(memory, bytes))
 HINT(cudaMemPrefetchAsync,
      (const void *memory, size_t bytes, struct cudaMemLocation place __attribute__((unused)),
       unsigned flags, cudaStream_t stream __attribute__((unused))),
@@ -166,10 +169,9 @@ HINT(cudaMemPrefetchAsync,
 HINT(cudaMemAdvise,
      (const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
       struct cudaMemLocation place __attribute__((unused))),
-     bytes == 0 || advice < cudaMemAdviseSetReadMostly)
+     bytes == 0 || advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
 HINT(cudaStreamAttachMemAsync,
-     (cudaStream_t stream __attribute__((unused)), void *memory,
-      size_t bytes __attribute__((unused)), unsigned flags),
+     (cudaStream_t stream __attribute__((unused)), void *memory, size_t bytes, unsigned flags),
      flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
 
 /* ---- fills ----------------------------------------------------------------------------------- */

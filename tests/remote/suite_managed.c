@@ -274,6 +274,9 @@ static void mistakes(unsigned *x)
     IS(cudaErrorInvalidValue, cudaMemPrefetchAsync(plain, 64, device, 0, NULL));
     IS(cudaErrorInvalidValue, cudaMemAdvise(&value, 4, cudaMemAdviseSetReadMostly, device));
     IS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(NULL, x, 0, 99));
+    IS(cudaErrorInvalidValue, cudaMemPrefetchAsync(x, (size_t)1 << 40, device, 0, NULL));
+    IS(cudaErrorInvalidValue, cudaMemAdvise(x, 4, (enum cudaMemoryAdvise)77, device));
+    IS(cudaErrorInvalidValue, cudaHostAlloc((void **)&plain, 64, 64));
     OK(cudaMemPrefetchAsync(x, 4096, device, 0, NULL));
     OK(cudaMemAdvise(x, 4096, cudaMemAdviseSetReadMostly, device));
     OK(cudaStreamAttachMemAsync(stream, x, 0, cudaMemAttachSingle));
