@@ -237,7 +237,8 @@ static enum client_fault_answer answer_fault(const struct client_fault *fault)
     const bool waits = !fault->in_callback;
     CUresult result = CUDA_SUCCESS;
 
-    enter(waits);
+    if (!enter(waits))
+        return CLIENT_FAULT_OPENED; /* the program ends, and all is open */
     struct block *b = block_at(fault->address);
     if (waits && b != NULL && b->state[chunk_of(b, fault->address)] == CLOSED) {
         result = wait_for_devices();
@@ -245,12 +246,13 @@ static enum client_fault_answer answer_fault(const struct client_fault *fault)
     }
     if (b != NULL && result == CUDA_SUCCESS)
         result = open_chunk(b, fault);
-    if (b != NULL && result == CUDA_ERROR_DEINITIALIZED) /* the program ends, this thread with it */
+    const bool ends = !__atomic_load_n(&client.open, __ATOMIC_RELAXED);
+    if (b != NULL && result != CUDA_SUCCESS && ends)
         result = set_state(b, chunk_of(b, fault->address), 1, WRITES);
     const char *server = b != NULL ? client.server[b->home->known.process].name : NULL;
     leave(waits);
     if (server == NULL)
-        return CLIENT_FAULT_STRANGE;
+        return ends ? CLIENT_FAULT_OPENED : CLIENT_FAULT_STRANGE;
     if (result == CUDA_SUCCESS)
         return CLIENT_FAULT_OPENED;
     weft_say(WEFT_SAY_ERROR, "managed memory cannot be brought from server %s: %s", server,
@@ -371,15 +373,19 @@ void client_managed_forget(struct client_device *home)
     home->paging = NULL;
 }
 
+/* All of it is open from then on, for threads that go on. */
 void client_managed_stop(void)
 {
-    client_faults_close();
+    if (!enter(false))
+        return;
+    __atomic_store_n(&client.manages, false, __ATOMIC_RELAXED);
     for (struct block *b; (b = blocks) != NULL; free(b)) {
         if (b->alias != NULL)
-            (void)set_state(b, 0, b->chunks, WRITES); /* for threads that go on */
+            (void)set_state(b, 0, b->chunks, WRITES);
         blocks = b->next;
     }
-    __atomic_store_n(&client.manages, false, __ATOMIC_RELAXED);
+    leave(false);
+    client_faults_close();
 }
 
 /* ---- what others ask ------------------------------------------------------------------------- */
