@@ -392,6 +392,43 @@ static int send_signal(void (*action)(int))
     return status;
 }
 
+static void *touch_on(void *argument)
+{
+    int one = 1;
+    void *parameters[] = {&x, &one, &one};
+
+    cudaSetDevice(0);
+    for (;;) { /* launches fail in the end */
+        if (cudaLaunchKernel(&suite_scale, (dim3){1, 1, 1}, (dim3){1, 1, 1}, parameters, 0, NULL) !=
+            cudaSuccess)
+            usleep(100);
+        x[N - 1] = x[0];
+    }
+    return argument;
+}
+
+/* The exit of a program whose threads touch it until then, and after. */
+static int end_with_threads(void)
+{
+    int status = 0;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        pthread_t thread;
+        if (!join(1, 1, "1"))
+            _exit(EXIT_FAILURE);
+        OK(cudaMallocManaged((void **)&x, N * sizeof(*x), cudaMemAttachGlobal));
+        for (int i = 0; i < 4; i++)
+            CHECK(pthread_create(&thread, NULL, touch_on, NULL) == 0);
+        usleep(30000);
+        weft_client_close();
+        usleep(10000);
+        _exit(suite_end() ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
 static void lost(int number)
 {
     (void)number;
@@ -425,6 +462,8 @@ int main(int argc, char **argv)
 
     CHECK(WTERMSIG(send_signal(SIG_DFL)) == SIGSEGV);
     CHECK(send_signal(SIG_IGN) == 0);
+    for (int i = 0; i < 2; i++)
+        CHECK(end_with_threads() == 0);
     if (!join(count, devices, argc > 3 ? argv[3] : "1"))
         return EXIT_FAILURE;
     own_handlers(); /* first, as one of them is to be there before */
