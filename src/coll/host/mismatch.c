@@ -55,6 +55,10 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
         weft_job_fail(team->job, WEFT_ERR_MISMATCH, "%s %u on %s in process %d, %s in process %d",
                       name, number_of(mine), team->name, team->me, weft_team_name(team, theirs),
                       from);
+    else if (number_of(mine) != number_of(theirs))
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                      "%s %u on %s in process %d, %s %u in process %d: earlier calls differ", name,
+                      number_of(mine), team->name, team->me, name, number_of(theirs), from);
     else if (has_root(kind_of(mine)))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
                       "%s %u on %s: root %d in process %d, root %d in process %d", name,
@@ -68,7 +72,13 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
 
 weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs)
 {
-    return mine == theirs ? WEFT_OK : differ(team, mine, from, theirs);
+    if (mine == theirs)
+        return WEFT_OK;
+    /* Of unlike numbers: this member's call of the other's number says more, if it is kept. */
+    const int same = team->history[number_of(theirs) % WEFT_TEAM_HISTORY] & INT32_MAX;
+    if (number_of(same) == number_of(theirs) && kind_of(same) != WEFT_TEAM_KINDS && same != theirs)
+        mine = same;
+    return differ(team, mine, from, theirs);
 }
 
 weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts)
