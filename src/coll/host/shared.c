@@ -324,12 +324,14 @@ static weft_status check(weft_team *team, const struct weft_shared *what, int ta
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
-        const bool unlike = theirs != tag || head[1] != before;
-        weft_status status = unlike ? weft_team_strangers(team, i) : WEFT_OK;
-        if (status == WEFT_OK && unlike) /* a message was there, but of a later call */
-            status = weft_shared_differ(team);
-        if (status == WEFT_OK)
-            status = weft_team_compare(team, tag, i, theirs);
+        weft_status status = WEFT_OK;
+        if (theirs != tag || head[1] != before) {
+            status = weft_team_strangers(team, i);
+            if (status == WEFT_OK) /* a message was there, but of a later call */
+                status = weft_shared_differ(team);
+            if (status == WEFT_OK)
+                status = weft_team_compare(team, tag, i, theirs);
+        }
         if (status == WEFT_OK && head[0] != what->each)
             status = weft_team_unequal(team, tag, i, head[0], what->each);
         if (status != WEFT_OK)
