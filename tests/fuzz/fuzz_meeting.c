@@ -16,24 +16,25 @@ enum { PROCESSES = 2 };
 static struct fuzz_bytes
     *changes; /* in turns which byte, and what it becomes; NULL: the job opens */
 
-weft_status __real_weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
-                                 size_t bytes, void *all);
-weft_status __wrap_weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
-                                 size_t bytes, void *all);
-weft_status __wrap_weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
-                                 size_t bytes, void *all)
+void *__real_weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                               size_t bytes, weft_status *status);
+void *__wrap_weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                               size_t bytes, weft_status *status);
+void *__wrap_weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                               size_t bytes, weft_status *status)
 {
-    unsigned char *const theirs = (unsigned char *)all + bytes;
-
     if (changes == NULL)
-        return __real_weft_exchange(job, op, mine, bytes, all);
+        return __real_weft_exchange_all(job, op, mine, bytes, status);
+    unsigned char *const all = malloc(PROCESSES * bytes), *const theirs = all + bytes;
+    MUST(all != NULL);
     memcpy(all, mine, bytes);
     memcpy(theirs, mine, bytes);
     while (changes->size > 0) {
         const size_t at = fuzz_byte(changes) % bytes;
         theirs[at] = (unsigned char)fuzz_byte(changes);
     }
-    return WEFT_OK;
+    *status = WEFT_OK;
+    return all;
 }
 
 /* A job of one that takes itself for process 0 of two, of which the other is like it. */

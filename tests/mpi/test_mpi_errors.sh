@@ -34,6 +34,21 @@ refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: root 0 in process 0, root 1 in process
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD in process 0, MPI_Bcast in process 1|MPI_Bcast 0 on MPI_COMM_WORLD in process 1, MPI_Allreduce in process 0" \
     'if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
      else MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD);'
+refused 2 "MPI_Allreduce 2 on MPI_COMM_WORLD in process 0, MPI_Barrier in process 1|MPI_Barrier 2 on MPI_COMM_WORLD in process 1, MPI_Allreduce in process 0" \
+    'MPI_Request r; MPI_Barrier(MPI_COMM_WORLD); MPI_Barrier(MPI_COMM_WORLD);
+     if (rank == 0) MPI_Iallreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+     MPI_Barrier(MPI_COMM_WORLD); MPI_Barrier(MPI_COMM_WORLD);'
+# The second comes when the first has waited for long.
+refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD in process 0, MPI_Barrier in process 1|MPI_Barrier 0 on MPI_COMM_WORLD in process 1, MPI_Allreduce in process 0" \
+    'MPI_Request r; const double begin = MPI_Wtime();
+     while (rank == 1 && MPI_Wtime() < begin + 0.5) continue;
+     if (rank == 0) MPI_Iallreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r);
+     MPI_Barrier(MPI_COMM_WORLD); MPI_Barrier(MPI_COMM_WORLD);'
+refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD in process 0, MPI_Bcast in process 1|MPI_Bcast 0 on MPI_COMM_WORLD in process 1, MPI_Allreduce in process 0" \
+    'const double begin = MPI_Wtime();
+     while (rank == 1 && MPI_Wtime() < begin + 0.5) continue;
+     if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+     else MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: 8 bytes from process 0, and process 1 expects 16" \
     'MPI_Bcast(data, rank == 0 ? 2 : 4, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \

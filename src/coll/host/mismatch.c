@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* number 10 bits, kind 5, root or check 16. */
+/* number 10 bits, kind 5, root or check 16; of WEFT_TEAM_KINDS, where members agree, the call. */
 enum { NUMBERS = 1024 };
 
 _Static_assert(WEFT_TEAM_KINDS <= 32, "a kind has 5 bits");
@@ -27,9 +27,15 @@ static enum weft_team_kind kind_of(int tag)
     return (enum weft_team_kind)((uint32_t)tag >> 16 & 31);
 }
 
+/* The call that it is of, also where members agree before they make it. */
+static enum weft_team_kind call_of(int tag)
+{
+    return kind_of(tag) != WEFT_TEAM_KINDS ? kind_of(tag) : (enum weft_team_kind)(tag & 0xffff);
+}
+
 const char *weft_team_name(const weft_team *team, int tag)
 {
-    return kind_of(tag) < WEFT_TEAM_KINDS ? team->names[kind_of(tag)] : "a call that waits";
+    return call_of(tag) < WEFT_TEAM_KINDS ? team->names[call_of(tag)] : "an unknown call";
 }
 
 void weft_team_words(const void *of, int tag, char *text, size_t bytes)
@@ -51,10 +57,19 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
 {
     const char *name = weft_team_name(team, mine);
 
-    if (kind_of(mine) != kind_of(theirs))
+    if (call_of(mine) != call_of(theirs))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH, "%s %u on %s in process %d, %s in process %d",
                       name, number_of(mine), team->name, team->me, weft_team_name(team, theirs),
                       from);
+    else if (number_of(mine) != number_of(theirs))
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                      "%s %u on %s in process %d, %s %u in process %d: earlier calls differ", name,
+                      number_of(mine), team->name, team->me, name, number_of(theirs), from);
+    else if (mine == theirs || kind_of(mine) != kind_of(theirs))
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                      "%s %u on %s: of process %d and process %d one waits for few bytes in the "
+                      "call, and one does not",
+                      name, number_of(mine), team->name, team->me, from);
     else if (has_root(kind_of(mine)))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
                       "%s %u on %s: root %d in process %d, root %d in process %d", name,
@@ -68,7 +83,13 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
 
 weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs)
 {
-    return mine == theirs ? WEFT_OK : differ(team, mine, from, theirs);
+    if (mine == theirs)
+        return WEFT_OK;
+    /* Of unlike numbers: this member's call of the other's number says more, if it is kept. */
+    const int same = team->history[number_of(theirs) % WEFT_TEAM_HISTORY] & INT32_MAX;
+    if (number_of(same) == number_of(theirs) && same != theirs)
+        mine = same;
+    return differ(team, mine, from, theirs);
 }
 
 weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts)
@@ -78,15 +99,11 @@ weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts)
     if (behind >= WEFT_TEAM_HISTORY || behind >= team->number)
         return WEFT_OK; /* of a call that this member has not made yet */
     const int mine = team->history[number % WEFT_TEAM_HISTORY];
-    if (kind_of(mine & INT32_MAX) == WEFT_TEAM_KINDS)
+    if (kind_of(mine & INT32_MAX) == WEFT_TEAM_KINDS && call_of(mine & INT32_MAX) == call_of(tag))
         return WEFT_OK; /* of the call before which this member still agrees with the others */
-    if ((mine & INT32_MAX) != tag || parts == (mine < 0))
-        return weft_team_compare(team, mine & INT32_MAX, from, tag);
-    weft_job_fail(team->job, WEFT_ERR_MISMATCH,
-                  "%s %u on %s: of process %d and process %d one waits for few bytes in the call, "
-                  "and one does not",
-                  weft_team_name(team, tag), number, team->name, team->me, from);
-    return WEFT_ERR_MISMATCH;
+    return (mine & INT32_MAX) == tag && parts == (mine < 0)
+               ? WEFT_OK
+               : differ(team, mine & INT32_MAX, from, tag);
 }
 
 weft_status weft_team_strangers(weft_team *team, int from)

@@ -92,11 +92,12 @@ struct said {
     uint32_t base;
 };
 
-/* All say where they post. */
-static weft_status say(weft_team *team, const struct said *mine, struct said all[])
+/* All say where they post, before a call of that kind. */
+static weft_status say(weft_team *team, enum weft_team_kind kind, const struct said *mine,
+                       struct said all[])
 {
     weft_status status;
-    weft_team_op *plan = weft_plan_open(team, WEFT_TEAM_KINDS, 0, &status);
+    weft_team_op *plan = weft_plan_open(team, WEFT_TEAM_KINDS, kind, &status);
 
     if (plan == NULL)
         return status;
@@ -107,7 +108,7 @@ static weft_status say(weft_team *team, const struct said *mine, struct said all
     return status;
 }
 
-static weft_status agree(weft_team *team)
+static weft_status agree(weft_team *team, enum weft_team_kind kind)
 {
     struct weft_messages *m = team->of->messages;
     const size_t n = (size_t)team->members;
@@ -127,7 +128,7 @@ static weft_status agree(weft_team *team)
         struct weft_shared_row *row = &m->box->rows[mine.row];
         mine.base = weft_load_relaxed_u32(&row->left);
     }
-    const weft_status status = say(team, &mine, all);
+    const weft_status status = say(team, kind, &mine, all);
     for (size_t i = 0; i < n && status == WEFT_OK; i++) {
         const int p = made->of[i].process;
         struct weft_msg_box *box = p == team->job->numbers.process ? m->box : m->peers[p].box;
@@ -323,9 +324,14 @@ static weft_status check(weft_team *team, const struct weft_shared *what, int ta
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
-        weft_status status = head[1] != before ? weft_shared_differ(team) : WEFT_OK;
-        if (status == WEFT_OK)
-            status = weft_team_compare(team, tag, i, theirs);
+        weft_status status = WEFT_OK;
+        if (theirs != tag || head[1] != before) {
+            status = weft_team_strangers(team, i);
+            if (status == WEFT_OK) /* a message was there, but of a later call */
+                status = weft_shared_differ(team);
+            if (status == WEFT_OK)
+                status = weft_team_compare(team, tag, i, theirs);
+        }
         if (status == WEFT_OK && head[0] != what->each)
             status = weft_team_unequal(team, tag, i, head[0], what->each);
         if (status != WEFT_OK)
@@ -429,7 +435,7 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
         return false;
     *status = weft_job_ready(team->job, team->names[what->kind]);
     if (*status == WEFT_OK && !team->asked)
-        *status = agree(team);
+        *status = agree(team, what->kind);
     if (*status == WEFT_OK && team->parts == NULL)
         return false;
     if (*status == WEFT_OK)
