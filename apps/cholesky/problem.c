@@ -15,8 +15,16 @@ const struct program cholesky = {
     .about = "factors a symmetric positive definite matrix in tiles, by tasks that are recorded "
              "once; on one process",
     .iterations = {2, 5, 5},
-    .size = {[SIZE_N] = {"order", "rows of the matrix", 1, 1 << 20, {500, 4096, 32768}},
-             [SIZE_TILE] = {"tile", "rows of a tile, by 32", 32, 4096, {64, 256, 256}}}};
+    .size = {[SIZE_N] = {.name = "order",
+                         .about = "rows of the matrix",
+                         .lowest = 1,
+                         .highest = 1 << 20,
+                         .preset = {500, 4096, 32768}},
+             [SIZE_TILE] = {.name = "tile",
+                            .about = "rows of a tile, by 32",
+                            .lowest = 32,
+                            .highest = 4096,
+                            .preset = {64, 256, 256}}}};
 
 bool matrix_of(const struct settings *settings, bool speak, struct matrix *m)
 {

@@ -27,9 +27,21 @@ static const struct program plate_program = {
     .name = "stencil2d_dart",
     .about = "relaxes a plate of N x N points on the units of DART, by tasks of whole rows",
     .iterations = {20, 100, 100},
-    .size = {[SIZE_N] = {"N", "inner points of a side", 1, 1000000, {300, 4000, 20000}},
-             [SIZE_CALLS] = {"calls", "calls of a unit's task", 1, 1 << 20, {16, 64, 256}},
-             [SIZE_FIRST] = {"first", "rows of unit 0; 0: even", 0, 1000000, {0, 0, 0}}}};
+    .size = {[SIZE_N] = {.name = "N",
+                         .about = "inner points of a side",
+                         .lowest = 1,
+                         .highest = 1000000,
+                         .preset = {300, 4000, 20000}},
+             [SIZE_CALLS] = {.name = "calls",
+                             .about = "calls of a unit's task",
+                             .lowest = 1,
+                             .highest = 1 << 20,
+                             .preset = {16, 64, 256}},
+             [SIZE_FIRST] = {.name = "first",
+                             .about = "rows of unit 0; 0: even",
+                             .lowest = 0,
+                             .highest = 1000000,
+                             .preset = {0, 0, 0}}}};
 
 struct plate {
     struct settings settings;
