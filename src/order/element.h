@@ -4,9 +4,9 @@
  *
  * Words of 8 bytes hold 8, 4, 2 or 1 elements. Reals of 16 bits are F32 while they are put
  * together, and rounded once. Sums and products of reals round to nearest even, keep subnormals and
- * fuse nothing. On a host that is so between weft_exact_begin and weft_exact_end, in files that are
- * compiled with -ffp-contract=off. A NaN that comes out has the bits 7ff..f of its type, 7ff8 and
- * zeros for F64.
+ * fuse nothing. On a host that is so between weft_exact_begin and weft_exact_end, in files compiled
+ * with -ffp-contract=off; one operation alone, as an accumulate's, has nothing to fuse anywhere. A
+ * NaN that comes out has the bits 7ff..f of its type, 7ff8 and zeros for F64.
  */
 #ifndef WEFT_ORDER_ELEMENT_H
 #define WEFT_ORDER_ELEMENT_H
