@@ -267,8 +267,9 @@ static void mistakes(unsigned *x)
     IS(cudaErrorInvalidValue, cudaMallocManaged((void **)&plain, 0, cudaMemAttachGlobal));
     IS(cudaErrorInvalidValue, cudaMallocManaged((void **)&plain, 64, 9));
     IS(cudaErrorInvalidValue, cudaMallocManaged(NULL, 64, cudaMemAttachGlobal));
-    IS(cudaErrorMemoryAllocation,
-       cudaMallocManaged((void **)&plain, (size_t)1 << 46, cudaMemAttachGlobal));
+    IS(cudaErrorMemoryAllocation, /* no address space has it: a GPU of its own lends more than it
+                                     has */
+       cudaMallocManaged((void **)&plain, (size_t)1 << 60, cudaMemAttachGlobal));
     IS(cudaErrorInvalidValue, cudaFree(x + 1));
     IS(cudaErrorInvalidValue, cudaFreeHost(x));
     IS(cudaErrorInvalidValue, cudaMemPrefetchAsync(plain, 64, device, 0, NULL));
