@@ -29,15 +29,19 @@ static void plan(struct weft_ccl_moe *made, const weft_ccl_moe_desc *desc)
     const uint32_t slices = ((uint32_t)desc->tokens + 63) / 64;
     struct weft_moe *const moe = &made->moe;
 
-    *moe = (struct weft_moe){.experts = (uint32_t)desc->experts,
-                             .each = ((uint32_t)desc->experts + members - 1) / members,
-                             .topk = (uint32_t)desc->topk,
-                             .tokens = (uint32_t)desc->tokens,
-                             .row = (uint32_t)desc->row_bytes,
-                             .back = (uint32_t)back};
+    *moe = (struct weft_moe){
+        .experts = (uint32_t)desc->experts,
+        .each = ((uint32_t)desc->experts + members - 1) / members,
+        .topk = (uint32_t)desc->topk,
+        .tokens = (uint32_t)desc->tokens,
+        .row = (uint32_t)desc->row_bytes,
+        .back = (uint32_t)back,
+        .parts = ((uint32_t)(back > desc->row_bytes ? back : desc->row_bytes) + WEFT_MOE_PART - 1) /
+                 WEFT_MOE_PART};
     moe->columns = weft_ccl_columns(ccl, (uint64_t)moe->tokens * moe->row, most);
     if (moe->columns < slices)
         moe->columns = slices < most ? slices : most;
+    moe->slice = moe->tokens / moe->columns + 2;
     moe->rows = (uint64_t)moe->columns * members * (moe->tokens + 1) * 4 * WEFT_MOE_TOPK;
     const uint64_t there = moe->rows + (uint64_t)members * moe->tokens * moe->row;
     const uint64_t here = (uint64_t)moe->tokens * moe->topk * moe->back;
@@ -55,7 +59,8 @@ static weft_status meet(struct weft_ccl_moe *made, const char *name)
     struct weft_moe *const moe = &made->moe;
     const uint64_t counts = 2 * moe->set + moe->columns * sizeof(*moe->kept);
     const uint64_t place = counts + moe->columns * sizeof(*moe->counts);
-    const uint64_t choices = (uint64_t)made->ccl->view.members * moe->tokens * moe->topk;
+    const uint64_t choices =
+        (uint64_t)moe->columns * (uint64_t)made->ccl->view.members * moe->slice * moe->topk;
     const uint64_t bytes = place + choices * sizeof(*moe->place);
 
     made->own = weft_malloc(job, bytes);

@@ -86,25 +86,32 @@ WEFT_INLINE unsigned char *weft_pieces_at(const struct weft_column *c, unsigned 
 enum { WEFT_PIECES_DEEP = 4 };
 #define WEFT_PIECES_DEEP_OF(most) ((most) >= 4 ? 1 : 4 / (most))
 
-/* So many wides. sent: into a room; taken: out of the own one. */
-WEFT_INLINE void weft_pieces_copy(const struct weft_column *c, unsigned char *to, const bool sent,
-                                  const unsigned char *from, const bool taken, uint32_t wides)
+/* So many wides, by some threads of which this is one. sent: into a room; taken: out of the own. */
+WEFT_INLINE void weft_pieces_copy_by(uint32_t mover, uint32_t movers, unsigned char *to,
+                                     const bool sent, const unsigned char *from, const bool taken,
+                                     uint32_t wides)
 {
     WEFT_ROLLED
-    for (uint32_t i = c->mover; i < wides; i += WEFT_PIECES_DEEP * c->movers) {
+    for (uint32_t i = mover; i < wides; i += WEFT_PIECES_DEEP * movers) {
         struct weft_wide wide[WEFT_PIECES_DEEP];
         WEFT_UNROLL
         for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < wides)
-                wide[d] = taken ? weft_ccl_take_wide(from + 16 * (i + d * c->movers))
-                                : weft_ccl_load_wide(from + 16 * (i + d * c->movers));
+            if (i + d * movers < wides)
+                wide[d] = taken ? weft_ccl_take_wide(from + 16 * (i + d * movers))
+                                : weft_ccl_load_wide(from + 16 * (i + d * movers));
         WEFT_UNROLL
         for (uint32_t d = 0; d < WEFT_PIECES_DEEP; d++)
-            if (i + d * c->movers < wides && sent)
-                weft_ccl_send_wide(to + 16 * (i + d * c->movers), wide[d]);
-            else if (i + d * c->movers < wides)
-                weft_ccl_store_wide(to + 16 * (i + d * c->movers), wide[d]);
+            if (i + d * movers < wides && sent)
+                weft_ccl_send_wide(to + 16 * (i + d * movers), wide[d]);
+            else if (i + d * movers < wides)
+                weft_ccl_store_wide(to + 16 * (i + d * movers), wide[d]);
     }
+}
+
+WEFT_INLINE void weft_pieces_copy(const struct weft_column *c, unsigned char *to, const bool sent,
+                                  const unsigned char *from, const bool taken, uint32_t wides)
+{
+    weft_pieces_copy_by(c->mover, c->movers, to, sent, from, taken, wides);
 }
 
 /* Bytes of a block into a buffer. */
