@@ -5,7 +5,8 @@
  *
  * Step s: the pieces of s are sent while those of s - 1 arrive; the block meets; the flag s goes
  * out while what came in s - 1 is put together. What is handed on then is covered by the flag
- * s + 1, and taken in step s + 2.
+ * s + 1, and taken in step s + 2. In the first step that sends nothing, the flag goes out after
+ * that instead, and covers it: it is taken one step sooner.
  *
  * A buffer is used again four steps later, and four are needed: who sends in step s + 4 has heard
  * s + 2 from all, which they said after they had read the pieces of s. What is handed on in s + 4
@@ -271,9 +272,16 @@ WEFT_INLINE void weft_pieces_take(const struct weft_column *c, const struct weft
     const struct weft_ccl_call *const call = p->call;
     const struct weft_span span = weft_pieces_span(c, p, step, c->me);
 
-    if (p->takes == WEFT_CCL_FOLDS)
+    if (p->takes == WEFT_CCL_FOLDS) {
+#ifndef __CUDACC__
+        fenv_t callers;
+        weft_exact_begin(&callers);
+#endif
         weft_pieces_fold_all(c, p, span, most);
-    else if (p->takes == WEFT_CCL_TAKES_ROOT)
+#ifndef __CUDACC__
+        weft_exact_end(&callers);
+#endif
+    } else if (p->takes == WEFT_CCL_TAKES_ROOT)
         weft_pieces_pass(c, p, span);
     else if (p->takes == WEFT_CCL_TAKES_EACH)
         WEFT_CCL_OTHERS (c, m)
@@ -295,13 +303,13 @@ WEFT_INLINE void weft_pieces_keep(const struct weft_column *c, unsigned char *to
             weft_ccl_store_odd(to, 16 * i, bytes, weft_ccl_load_odd(from, 16 * i, bytes));
 }
 
-/* What others have put together, and handed on two steps before. */
+/* What others have put together of a step, and handed on so many steps before this one. */
 WEFT_INLINE void weft_pieces_collect(const struct weft_column *c, const struct weft_pieces *p,
-                                     uint64_t step)
+                                     uint64_t step, int32_t back)
 {
     if (weft_pieces_hands(p, c->me))
         WEFT_CCL_OTHERS (c, m)
-            weft_pieces_empty(c, p->call->target, weft_pieces_at(c, c->own, 1, 2, m),
+            weft_pieces_empty(c, p->call->target, weft_pieces_at(c, c->own, 1, back, m),
                               weft_pieces_span(c, p, step, m));
 }
 
@@ -310,12 +318,13 @@ WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_c
                                   const int32_t most)
 {
     const struct weft_pieces p = weft_pieces_cut(c, call, most);
-    const uint64_t steps = p.steps + (p.twice ? 3 : 1);
+    const uint64_t steps = p.steps + (p.twice ? 2 : 1);
 
     if (!weft_step_next(c))
         return false;
     weft_words_tell(c, call->what);
     for (uint64_t step = 0; step < steps; step++) {
+        const bool late = p.twice && step == p.steps; /* the flag covers what is handed on now */
         c->pieces++;
         if (step < p.steps)
             weft_pieces_send(c, &p, step);
@@ -324,13 +333,14 @@ WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_c
             good = good && weft_words_hear(c, call->what);
         if (!weft_column_all(good))
             return false;
-        weft_piece_tell(c);
-#ifndef __CUDACC__
-        fenv_t callers;
-        weft_exact_begin(&callers);
-#endif
-        if (step >= 1 && step - 1 < p.steps)
+        if (!late)
+            weft_piece_tell(c);
+        if (step >= 1 && step <= p.steps)
             weft_pieces_take(c, &p, step - 1, most);
+        if (late) {
+            weft_column_all(true);
+            weft_piece_tell(c);
+        }
         if (p.takes == WEFT_CCL_TAKES_EACH && step < p.steps) {
             const struct weft_span span = weft_pieces_span(c, &p, step, c->me);
             weft_pieces_keep(c, call->target + (uint64_t)c->me * call->to_apart + span.at,
@@ -338,10 +348,9 @@ WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_c
                              span.bytes);
         }
         if (p.twice && step >= 3)
-            weft_pieces_collect(c, &p, step - 3);
-#ifndef __CUDACC__
-        weft_exact_end(&callers);
-#endif
+            weft_pieces_collect(c, &p, step - 3, 2);
+        if (p.twice && step > p.steps)
+            weft_pieces_collect(c, &p, p.steps - 1, 1);
     }
     return weft_column_all(true);
 }
