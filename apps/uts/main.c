@@ -61,7 +61,7 @@ static uint64_t count_serial(const struct tree *tree, struct node *root)
             at--;
             continue;
         }
-        tree_child(tree, &path[at - 1], &path[at]);
+        tree_child(tree, &path[at - 1], path[at - 1].next++, &path[at]);
         seen++;
         if (path[at].count != 0 && ++at == UTS_STACK) {
             fprintf(stderr, "uts: a path has more than %d nodes\n", UTS_STACK);
@@ -92,19 +92,20 @@ static bool create_first(weft_job *job, const struct node *root)
 }
 
 /* What all places have counted, and how many tasks were taken. */
-static bool add_up(weft_job *job, weft_win win, uint64_t *nodes, uint64_t *stolen)
+static bool add_up(weft_job *job, weft_win win, uint64_t *nodes, uint64_t *full, uint64_t *stolen)
 {
     const weft_numbers *n = weft_numbers_of(job);
     weft_task_numbers numbers;
-    uint64_t mine[2], *const all = calloc(2 * (size_t)n->processes, sizeof(*all));
+    uint64_t mine[3], *const all = calloc(3 * (size_t)n->processes, sizeof(*all));
     bool good = all != NULL && weft_tasks_numbers(job, &numbers) == WEFT_OK &&
-                weft_host_get(job, win, n->process, 0, &mine[0], sizeof(mine[0])) == WEFT_OK;
+                weft_host_get(job, win, n->process, 0, mine, 2 * sizeof(*mine)) == WEFT_OK;
 
-    mine[1] = good ? numbers.taken : 0;
+    mine[2] = good ? numbers.taken : 0;
     good = good && weft_host_gather(job, 0, mine, sizeof(mine), all) == WEFT_OK;
     for (int p = 0; good && n->process == 0 && p < n->processes; p++) {
-        *nodes += all[2 * p];
-        *stolen += all[2 * p + 1];
+        *nodes += all[3 * p];
+        *full += all[3 * p + 1];
+        *stolen += all[3 * p + 2];
     }
     free(all);
     return good;
@@ -126,24 +127,29 @@ static bool run(weft_job *job, const struct options *o)
 {
     const bool speaks = weft_numbers_of(job)->process == 0;
     struct search search = {.tree = make_tree(o)};
-    uint64_t *const word = weft_malloc(job, sizeof(*word));
-    uint64_t nodes = 1, stolen = 0;
+    uint64_t *const words = weft_malloc(job, 2 * sizeof(*words));
+    uint64_t nodes = 1, full = 0, stolen = 0;
     struct node root;
 
     tree_root(&search.tree, o->binomial ? 42 : 19, &root);
-    if (word == NULL || weft_host_win_create(job, word, sizeof(*word), &search.count) != WEFT_OK ||
+    if (words == NULL ||
+        weft_host_win_create(job, words, 2 * sizeof(*words), &search.count) != WEFT_OK ||
         weft_tasks_begin(job, &uts_tasks, &search, o->threads, o->ranks) != WEFT_OK)
         return false;
     const double began = now_ms();
     const bool created = !speaks || create_first(job, &root);
     const bool finished = created && weft_tasks_finish(job) == WEFT_OK;
     const double ms = now_ms() - began;
-    bool good =
-        weft_tasks_end(job) == WEFT_OK && finished && add_up(job, search.count, &nodes, &stolen);
+    bool good = weft_tasks_end(job) == WEFT_OK && finished &&
+                add_up(job, search.count, &nodes, &full, &stolen);
+    if (full > 0)
+        fprintf(stderr, "uts: the stacks of %llu tasks had more than %d nodes\n",
+                (unsigned long long)full, UTS_STACK);
+    good = good && full == 0;
     if (good && speaks)
         good = report(o, &search.tree, &root, nodes, stolen, ms);
     good = weft_host_win_free(job, &search.count) == WEFT_OK && good;
-    weft_free(job, word);
+    weft_free(job, words);
     return good;
 }
 

@@ -81,11 +81,11 @@ WEFT_DEVICE_FN inline uint32_t tree_count(const struct tree *tree, const struct 
     return k;
 }
 
-/* The next child of a node, which has one. */
-WEFT_DEVICE_FN inline void tree_child(const struct tree *tree, struct node *node,
-                                      struct node *child)
+/* A child of a node. */
+WEFT_DEVICE_FN inline void tree_child(const struct tree *tree, const struct node *node,
+                                      uint32_t number, struct node *child)
 {
-    tree_hash(node->word, node->next++, 24, child->word);
+    tree_hash(node->word, number, 24, child->word);
     child->depth = node->depth + 1;
     child->next = 0;
     child->count = tree_count(tree, child);

@@ -4,11 +4,15 @@
 
 #include "tree.h"
 
-enum { UTS_STACK = 4096, UTS_NODES = 1000 }; /* nodes of a path, at most; that a task looks at */
+enum {
+    UTS_STACK = 4096, /* nodes, at most */
+    UTS_NODES = 1000, /* that a task looks at before it gives */
+    UTS_GIVES = 2     /* new tasks that it makes then */
+};
 
 struct search {
     struct tree tree;
-    weft_win count; /* a word of each place */
+    weft_win count; /* of each place: nodes, and stacks that were full */
 };
 
 #define SEARCHES(X) X(search)
