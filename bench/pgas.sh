@@ -28,7 +28,7 @@ fi
 . "$here/support/page.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
 needs=(weftrun bench_alloc bench_get bench_tasks stencil2d stencil2d_dart uts cholesky)
-[ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda cholesky_cuda)
+[ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda cholesky_cuda uts_cuda)
 . "$here/support/begin.sh"
 
 weftrun=(taskset -c "$cores" "$bin/weftrun" -n)
@@ -227,6 +227,8 @@ cuda_tasks() {
         iteration factor cpu $n env WEFT_CPU_WORKERS=$workers "$bin/cholesky" --order "$order" --tile $n --iterations 1
     done
     figure uts gpu geometric '.*, \([0-9.]*\) ms$' "${on_gpu[@]}" "${tree[@]}" --verify
+    cuda uts_cuda --tree geometric
+    figure uts cuda geometric '.*, \([0-9.]*\) ms$' "${command[@]}"
     figure uts cpu geometric '.*, \([0-9.]*\) ms$' "${tree[@]}"
     figure uts both geometric '.*, \([0-9.]*\) ms$' "${mixed[@]}" "${tree[@]}" --verify
 }

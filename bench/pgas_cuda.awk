@@ -100,6 +100,6 @@ END {
     for (k = 1; k <= xs["factor"]; k++)
         print "Tiles of " x_of["factor", k] ": plain CUDA over tasks, at least 1 wanted: " judge(of("factor", "cuda", x_of["factor", k], "gpu"), "least", 1) ".\n"
     heading("An unbalanced tree of 4130071 nodes, counted by uts and checked, ms")
-    table("uts", "tree", "GPU|CPU|both", "gpu|cpu|both")
+    table("uts", "tree", "plain CUDA|GPU|CPU|both", "cuda|gpu|cpu|both")
     print "Both over the better one, at least 1 wanted: " judge(beside("uts", "both", "geometric", "uts gpu|uts cpu"), "least", 1) "."
 }

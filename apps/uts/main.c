@@ -4,11 +4,11 @@
  */
 #include <weft/task.h>
 
+#include "problem.h"
 #include "report.h"
 #include "uts.h"
 
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,52 +25,6 @@ struct options {
     bool binomial, verify, help;
     int depth, ranks, threads;
 };
-
-/* UTS's T1 (depth 10) and T3. */
-static struct tree make_tree(const struct options *o)
-{
-    const double branching = 4, p = 1 / (1 + branching), unit = 2147483648.0;
-    struct tree tree = {.geometric = !o->binomial,
-                        .depth = (uint32_t)o->depth,
-                        .root = 2000,
-                        .children = 8,
-                        .below = (uint32_t)ceil(0.124875 * unit)};
-
-    for (int k = 1; k <= TREE_MOST_CHILDREN; k++) {
-        uint32_t low = 0, high = 2147483648u; /* the least number with k children */
-        while (low < high) {
-            const uint32_t middle = low + (high - low) / 2;
-            if (floor(log(1 - middle / unit) / log(1 - p)) >= k)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        tree.at_least[k] = low;
-    }
-    return tree;
-}
-
-static uint64_t count_serial(const struct tree *tree, struct node *root)
-{
-    struct node *path = malloc(UTS_STACK * sizeof(*path));
-    uint64_t seen = 1;
-
-    path[0] = *root;
-    for (int at = path[0].count != 0; at > 0;) {
-        if (path[at - 1].next == path[at - 1].count) {
-            at--;
-            continue;
-        }
-        tree_child(tree, &path[at - 1], path[at - 1].next++, &path[at]);
-        seen++;
-        if (path[at].count != 0 && ++at == UTS_STACK) {
-            fprintf(stderr, "uts: a path has more than %d nodes\n", UTS_STACK);
-            exit(1);
-        }
-    }
-    free(path);
-    return seen;
-}
 
 static double now_ms(void)
 {
@@ -114,7 +68,7 @@ static bool add_up(weft_job *job, weft_win win, uint64_t *nodes, uint64_t *full,
 static bool report(const struct options *o, const struct tree *tree, struct node *root,
                    uint64_t nodes, uint64_t stolen, double ms)
 {
-    const uint64_t serial = o->verify ? count_serial(tree, root) : nodes;
+    const uint64_t serial = o->verify ? tree_count_serial(tree, root) : nodes;
 
     printf("uts: %llu nodes", (unsigned long long)nodes);
     if (o->verify)
@@ -126,12 +80,11 @@ static bool report(const struct options *o, const struct tree *tree, struct node
 static bool run(weft_job *job, const struct options *o)
 {
     const bool speaks = weft_numbers_of(job)->process == 0;
-    struct search search = {.tree = make_tree(o)};
     uint64_t *const words = weft_malloc(job, 2 * sizeof(*words));
     uint64_t nodes = 1, full = 0, stolen = 0;
     struct node root;
+    struct search search = {.tree = tree_make(o->binomial, (uint32_t)o->depth, &root)};
 
-    tree_root(&search.tree, o->binomial ? 42 : 19, &root);
     if (words == NULL ||
         weft_host_win_create(job, words, 2 * sizeof(*words), &search.count) != WEFT_OK ||
         weft_tasks_begin(job, &uts_tasks, &search, o->threads, o->ranks) != WEFT_OK)
