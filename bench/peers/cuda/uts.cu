@@ -166,9 +166,10 @@ int main(int argc, char **argv)
     node root, *stacks;
     float ms = 0;
 
-    if (argc > 1 && !binomial && !(argc == 3 && strcmp(argv[2], "geometric") == 0)) {
-        fprintf(stderr, "usage: uts_cuda [--tree geometric|binomial]\n");
-        return strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    const bool help = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
+    if (help || (argc > 1 && !binomial && !(argc == 3 && strcmp(argv[2], "geometric") == 0))) {
+        fprintf(help ? stdout : stderr, "usage: uts_cuda [--tree geometric|binomial]\n");
+        return help ? 0 : 2;
     }
     const tree t = tree_make(binomial, 10, &root);
     check(cudaGetDeviceProperties(&device, 0), "device");
