@@ -4,7 +4,9 @@
  */
 #include "rma.h"
 
+#include <errno.h>
 #include <math.h>
+#include <sys/uio.h>
 
 /* ---- where an operation goes ----------------------------------------------------------------- */
 
@@ -148,13 +150,73 @@ int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *eac
 
 int weftmpi_reach_flush(const struct weftmpi_reach *reach)
 {
-    return weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
+    return reach->target->pid != 0 ? MPI_SUCCESS
+                                   : weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
+}
+
+/* ---- by the kernel -------------------------------------------------------------------------- */
+
+/* Stretches, which are copied together; their bytes here are a row. */
+struct kernel_copy {
+    bool puts;
+    char *row;
+    size_t bytes, count;
+    struct iovec there[64];
+};
+
+static int copy_now(const struct weftmpi_reach *reach, struct kernel_copy *copy)
+{
+    struct iovec here = {copy->row, copy->bytes}, *there = copy->there;
+
+    while (here.iov_len != 0) {
+        size_t left = copy->count - (size_t)(there - copy->there);
+        const ssize_t some = (copy->puts ? process_vm_writev : process_vm_readv)(
+            reach->target->pid, &here, 1, there, left, 0);
+        TRY(HOLDS(some > 0, MPI_ERR_RMA_RANGE, "%zu bytes at 0x%zx of rank %td: %s", here.iov_len,
+                  (size_t)there->iov_base, reach->target - reach->win->targets, strerror(errno)));
+        here.iov_base = (char *)here.iov_base + some;
+        here.iov_len -= (size_t)some;
+        for (left = (size_t)some; left >= there->iov_len && here.iov_len != 0; there++)
+            left -= there->iov_len;
+        there->iov_base = (char *)there->iov_base + left;
+        there->iov_len -= left;
+    }
+    copy->row += copy->bytes;
+    copy->bytes = copy->count = 0;
+    return MPI_SUCCESS;
+}
+
+static int copy_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
+{
+    struct kernel_copy *copy = state;
+
+    (void)row;
+    if (copy->count == sizeof(copy->there) / sizeof(copy->there[0]))
+        TRY(copy_now(reach, copy));
+    copy->bytes += bytes;
+    copy->there[copy->count++] = (struct iovec){(void *)(reach->home + offset), bytes};
+    return MPI_SUCCESS;
+}
+
+/* Is over when it returns. */
+static int move_by_kernel(struct weftmpi_reach *reach, bool puts, char *row)
+{
+    struct kernel_copy copy;
+
+    copy.puts = puts;
+    copy.row = row;
+    copy.bytes = copy.count = 0;
+    TRY(weftmpi_reach_each(reach, row, copy_stretch, &copy));
+    return copy_now(reach, &copy);
 }
 
 /* ---- how a call ends ------------------------------------------------------------------------- */
 
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach)
 {
+    if (reach->target->pid != 0 && reach->last.sequence == 0)
+        return MPI_SUCCESS;
     if (request->memory != NULL || reach->win->flavor == MPI_WIN_FLAVOR_DYNAMIC ||
         (!request->waits && reach->stretches > 1)) {
         TRY(weftmpi_reach_flush(reach));
@@ -213,6 +275,8 @@ static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
 /* Many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
+    if (reach->target->pid != 0)
+        return move_by_kernel(reach, puts, row);
     if (reach->elements.type->dense && reach->pieces_count <= 1) /* there is one */
         return weftmpi_reach_each(reach, row, move_stretch, &puts);
     TRY(weftmpi_failed(weft_host_batch_begin(weftmpi.job)));

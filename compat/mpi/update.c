@@ -246,7 +246,7 @@ static int run_update(struct weftmpi_reach *reach, struct update *update, char *
         update->known && update->function == WEFT_SUM && update->element < WEFT_F32; /* integers */
     uint64_t value = 0, was = 0;
 
-    if (weftmpi_reach_each(reach, row, check_words, update) != MPI_SUCCESS)
+    if (reach->win->in_turn || weftmpi_reach_each(reach, row, check_words, update) != MPI_SUCCESS)
         return update_locked(reach, update, row);
     if (update->old == NULL && update->known)
         return weftmpi_reach_each(reach, row, accumulate_stretch, update);
@@ -334,7 +334,8 @@ API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Da
     memcpy(&put, from, size);
     update.old = old;
     update.expected = expected;
-    if (weftmpi_reach_each(&reach, (char *)&put, check_words, &update) != MPI_SUCCESS)
+    if (reach.win->in_turn ||
+        weftmpi_reach_each(&reach, (char *)&put, check_words, &update) != MPI_SUCCESS)
         return update_locked(&reach, &update, (char *)&put);
     memcpy(&compared, expected, size);
     TRY(weftmpi_failed(

@@ -69,6 +69,45 @@ static int learn_target(struct weftmpi_win *win, int rank, const struct part *pa
     return weftmpi_failed(status);
 }
 
+/* How a process reaches the others' parts of a window; of several ways the lowest. */
+enum way { BY_REQUESTS, BY_KERNEL, MAPPED };
+
+static int find_way(struct weftmpi_win *win, int rank, enum way *all)
+{
+    struct weftmpi_target *target = &win->targets[rank];
+    const bool dynamic = win->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    void *memory = NULL;
+
+    if (rank == win->comm->rank || target->win == WEFT_WIN_NONE)
+        return MPI_SUCCESS;
+    TRY(weftmpi_failed(weft_host_ptr(weftmpi.job, target->win, 0, &memory)));
+    if (memory == NULL || dynamic)
+        target->pid = weft_host_pid(weftmpi.job, win->comm->group->processes[rank]);
+    const enum way way = memory != NULL && !dynamic ? MAPPED
+                         : target->pid != 0         ? BY_KERNEL
+                                                    : BY_REQUESTS;
+    *all = way < *all ? way : *all;
+    return MPI_SUCCESS;
+}
+
+/*
+ * Updates of an element are undivided if all members make them in one way: all may take turns if
+ * each reaches all parts by itself.
+ */
+static int agree_on_way(struct weftmpi_win *win)
+{
+    enum way mine = MAPPED, all = MAPPED;
+    FREED enum way *ways;
+
+    for (int i = 0; i < win->comm->size; i++)
+        TRY(find_way(win, i, &mine));
+    TRY(weftmpi_allgather(win->comm, &mine, sizeof(mine), &ways));
+    for (int i = 0; i < win->comm->size; i++)
+        all = ways[i] < all ? ways[i] : all;
+    win->in_turn = all == BY_KERNEL;
+    return MPI_SUCCESS;
+}
+
 /* All learn of all parts; one that could not be made is everybody's error. */
 static int meet(struct weftmpi_win *win, struct part mine)
 {
@@ -85,7 +124,7 @@ static int meet(struct weftmpi_win *win, struct part mine)
     for (int i = 0; i < comm->size; i++)
         TRY(learn_target(win, i, &parts[i]));
     /* Who is through may use it at once, in a lock of another. */
-    return weftmpi_barrier(comm);
+    return agree_on_way(win);
 }
 
 /* ---- shared: the first member's memory, the parts one behind the other ----------------------- */

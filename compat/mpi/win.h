@@ -3,12 +3,15 @@
  * and updated.
  *
  * A process's part of a window is an exposure of weft (weft/host.h), which puts, gets and updates
- * reach without the target's help. Locks are words of each process that origins update.
+ * reach without the target's help. What is not mapped of a process of this node is put and got by
+ * the kernel, where it allows that. Locks are words of each process that origins update.
  */
 #ifndef WEFTMPI_WIN_H
 #define WEFTMPI_WIN_H
 
 #include "request.h"
+
+#include <sys/types.h>
 
 enum weftmpi_epoch { WEFTMPI_CLOSED, WEFTMPI_FENCE, WEFTMPI_STARTED, WEFTMPI_LOCKED_ALL };
 
@@ -19,6 +22,7 @@ struct weftmpi_target {
     MPI_Aint bytes; /* of the part; dynamic: any address is meant */
     MPI_Aint unit;
     uintptr_t home;    /* its address, at the member */
+    pid_t pid;         /* by which the kernel puts and gets; 0: weft does */
     weft_win locks;    /* the member's words */
     size_t lock_words; /* where this window's words begin among them */
     int lock;          /* that this process has: 0, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED */
@@ -36,6 +40,7 @@ struct weftmpi_win {
     MPI_Aint bytes;
     void *memory;    /* that was allocated for it; NULL: the program's, or another's */
     bool mapped;     /* of a shared one */
+    bool in_turn;    /* all updates of it are under the target's lock */
     uint32_t number; /* that it is exposed under; 0: it is not */
     int slot;        /* of its locks; -1: none */
     enum weftmpi_epoch epoch;

@@ -142,10 +142,18 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
     peer->reads = weft_msg_can_read(m, process, theirs->nonce_at, theirs->nonce);
     if (!peer->reads)
         weft_say(WEFT_SAY_INFO,
-                 "messages of process %d come in pieces: its memory cannot be read "
-                 "(process_vm_readv)",
+                 "memory of process %d cannot be read (process_vm_readv): its messages come in "
+                 "pieces, and what is not mapped of it is asked for",
                  process);
     return NULL;
+}
+
+int weft_host_pid(const struct weft_job *job, int process)
+{
+    const bool known = job != NULL && process >= 0 && process < job->numbers.processes;
+    const struct weft_msg_peer *peer = known ? &job->messages->peers[process] : NULL;
+
+    return known && peer->box != NULL && peer->reads ? peer->pid : 0;
 }
 
 static weft_status meet_peer(struct weft_messages *m, int process,
