@@ -150,8 +150,7 @@ int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *eac
 
 int weftmpi_reach_flush(const struct weftmpi_reach *reach)
 {
-    return reach->target->pid != 0 ? MPI_SUCCESS
-                                   : weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
+    return weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
 }
 
 /* ---- by the kernel -------------------------------------------------------------------------- */

@@ -89,8 +89,7 @@ int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_wor
 
 /* ---- flush ----------------------------------------------------------------------------------- */
 
-/* Everything of this process is there. */
-static int flush_target(struct weftmpi_win *win, struct weftmpi_target *target)
+int weftmpi_flush_target(struct weftmpi_win *win, struct weftmpi_target *target)
 {
     const bool alone = weftmpi.level != MPI_THREAD_MULTIPLE;
 
@@ -105,7 +104,7 @@ static int flush_target(struct weftmpi_win *win, struct weftmpi_target *target)
 int weftmpi_win_flush_all(struct weftmpi_win *win)
 {
     for (int i = 0; i < win->comm->size; i++)
-        TRY(flush_target(win, &win->targets[i]));
+        TRY(weftmpi_flush_target(win, &win->targets[i]));
     return MPI_SUCCESS;
 }
 
@@ -217,7 +216,7 @@ API(Win_complete, (MPI_Win handle))
         if (!win->targets[i].started)
             continue;
         win->targets[i].started = false;
-        TRY(flush_target(win, &win->targets[i]));
+        TRY(weftmpi_flush_target(win, &win->targets[i]));
         TRY(send_empty(win, i, TAG_COMPLETE));
     }
     return MPI_SUCCESS;
@@ -269,7 +268,7 @@ static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
 {
     const int kind = target->lock;
 
-    TRY(flush_target(win, target));
+    TRY(weftmpi_flush_target(win, target));
     target->lock = 0;
     if (target->nocheck)
         return MPI_SUCCESS;
@@ -336,7 +335,7 @@ static int flush(struct weftmpi_win *win, int rank)
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     TRY(weftmpi_check_rank(rank, win->comm->size));
-    return win->targets[rank].lock != 0 ? flush_target(win, &win->targets[rank])
+    return win->targets[rank].lock != 0 ? weftmpi_flush_target(win, &win->targets[rank])
                                         : weftmpi_fail(MPI_ERR_RMA_SYNC, "nothing is locked");
 }
 

@@ -103,7 +103,8 @@ int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_wor
                       enum weftmpi_lock_word turn);
 /* It is the next one's turn. What was done before is ordered before it. */
 int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn);
-/* Everything of this process is there, at all members. */
+/* Everything of this process is there, at one member or at all. */
+int weftmpi_flush_target(struct weftmpi_win *win, struct weftmpi_target *target);
 int weftmpi_win_flush_all(struct weftmpi_win *win);
 
 #endif

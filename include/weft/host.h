@@ -123,19 +123,18 @@ WEFT_API weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int
                                                 uint32_t *old);
 WEFT_API weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset,
                                    uint64_t value);
-/*
- * Begin a compare and swap. old is not NULL; *old is the call's until the operation is done LOCAL.
- */
-WEFT_API weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process,
-                                                  size_t offset, uint64_t expected,
-                                                  uint64_t desired, uint64_t *old, weft_op *op);
-WEFT_API weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
-                                                      size_t offset, uint32_t expected,
-                                                      uint32_t desired, uint32_t *old, weft_op *op);
 WEFT_API weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
                                                 size_t offset, const void *source, size_t count,
                                                 weft_type type, weft_operation operation,
                                                 weft_op *op);
+/*
+ * The same, and the elements that were there go to `old`, which may be the source, and is the
+ * call's until the operation is done LOCAL. Not for reals of 16 bits.
+ */
+WEFT_API weft_status weft_host_fetch_accumulate_begin(weft_job *job, weft_win win, int process,
+                                                      size_t offset, const void *source, void *old,
+                                                      size_t count, weft_type type,
+                                                      weft_operation operation, weft_op *op);
 
 /*
  * Test or wait for an operation of this host program. weft_host_op_wait_for blocks for at most

@@ -123,8 +123,9 @@ typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 /*
  * The types and operations of accumulates and collectives. Sums and products of integers wrap. MIN
  * and MAX of reals prefer any number to a NaN; zeros of both signs are equal, and the word stays.
- * AND, OR and XOR are for integers. F16 (IEEE's), BF16 and U8: only weft/ccl.h takes them, and
- * the first two weft_accumulate_half_begin and the accumulates of host programs.
+ * AND, OR and XOR are for integers; REPLACE is for accumulates alone. F16 (IEEE's), BF16 and U8:
+ * only weft/ccl.h takes them, and the first two weft_accumulate_half_begin and the accumulates of
+ * host programs.
  */
 typedef enum weft_type {
     WEFT_I32,
@@ -144,7 +145,8 @@ typedef enum weft_operation {
     WEFT_AND,
     WEFT_OR,
     WEFT_XOR,
-    WEFT_PROD
+    WEFT_PROD,
+    WEFT_REPLACE = 8
 } weft_operation;
 
 /* What a process drives. NONE: there is no such process. */

@@ -29,7 +29,7 @@ struct weft_ask {
     uint32_t height;
     uint8_t how; /* weft_change */
     uint8_t type;
-    uint8_t wants; /* an update: the old value is the answer's data */
+    uint8_t wants; /* an update: the old values are the answer's data */
     uint8_t unused;
 };
 
@@ -45,7 +45,7 @@ static_assert(sizeof(struct weft_ask) == 64, "an ask is a line");
  * In a command: its tag says how, and what about. bits 0 to 3: how; 4 to 6: the type; 7: the answer
  * goes to the rank's link; 8 to 15: the tag to notify, with WEFT_COMMAND_NOTIFY. A get has where
  * its data goes in `source` and `source_pitch`; an update has its operands within or behind, and in
- * `pitch` where the old value goes (0: nowhere).
+ * `pitch` where the old values go (0: nowhere).
  */
 enum { WEFT_ASK_TO_LINK = 128 };
 

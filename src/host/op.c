@@ -176,30 +176,6 @@ weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process,
            .how = WEFT_COMPARE, .type = WEFT_U32);
 }
 
-/* Begins one of a type; what was there comes to `old`. */
-#define UPDATE_BEGIN(name, type, value, expected)                                                  \
-    WEFT_HOST_BEGIN(job, self, name);                                                              \
-    const struct weft_change change = {value, expected, WEFT_COMPARE, type};                       \
-    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));                                      \
-    WEFT_HOST_TRY(                                                                                 \
-        check_update(job, host_name, win, process, offset, old, sizeof(*old), sizeof(*old)));      \
-    *op = weft_update_begin(self, win, process, offset, &change, old);                             \
-    return weft_host_leave(job, WEFT_OK)
-
-weft_status weft_host_compare_swap_begin(weft_job *job, weft_win win, int process, size_t offset,
-                                         uint64_t expected, uint64_t desired, uint64_t *old,
-                                         weft_op *op)
-{
-    UPDATE_BEGIN("weft_host_compare_swap_begin", WEFT_U64, desired, expected);
-}
-
-weft_status weft_host_compare_swap_u32_begin(weft_job *job, weft_win win, int process,
-                                             size_t offset, uint32_t expected, uint32_t desired,
-                                             uint32_t *old, weft_op *op)
-{
-    UPDATE_BEGIN("weft_host_compare_swap_u32_begin", WEFT_U32, desired, expected);
-}
-
 weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_add");
@@ -209,20 +185,46 @@ weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offse
     return weft_host_leave(job, WEFT_OK);
 }
 
+/* old: NULL of one that fetches nothing. */
+static weft_status accumulate(weft_job *job, weft_self *self, const char *call, weft_win win,
+                              int process, size_t offset, const void *source, void *old,
+                              size_t count, weft_type type, weft_operation operation, weft_op *op)
+{
+    const uint32_t size = weft_element_bytes(type);
+    const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
+    weft_status status = weft_host_place(job, call, "op", op);
+
+    if (status == WEFT_OK && (operation > WEFT_REPLACE || !weft_update_exists(operation, type) ||
+                              (old != NULL && weft_element_is_half(type))))
+        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", call, (int)type,
+                              (int)operation);
+    if (status == WEFT_OK)
+        status = check_update(job, call, win, process, offset, source, bytes, size);
+    if (status == WEFT_OK)
+        *op =
+            weft_update_many_begin(self, win, process, offset, source, old, count, type, operation);
+    return status;
+}
+
 weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process, size_t offset,
                                        const void *source, size_t count, weft_type type,
                                        weft_operation operation, weft_op *op)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_accumulate_begin");
-    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));
-    if (!weft_update_exists(operation, type))
-        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", host_name,
-                                   (int)type, (int)operation));
-    const uint32_t size = weft_element_bytes(type);
-    const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
-    WEFT_HOST_TRY(check_update(job, host_name, win, process, offset, source, bytes, size));
-    *op = (weft_element_is_half(type) ? weft_accumulate_half_begin : weft_accumulate_begin)(
-        self, win, process, offset, source, count, type, operation);
+    WEFT_HOST_TRY(accumulate(job, self, host_name, win, process, offset, source, NULL, count, type,
+                             operation, op));
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_fetch_accumulate_begin(weft_job *job, weft_win win, int process,
+                                             size_t offset, const void *source, void *old,
+                                             size_t count, weft_type type, weft_operation operation,
+                                             weft_op *op)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_fetch_accumulate_begin");
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "old", old));
+    WEFT_HOST_TRY(accumulate(job, self, host_name, win, process, offset, source, old, count, type,
+                             operation, op));
     return weft_host_leave(job, WEFT_OK);
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Beside a weft_operation. COMPARE: becomes the value if it is what is expected. */
-enum { WEFT_REPLACE = 8, WEFT_COMPARE = 9, WEFT_TYPES = WEFT_F64 + 1 };
+enum { WEFT_COMPARE = WEFT_REPLACE + 1, WEFT_TYPES = WEFT_F64 + 1 };
 
 struct weft_change {
     uint64_t value, expected; /* the lower half, if the type has 4 bytes */

@@ -14,6 +14,14 @@ weft_op weft_update_begin(weft_self *self, weft_win win, int target, size_t offs
     return op;
 }
 
+weft_op weft_update_many_begin(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, void *old, size_t count, weft_type type,
+                               weft_operation operation)
+{
+    return weft_accumulate(self, win, target, offset, source, old, count, type, operation,
+                           weft_element_is_half(type));
+}
+
 bool weft_op_is_of(const weft_self *self, weft_op op)
 {
     return weft_op_exists(self, op);

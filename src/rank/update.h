@@ -245,9 +245,9 @@ WEFT_INLINE uint64_t weft_half(const void *source, size_t i)
     return half;
 }
 
-/* Each element by a thread. */
+/* Each element by a thread. old: where the old ones go, on a CPU; NULL: nowhere. */
 WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *target,
-                                        const void *source, size_t count, uint32_t type,
+                                        const void *source, void *old, size_t count, uint32_t type,
                                         uint32_t operation, bool halves)
 {
     const uint32_t size = halves ? 2 : weft_type_bytes(type);
@@ -268,7 +268,9 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
         else
             weft_update_relaxed(target + i * size, &change);
 #else
-        weft_update_mapped(self, target + i * size, &change, false);
+        const uint64_t was = weft_update_mapped(self, target + i * size, &change, false);
+        if (old != NULL)
+            memcpy((unsigned char *)old + i * size, &was, size);
 #endif
     }
 #ifdef __CUDACC__
@@ -279,9 +281,9 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-/* halves: reals of 16 bits. It is known where this is compiled. */
+/* halves: reals of 16 bits. It is known where this is compiled for GPUs, and old is NULL there. */
 WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
-                                    const void *source, size_t count, weft_type type,
+                                    const void *source, void *old, size_t count, weft_type type,
                                     weft_operation operation, bool halves)
 {
     WEFT_IN_SHARED(self);
@@ -304,7 +306,8 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);
         weft_path_meet(self, to.process);
-        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation, halves);
+        weft_accumulate_mapped(self, to.address + offset, source, old, count, type, operation,
+                               halves);
         weft_join(self);
         if (weft_leads(self)) {
             if (to.exposed != NULL)
@@ -320,7 +323,8 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
         for (uint64_t at = 0; at < bytes; at += room) {
             const uint64_t piece = bytes - at < room ? bytes - at : room;
             struct weft_command command =
-                weft_update_command(win, target, offset + at, piece, operation, type, NULL, false);
+                weft_update_command(win, target, offset + at, piece, operation, type,
+                                    old == NULL ? NULL : (unsigned char *)old + at, false);
             weft_ask_owner(self, &to, &command, (const unsigned char *)source + at,
                            (uint32_t)piece);
         }
@@ -334,7 +338,7 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
 {
     WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_begin, self, win, target, offset, source, count,
                           type, operation)
-    return weft_accumulate(self, win, target, offset, source, count, type, operation, false);
+    return weft_accumulate(self, win, target, offset, source, NULL, count, type, operation, false);
 }
 
 WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
@@ -343,7 +347,7 @@ WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int ta
 {
     WEFT_TOGETHER_ALL_FOR(weft_op, weft_accumulate_half_begin, self, win, target, offset, source,
                           count, type, operation)
-    return weft_accumulate(self, win, target, offset, source, count, type, operation, true);
+    return weft_accumulate(self, win, target, offset, source, NULL, count, type, operation, true);
 }
 
 #endif

@@ -30,9 +30,10 @@ static bool makes_sense(const struct weft_ask *ask, const unsigned char *memory)
 {
     const uint32_t size = weft_element_bytes(ask->type);
 
-    return !is_update(ask) || (weft_update_exists(ask->how, ask->type) && ask->height == 1 &&
-                               ask->width != 0 && ask->width <= WEFT_ASK_ROOM &&
-                               ask->width % size == 0 && ((uintptr_t)memory & (size - 1)) == 0);
+    return !is_update(ask) ||
+           (weft_update_exists(ask->how, ask->type) && ask->height == 1 && ask->width != 0 &&
+            ask->width <= WEFT_ASK_ROOM && (ask->wants == 0 || !weft_element_is_half(ask->type)) &&
+            ask->width % size == 0 && ((uintptr_t)memory & (size - 1)) == 0);
 }
 
 static bool not_here(struct weft_job *job, uint32_t place, const struct weft_ask *ask)
@@ -86,9 +87,12 @@ bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft
     return good;
 }
 
-/* By the device itself: as many words in an errand as it can carry. */
+/*
+ * By the device itself: as many words in an errand as it can carry. The old ones take the places of
+ * the operands, but for reals of 16 bits.
+ */
 static bool update_there(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
-                         const unsigned char *operands, uint64_t *old)
+                         unsigned char *operands)
 {
     enum { MOST = (WEFT_ASK_ROOM + WEFT_ERRAND_BYTES - 1) / WEFT_ERRAND_BYTES };
     struct weft_errand errands[MOST] = {0};
@@ -110,13 +114,13 @@ static bool update_there(struct weft_job *job, unsigned char *memory, const stru
                ask->how == WEFT_COMPARE ? sizeof(uint64_t) * 2 : errand->bytes);
     }
     const bool good = job->device_ops->serve(job->device, errands, count) == WEFT_OK;
-    memcpy(old, errands[0].data, sizeof(*old));
+    for (size_t i = 0; i < count; i++)
+        memcpy(operands + i * WEFT_ERRAND_BYTES, errands[i].data, errands[i].bytes);
     return good;
 }
 
-/* By the host. The old value is that of the last word. */
-static void update_here(unsigned char *memory, const struct weft_ask *ask,
-                        const unsigned char *operands, uint64_t *old)
+/* By the host. The old elements take the operands' places. */
+static void update_here(unsigned char *memory, const struct weft_ask *ask, unsigned char *operands)
 {
     const uint32_t size = weft_element_bytes(ask->type);
     struct weft_change change = {.how = ask->how, .type = ask->type};
@@ -128,27 +132,27 @@ static void update_here(unsigned char *memory, const struct weft_ask *ask,
         memcpy(&change.expected, operands + 8, 8);
     for (uint64_t at = 0; at < ask->width; at += size) {
         memcpy(&change.value, operands + at, size);
-        *old = weft_update(memory + at, &change);
+        const uint64_t old = weft_update(memory + at, &change);
+        memcpy(operands + at, &old, size);
     }
     if (weft_element_is_half(ask->type))
         weft_exact_end(&callers);
 }
 
-/* Updates the words, behind all that has come; an old value becomes the ask's first operand. */
+/* Updates the words, behind all that has come; old ones that are wanted become the operands. */
 static bool update(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
                    struct weft_post *post)
 {
     unsigned char operands[WEFT_ASK_ROOM];
-    uint64_t old = 0;
 
     if (!weft_delivery_settle(job))
         return false;
     weft_read_shared(operands, post->operands, ask->how == WEFT_COMPARE ? 16 : ask->width);
     if (job->device_ops->host_access)
-        update_here(memory, ask, operands, &old);
-    else if (!update_there(job, memory, ask, operands, &old))
+        update_here(memory, ask, operands);
+    else if (!update_there(job, memory, ask, operands))
         return false;
-    weft_write_shared(post->operands, &old, sizeof(old));
+    weft_write_shared(post->operands, operands, ask->wants ? ask->width : 0);
     weft_bell_ring(&job->space.state.exposed->bell); /* of who polls the word */
     return true;
 }
@@ -265,7 +269,7 @@ static bool begin_answer(struct weft_job *job, const struct weft_answering *answ
     request->put.key = ask->reply_key;
     request->put.offset = ask->reply_offset;
     request->rows = ask->height;
-    request->width = get ? ask->width : ask->wants ? weft_element_bytes(ask->type) : 0;
+    request->width = get || ask->wants ? ask->width : 0;
     request->pitch = ask->reply_pitch;
     request->source_pitch = there ? ask->pitch : 0;
     request->source = there ? find_exposed(job, ask) : job->proxy.asks.posts[place].operands;

@@ -127,7 +127,7 @@ static void cut(struct weft_job *job, struct weft_request *request, uint32_t pla
     if (!asking->direct) {
         ask->reply_key = job->proxy.asks.key;
         ask->reply_offset = place * sizeof(struct weft_post) + offsetof(struct weft_post, answer);
-        asked->bytes = !update ? (uint32_t)width : ask->wants ? weft_type_bytes(ask->type) : 0;
+        asked->bytes = !update || ask->wants ? (uint32_t)width : 0;
         if (!asking->to_link && asked->bytes != 0)
             asked->to = (unsigned char *)(uintptr_t)request->source +
                         request->row * request->source_pitch + request->done;
@@ -145,10 +145,9 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
     struct weft_asks *asks = &job->proxy.asks;
     const int process = request->put.process, me = job->numbers.process;
     const uint32_t how = request->asking->ask.how;
-    const uint32_t operands = how == WEFT_ASK_GET ? 0
-                              : how >= WEFT_REPLACE || request->width <= WEFT_WITHIN_MOST
-                                  ? WEFT_WITHIN_MOST
-                                  : (uint32_t)request->width;
+    const uint32_t operands = how == WEFT_ASK_GET                  ? 0
+                              : request->width <= WEFT_WITHIN_MOST ? WEFT_WITHIN_MOST
+                                                                   : (uint32_t)request->width;
 
     while (request->row < request->rows) {
         const uint32_t begun = asks->begun[process], place = begun % WEFT_ASKS;
