@@ -107,7 +107,7 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
             self->fetched =
                 weft_update_mapped(self, to.address + offset, &change, now == WEFT_RELAXED);
             if (to.exposed != NULL)
-                weft_count_nudge(to.exposed);
+                weft_count_shown(to.exposed);
             if (old != NULL && size == 8)
                 *(uint64_t *)old = self->fetched;
             else if (old != NULL)
@@ -311,7 +311,7 @@ WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, s
         weft_join(self);
         if (weft_leads(self)) {
             if (to.exposed != NULL)
-                weft_count_nudge(to.exposed);
+                weft_count_shown(to.exposed);
             weft_turn(self);
         }
         return weft_op_done();

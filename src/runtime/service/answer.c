@@ -153,7 +153,8 @@ static bool update(struct weft_job *job, unsigned char *memory, const struct wef
     else if (!update_there(job, memory, ask, operands))
         return false;
     weft_write_shared(post->operands, operands, ask->wants ? ask->width : 0);
-    weft_bell_ring(&job->space.state.exposed->bell); /* of who polls the word */
+    struct weft_exposed *const exposed = job->space.state.exposed;
+    weft_bell_ring_for(&exposed->bell, &exposed->watchers); /* of who polls a word */
     return true;
 }
 
