@@ -23,6 +23,8 @@ void requests(void);
 void updates(void);
 void single_elements(void);
 void many_counters(void);
+/* rma_private.c */
+void private_memory(void);
 /* rma_epochs.c */
 void locks(void);
 void some_targets(void);
