@@ -91,6 +91,64 @@ static void check_sums(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
 }
 
+/* Rows that all update at once, and what each was: every old value comes once. */
+static void check_fetches(struct test_env *env, const struct ring *ring)
+{
+    enum { FROM = 100, MANY = 700, EACH = 5 };
+    const uint64_t n = (uint64_t)ring->n;
+    uint64_t ones[MANY], old[MANY], sum = 0;
+    weft_job *job = env->job;
+    uint32_t halves[2] = {9, 9};
+    double factor[2] = {3, 0.5};
+    weft_op op;
+
+    for (int i = 0; i < MANY; i++) {
+        ones[i] = 0;
+        old[i] = 1; /* the source, too */
+    }
+    TEST_EQ(env, weft_host_put(job, ring->win, ring->me, 8 * FROM, ones, sizeof(ones)), WEFT_OK);
+    TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    for (int i = 0; i < MANY; i++)
+        ones[i] = 1;
+    for (int i = 0; i < EACH; i++) {
+        uint64_t *const source = i == 0 ? old : ones;
+        TEST_EQ(env,
+                weft_host_fetch_accumulate_begin(job, ring->win, 0, 8 * FROM, source, old, MANY,
+                                                 WEFT_U64, WEFT_SUM, &op),
+                WEFT_OK);
+        TEST_EQ(env, weft_host_op_wait(job, op, WEFT_LOCAL), WEFT_OK);
+        for (int k = 0; k < MANY; k++)
+            TEST(env, old[k] < EACH * n);
+        sum += old[MANY - 1];
+    }
+    TEST_EQ(env, weft_host_fetch_add(job, ring->win, 0, 72, sum, NULL), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    TEST_EQ(env, weft_host_get(job, ring->win, 0, 72, &sum, 8), WEFT_OK);
+    TEST_EQ(env, sum, EACH * n * (EACH * n - 1) / 2);
+    /* Words of 4 bytes, replaced; reals. */
+    TEST_EQ(env,
+            weft_host_fetch_accumulate_begin(job, ring->win, ring->to, 8 * FROM, halves, halves, 2,
+                                             WEFT_U32, WEFT_REPLACE, &op),
+            WEFT_OK);
+    TEST_EQ(env, weft_host_op_wait(job, op, WEFT_LOCAL), WEFT_OK);
+    TEST_EQ(env, halves[0], ring->to == 0 ? EACH * n : 0);
+    TEST_EQ(env, halves[1], 0);
+    for (int i = 0; i < 2; i++) {
+        const weft_operation how = i == 0 ? WEFT_REPLACE : WEFT_PROD;
+        TEST_EQ(env,
+                weft_host_fetch_accumulate_begin(job, ring->win, ring->to, 8 * FROM, factor, old, 2,
+                                                 WEFT_F64, how, &op),
+                WEFT_OK);
+        TEST_EQ(env, weft_host_op_wait(job, op, WEFT_LOCAL), WEFT_OK);
+    }
+    TEST_EQ(env, memcmp(old, factor, sizeof(factor)), 0);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 8 * FROM, factor, sizeof(factor)),
+            WEFT_OK);
+    TEST(env, factor[0] == 9 && factor[1] == 0.25);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+}
+
 /* Sums of reals of 16 bits keep subnormals, also where the program takes them for 0. */
 static void check_halves(struct test_env *env, const struct ring *ring)
 {
@@ -131,6 +189,7 @@ static void check_updates(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
     check_sums(env, ring);
+    check_fetches(env, ring);
     check_halves(env, ring);
     TEST_EQ(env, weft_host_swap(job, ring->win, ring->to, 80, 5, &old), WEFT_OK);
     TEST_EQ(env, old, 0);
@@ -197,6 +256,18 @@ static void check_refused(struct test_env *env, const struct ring *ring)
             WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 0, &word, 1, WEFT_U8, WEFT_SUM, &op),
             WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 0, &word, 1, WEFT_U64, 9, &op),
+            WEFT_ERR_ARGUMENT);
+    TEST_EQ(
+        env,
+        weft_host_fetch_accumulate_begin(job, win, 0, 0, &word, &word, 1, WEFT_F16, WEFT_SUM, &op),
+        WEFT_ERR_ARGUMENT);
+    TEST_EQ(
+        env,
+        weft_host_fetch_accumulate_begin(job, win, 0, 0, &word, NULL, 1, WEFT_U64, WEFT_SUM, &op),
+        WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_pid(job, -1), 0);
+    TEST_EQ(env, weft_host_pid(job, ring->n), 0);
     TEST_EQ(env, weft_host_op_wait(job, other, WEFT_LOCAL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_op_test(job, other, WEFT_LOCAL, NULL), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_host_wait_for(job, 256, 1, 0), WEFT_ERR_TAG);

@@ -102,8 +102,9 @@ static void host_calls(void **state)
     REFUSED(weft_host_test, NULL, 0, 1, &number);
     REFUSED(weft_host_flush, NULL, 0);
     REFUSED(weft_host_ptr, NULL, 0, 0, &memory);
-    REFUSED(weft_host_compare_swap_begin, NULL, 0, 0, 0, 0, 0, &word, &op);
-    REFUSED(weft_host_compare_swap_u32_begin, NULL, 0, 0, 0, 0, 0, &half, &op);
+    IS(weft_host_pid, weft_host_pid(NULL, 0) == 0);
+    REFUSED(weft_host_fetch_accumulate_begin, NULL, 0, 0, 0, &word, &word, 1, WEFT_U64, WEFT_SUM,
+            &op);
     REFUSED(weft_host_fence, NULL);
     REFUSED(weft_host_barrier, NULL);
     REFUSED(weft_host_put_begin, NULL, 0, 0, 8, &word, 8, &op);
