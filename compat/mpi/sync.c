@@ -159,14 +159,12 @@ static int send_empty(struct weftmpi_win *win, int rank, int tag)
     return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : weftmpi_request_orphan(request);
 }
 
-static int receive_empty(struct weftmpi_win *win, int rank, int tag)
+/* Begins to receive one, on a request of zeros. */
+static int begin_empty(struct weftmpi_win *win, int rank, int tag, struct weftmpi_request *request)
 {
-    struct weftmpi_request request = {0};
-
-    weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
-    const weft_status status =
-        weft_host_receive_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request.op);
-    return weftmpi_request_wait(&request, weftmpi_failed(status), MPI_STATUS_IGNORE);
+    weftmpi_request_open(request, WEFTMPI_RECEIVE, win->comm);
+    return weftmpi_failed(weft_host_receive_begin(weftmpi.job, win->comm->messages, rank, tag, NULL,
+                                                  0, &request->op));
 }
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
@@ -183,8 +181,7 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
     for (int i = 0; i < count; i++)
-        TRY(weftmpi_failed(weft_host_receive_begin(weftmpi.job, win->comm->messages, ranks[i],
-                                                   TAG_COMPLETE, NULL, 0, &win->completes[i])));
+        TRY(begin_empty(win, ranks[i], TAG_COMPLETE, &win->completes[i]));
     for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
         TRY(send_empty(win, ranks[i], TAG_POST));
     return MPI_SUCCESS;
@@ -200,9 +197,12 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
     TRY(ranks_of(win, group, &ranks, &count));
     win->epoch = WEFTMPI_STARTED;
     for (int i = 0; i < count; i++) {
+        struct weftmpi_request post = {0};
         win->targets[ranks[i]].started = true;
-        if ((assertion & MPI_MODE_NOCHECK) == 0)
-            TRY(receive_empty(win, ranks[i], TAG_POST));
+        if ((assertion & MPI_MODE_NOCHECK) == 0) {
+            const int error = begin_empty(win, ranks[i], TAG_POST, &post);
+            TRY(weftmpi_request_wait(&post, error, MPI_STATUS_IGNORE));
+        }
     }
     return MPI_SUCCESS;
 }
@@ -230,14 +230,10 @@ static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
     weftmpi_drive();
     *over = 1;
     for (int i = 0; i < win->posted && *over; i++) {
-        struct weftmpi_request request = {0};
-        weftmpi_request_open(&request, WEFTMPI_RECEIVE, win->comm);
-        request.op = win->completes[i];
         if (blocks)
-            TRY(weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE));
-        else
-            *over = weftmpi_request_poll(&request, 0);
-        win->completes[i] = request.op;
+            weftmpi_request_until(&win->completes[i]);
+        *over = weftmpi_request_poll(&win->completes[i], 0);
+        TRY(win->completes[i].error);
     }
     if (*over) {
         free(win->completes);

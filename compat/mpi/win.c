@@ -69,6 +69,28 @@ static int learn_target(struct weftmpi_win *win, int rank, const struct part *pa
     return weftmpi_failed(status);
 }
 
+/* Where each part of a shared window is: in the first member's memory, one behind the other. */
+static int place_parts(struct weftmpi_win *win)
+{
+    const weft_win exposure = win->targets[0].win;
+    const uintptr_t home = win->targets[0].home;
+    void *memory = win->memory;
+    size_t at = 0;
+
+    if (memory == NULL && exposure != WEFT_WIN_NONE)
+        TRY(weftmpi_failed(weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
+    for (int i = 0; i < win->comm->size; i++) {
+        struct weftmpi_target *target = &win->targets[i];
+        target->at = at;
+        target->home = home + at;
+        target->win = exposure;
+        target->shared = memory != NULL && target->bytes != 0 ? (char *)memory + at : NULL;
+        at += (size_t)target->bytes;
+    }
+    win->base = win->targets[win->comm->rank].shared;
+    return MPI_SUCCESS;
+}
+
 /* How a process reaches the others' parts of a window; of several ways the lowest. */
 enum way { BY_REQUESTS, BY_KERNEL, MAPPED };
 
@@ -102,8 +124,13 @@ static int agree_on_way(struct weftmpi_win *win)
     for (int i = 0; i < win->comm->size; i++)
         TRY(find_way(win, i, &mine));
     TRY(weftmpi_allgather(win->comm, &mine, sizeof(mine), &ways));
-    for (int i = 0; i < win->comm->size; i++)
+    for (int i = 0; i < win->comm->size; i++) {
         all = ways[i] < all ? ways[i] : all;
+        TRY(HOLDS(all == MAPPED || win->flavor != MPI_WIN_FLAVOR_SHARED, MPI_ERR_RMA_SHARED,
+                  "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they are on several "
+                  "nodes)",
+                  i));
+    }
     win->in_turn = all == BY_KERNEL;
     return MPI_SUCCESS;
 }
@@ -123,48 +150,10 @@ static int meet(struct weftmpi_win *win, struct part mine)
         TRY(parts[i].error);
     for (int i = 0; i < comm->size; i++)
         TRY(learn_target(win, i, &parts[i]));
+    if (win->flavor == MPI_WIN_FLAVOR_SHARED)
+        TRY(place_parts(win));
     /* Who is through may use it at once, in a lock of another. */
     return agree_on_way(win);
-}
-
-/* ---- shared: the first member's memory, the parts one behind the other ----------------------- */
-
-/* Where each part is. */
-static int place_parts(struct weftmpi_win *win)
-{
-    const weft_win exposure = win->targets[0].win;
-    const uintptr_t home = win->targets[0].home;
-    void *memory = win->memory;
-    size_t at = 0;
-
-    if (memory == NULL && exposure != WEFT_WIN_NONE)
-        TRY(weftmpi_failed(weft_host_ptr(weftmpi.job, exposure, 0, &memory)));
-    for (int i = 0; i < win->comm->size; i++) {
-        struct weftmpi_target *target = &win->targets[i];
-        target->at = at;
-        target->home = home + at;
-        target->win = exposure;
-        target->shared = memory != NULL && target->bytes != 0 ? (char *)memory + at : NULL;
-        at += (size_t)target->bytes;
-    }
-    win->base = win->targets[win->comm->rank].shared;
-    win->mapped = memory != NULL || exposure == WEFT_WIN_NONE;
-    return MPI_SUCCESS;
-}
-
-/* One that does not map the memory is everybody's error. */
-static int map_parts(struct weftmpi_win *win)
-{
-    FREED bool *all = NULL;
-
-    TRY(place_parts(win));
-    TRY(weftmpi_allgather(win->comm, &win->mapped, sizeof(*all), &all));
-    for (int i = 0; i < win->comm->size; i++)
-        TRY(HOLDS(all[i], MPI_ERR_RMA_SHARED,
-                  "memory of rank 0 is not mapped by rank %d (WEFT_PATH, or they "
-                  "are on several nodes)",
-                  i));
-    return MPI_SUCCESS;
 }
 
 /* What all have together. */
@@ -230,8 +219,6 @@ static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_
     else
         win->base = base;
     TRY(meet(win, mine));
-    if (shared)
-        TRY(map_parts(win));
     *allocated = win->base;
     *made = win->object.handle;
     win = NULL;

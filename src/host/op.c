@@ -127,54 +127,33 @@ static weft_status check_update(weft_job *job, const char *call, weft_win win, i
 
 /* A call that updates one word of a type, by the fields of a weft_change, and returns what was
  * there. */
-#define UPDATE(name, word, ...)                                                                    \
-    WEFT_HOST_BEGIN(job, self, name);                                                              \
-    const struct weft_change change = {__VA_ARGS__};                                               \
-    word was = 0;                                                                                  \
-    WEFT_HOST_TRY(                                                                                 \
-        check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was)));       \
-    weft_op_wait(self, weft_update_begin(self, win, process, offset, &change, &was), WEFT_LOCAL);  \
-    if (old != NULL)                                                                               \
-        *old = was;                                                                                \
-    return weft_host_leave(job, WEFT_OK)
-
-weft_status weft_host_fetch_add(weft_job *job, weft_win win, int process, size_t offset,
-                                uint64_t value, uint64_t *old)
-{
-    UPDATE("weft_host_fetch_add", uint64_t, .value = value, .how = WEFT_SUM, .type = WEFT_U64);
-}
-
-weft_status weft_host_swap(weft_job *job, weft_win win, int process, size_t offset, uint64_t value,
-                           uint64_t *old)
-{
-    UPDATE("weft_host_swap", uint64_t, .value = value, .how = WEFT_REPLACE, .type = WEFT_U64);
-}
-
-weft_status weft_host_compare_swap(weft_job *job, weft_win win, int process, size_t offset,
-                                   uint64_t expected, uint64_t desired, uint64_t *old)
-{
-    UPDATE("weft_host_compare_swap", uint64_t, .value = desired, .expected = expected,
-           .how = WEFT_COMPARE, .type = WEFT_U64);
-}
-
-weft_status weft_host_fetch_add_u32(weft_job *job, weft_win win, int process, size_t offset,
-                                    uint32_t value, uint32_t *old)
-{
-    UPDATE("weft_host_fetch_add_u32", uint32_t, .value = value, .how = WEFT_SUM, .type = WEFT_U32);
-}
-
-weft_status weft_host_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
-                               uint32_t value, uint32_t *old)
-{
-    UPDATE("weft_host_swap_u32", uint32_t, .value = value, .how = WEFT_REPLACE, .type = WEFT_U32);
-}
-
-weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
-                                       uint32_t expected, uint32_t desired, uint32_t *old)
-{
-    UPDATE("weft_host_compare_swap_u32", uint32_t, .value = desired, .expected = expected,
-           .how = WEFT_COMPARE, .type = WEFT_U32);
-}
+#define UPDATE(name, word, parameters, ...)                                                        \
+    weft_status name parameters                                                                    \
+    {                                                                                              \
+        WEFT_HOST_BEGIN(job, self, #name);                                                         \
+        const struct weft_change change = {__VA_ARGS__};                                           \
+        word was = 0;                                                                              \
+        WEFT_HOST_TRY(                                                                             \
+            check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was)));   \
+        weft_op_wait(self, weft_update_begin(self, win, process, offset, &change, &was),           \
+                     WEFT_LOCAL);                                                                  \
+        if (old != NULL)                                                                           \
+            *old = was;                                                                            \
+        return weft_host_leave(job, WEFT_OK);                                                      \
+    }
+#define UPDATES(suffix, word, type_of)                                                             \
+    UPDATE(weft_host_fetch_add##suffix, word,                                                      \
+           (weft_job * job, weft_win win, int process, size_t offset, word value, word *old),      \
+           .value = value, .how = WEFT_SUM, .type = type_of)                                       \
+    UPDATE(weft_host_swap##suffix, word,                                                           \
+           (weft_job * job, weft_win win, int process, size_t offset, word value, word *old),      \
+           .value = value, .how = WEFT_REPLACE, .type = type_of)                                   \
+    UPDATE(weft_host_compare_swap##suffix, word,                                                   \
+           (weft_job * job, weft_win win, int process, size_t offset, word expected, word desired, \
+            word *old),                                                                            \
+           .value = desired, .expected = expected, .how = WEFT_COMPARE, .type = type_of)
+UPDATES(, uint64_t, WEFT_U64)
+UPDATES(_u32, uint32_t, WEFT_U32)
 
 weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)
 {
