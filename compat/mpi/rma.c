@@ -19,42 +19,42 @@ static void span_of(const struct weftmpi_elements *e, MPI_Aint *low, MPI_Aint *h
     *high = e->type->true_upper + (last > 0 ? last : 0);
 }
 
-/* Adds attached memory to those that the elements touch. */
-static int add_piece(struct weftmpi_reach *reach, const struct weftmpi_region *region)
-{
-    const int process = reach->win->comm->group->processes[reach->target - reach->win->targets];
-    const int most = sizeof(reach->pieces) / sizeof(reach->pieces[0]);
-    struct weftmpi_piece *piece = &reach->pieces[reach->pieces_count];
-
-    TRY(HOLDS(reach->pieces_count != most, MPI_ERR_RMA_RANGE,
-              "more than %d attached regions in one operation", most));
-    reach->pieces_count++;
-    *piece = (struct weftmpi_piece){.base = region->base, .end = region->base + region->bytes};
-    return weftmpi_failed(
-        weft_exposed(weftmpi.job, process, (uint32_t)region->number, INFINITY, &piece->exposure));
-}
-
-/* The attached memory that has bytes between two addresses, by the target's table. */
-static int find_pieces(struct weftmpi_reach *reach, uintptr_t from, uintptr_t to)
+/* What the target has attached, as long as the request is under way. */
+static int learn_regions(struct weftmpi_request *request, struct weftmpi_reach *reach)
 {
     enum { SOME = 16 };
     const weft_win win = reach->target->win;
-    FREED struct weftmpi_table *table = malloc(sizeof(*table));
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
+    struct weftmpi_table *table = weftmpi_request_memory(request, sizeof(*table));
 
     TRY(weftmpi_memory_in(table));
+    reach->table = table;
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
                                ((size_t)table->used - SOME) * sizeof(table->regions[0]));
-    TRY(weftmpi_failed(status));
-    for (uint64_t i = 0; i < table->used; i++) {
-        const struct weftmpi_region *r = &table->regions[i];
-        if (r->bytes != 0 && from < r->base + r->bytes && r->base < to)
-            TRY(add_piece(reach, r));
-    }
-    return HOLDS(reach->pieces_count != 0, MPI_ERR_RMA_RANGE,
-                 "nothing is attached from 0x%zx to 0x%zx", (size_t)from, (size_t)to);
+    return weftmpi_failed(status);
+}
+
+/* The region that has an address of the target, and its exposure. */
+static int find_region(struct weftmpi_reach *reach, uintptr_t at,
+                       const struct weftmpi_region **region)
+{
+    const int process = reach->win->comm->group->processes[reach->target - reach->win->targets];
+    const struct weftmpi_region *r = reach->table->regions;
+    const struct weftmpi_region *const end = r + reach->table->used;
+
+    while (r != end && !(at >= r->base && at < r->base + r->bytes))
+        r++;
+    TRY(HOLDS(r != end, MPI_ERR_RMA_RANGE, "nothing is attached at 0x%zx", (size_t)at));
+    *region = r;
+    if (r->base == reach->home)
+        return MPI_SUCCESS;
+    if (reach->stretches != 0)
+        TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
+    reach->home = r->base;
+    return weftmpi_failed(
+        weft_exposed(weftmpi.job, process, (uint32_t)r->number, INFINITY, &reach->exposure));
 }
 
 /* Whether the epoch lets this process access the target. */
@@ -64,8 +64,8 @@ static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *
            (win->epoch == WEFTMPI_STARTED && target->started);
 }
 
-int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Aint offset,
-                     MPI_Count count, MPI_Datatype type)
+int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
+                     int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
     MPI_Aint low, high;
     WIN_OF(win, handle);
@@ -82,10 +82,10 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Ai
     if (reach->elements.bytes == 0)
         return MPI_SUCCESS;
     reach->target = target;
-    span_of(&reach->elements, &low, &high);
     reach->at = (size_t)offset;
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
-        return find_pieces(reach, (uintptr_t)(offset + low), (uintptr_t)(offset + high));
+        return learn_regions(request, reach);
+    span_of(&reach->elements, &low, &high);
     const MPI_Aint at = offset * target->unit;
     TRY(HOLDS(at + low >= 0 && at + high <= target->bytes, MPI_ERR_RMA_RANGE,
               "bytes %td to %td of %td at rank %d", (ptrdiff_t)(at + low), (ptrdiff_t)(at + high),
@@ -99,34 +99,21 @@ int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Ai
 typedef int each_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                          size_t bytes);
 
-/* One of a dynamic window, in the attached memory that has it: one after the other. */
-static int stretch_in_pieces(struct weftmpi_reach *reach, each_stretch *each, void *state,
-                             uintptr_t at, char *row, size_t bytes)
-{
-    while (bytes != 0) {
-        const struct weftmpi_piece *piece = NULL;
-        for (int i = 0; i < reach->pieces_count; i++)
-            if (at >= reach->pieces[i].base && at < reach->pieces[i].end)
-                piece = &reach->pieces[i];
-        TRY(HOLDS(piece != NULL, MPI_ERR_RMA_RANGE, "nothing is attached at 0x%zx", (size_t)at));
-        const size_t some = bytes < piece->end - at ? bytes : piece->end - at;
-        if (reach->stretches != 0 && reach->exposure != piece->exposure)
-            TRY(weftmpi_reach_flush(reach)); /* the last flush ends the last one's alone */
-        reach->exposure = piece->exposure;
-        reach->home = piece->base;
-        TRY(each(reach, state, at - piece->base, row, some));
-        at += some;
-        row += some;
-        bytes -= some;
-    }
-    return MPI_SUCCESS;
-}
-
+/* One of a dynamic window may be in several regions: one after the other. */
 static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state, size_t at,
                    char *row, size_t bytes)
 {
-    return reach->pieces_count == 0 ? each(reach, state, at, row, bytes)
-                                    : stretch_in_pieces(reach, each, state, at, row, bytes);
+    const struct weftmpi_region *region;
+
+    if (reach->table == NULL)
+        return each(reach, state, at, row, bytes);
+    for (size_t some; bytes != 0; at += some, row += some, bytes -= some) {
+        TRY(find_region(reach, at, &region));
+        some =
+            region->base + region->bytes - at < bytes ? region->base + region->bytes - at : bytes;
+        TRY(each(reach, state, at - region->base, row, some));
+    }
+    return MPI_SUCCESS;
 }
 
 int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *each, void *state)
@@ -276,7 +263,7 @@ int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
     if (reach->target->pid != 0)
         return move_by_kernel(reach, puts, row);
-    if (reach->elements.type->dense && reach->pieces_count <= 1) /* there is one */
+    if (reach->elements.type->dense && reach->table == NULL) /* there is one */
         return weftmpi_reach_each(reach, row, move_stretch, &puts);
     TRY(weftmpi_failed(weft_host_batch_begin(weftmpi.job)));
     const int error = weftmpi_reach_each(reach, row, move_stretch, &puts);
@@ -291,7 +278,7 @@ static int put_or_get(struct weftmpi_request *request, bool puts, const void *us
     struct weftmpi_reach reach;
     void *row;
 
-    TRY(weftmpi_reach_in(&reach, GIVEN));
+    TRY(weftmpi_reach_in(request, &reach, GIVEN));
     TRY(weftmpi_reach_open(request, &reach, user, count, type, &elements));
     if (reach.target == NULL)
         return MPI_SUCCESS;

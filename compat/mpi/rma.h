@@ -9,32 +9,22 @@ struct weftmpi_reach {
     struct weftmpi_win *win;
     struct weftmpi_target *target;    /* NULL: MPI_PROC_NULL, or nothing is to be done */
     struct weftmpi_elements elements; /* at the target */
-    size_t at;             /* of them in the exposure; of a dynamic window their address */
-    weft_win exposure;     /* of a dynamic window: that of the stretch at hand */
-    uintptr_t home;        /* the address of byte 0 of the exposure */
-    struct weftmpi_piece { /* what of a dynamic window's attached memory they touch */
-        uintptr_t base, end;
-        weft_win exposure;
-    } pieces[4];
-    int pieces_count;
+    size_t at;         /* of them in the exposure; of a dynamic window their address */
+    weft_win exposure; /* of a dynamic window: that of the stretch at hand */
+    uintptr_t home;    /* the address of byte 0 of the exposure */
+    const struct weftmpi_table *table; /* of a dynamic window: what is attached there */
     weft_op last;
     size_t stretches;
 };
 
-/* Checks and finds where elements are at the target. */
-int weftmpi_reach_in(struct weftmpi_reach *reach, MPI_Win handle, int to, MPI_Aint offset,
-                     MPI_Count count, MPI_Datatype type);
+/* Checks and finds where elements are at the target, as long as the request is under way. */
+int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
+                     int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type);
 /* Calls `each` for every stretch of the elements, with its place in a row of their bytes. */
 int weftmpi_reach_each(struct weftmpi_reach *reach, char *row,
                        int (*each)(struct weftmpi_reach *reach, void *state, size_t offset,
                                    char *row, size_t bytes),
                        void *state);
-/* Where the elements begin in the exposure at hand, if one stretch has all of them. */
-static inline size_t weftmpi_reach_place(const struct weftmpi_reach *reach)
-{
-    return reach->at + (size_t)reach->elements.type->true_lower -
-           (reach->pieces_count != 0 ? reach->home : 0);
-}
 /* Puts the row into the elements, or gets it; many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row);
 int weftmpi_reach_flush(const struct weftmpi_reach *reach);

@@ -78,21 +78,16 @@ ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
 
 API(Type_match_size, (int typeclass, int bytes, MPI_Datatype *found))
 {
-    static const struct {
-        int typeclass, bytes;
-        MPI_Datatype type;
-    } rows[] = {
-        {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
-        {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
-        {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
-        {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
-        {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16}, {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
-    };
+    static const char *const classes[] = {"INTEGER", "REAL", "COMPLEX"};
+    const bool known = typeclass >= MPI_TYPECLASS_INTEGER && typeclass <= MPI_TYPECLASS_COMPLEX;
+    char name[MPI_MAX_OBJECT_NAME];
 
     OUT(found);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (rows[i].typeclass == typeclass && rows[i].bytes == bytes) {
-            *found = rows[i].type;
+    snprintf(name, sizeof(name), "MPI_%s%d",
+             known ? classes[typeclass - MPI_TYPECLASS_INTEGER] : "", bytes);
+    for (size_t i = 0; i < sizeof(weftmpi_types) / sizeof(*weftmpi_types); i++)
+        if (strcmp(weftmpi_types[i].name, name) == 0) {
+            *found = weftmpi_types[i].object.handle;
             return MPI_SUCCESS;
         }
     return weftmpi_fail(MPI_ERR_ARG, "class %d of %d bytes", typeclass, bytes);

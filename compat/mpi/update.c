@@ -18,20 +18,21 @@ struct update {
     weft_operation function;
 };
 
-static int compare_swap(struct weftmpi_reach *reach, const struct update *update)
+static int swap_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                        size_t bytes)
 {
-    const size_t at = weftmpi_reach_place(reach), size = update->basic->size;
+    const struct update *update = state;
     uint64_t put = 0, expected = 0, old = 0;
     uint32_t half = 0;
 
-    memcpy(&put, update->row, size);
-    memcpy(&expected, update->expected, size);
+    memcpy(&put, row, bytes);
+    memcpy(&expected, update->expected, bytes);
     TRY(weftmpi_failed(
-        size == sizeof(old)
-            ? weft_host_compare_swap(weftmpi.job, reach->exposure, 0, at, expected, put, &old)
-            : weft_host_compare_swap_u32(weftmpi.job, reach->exposure, 0, at, (uint32_t)expected,
-                                         (uint32_t)put, &half)));
-    memcpy(update->old, size == sizeof(old) ? (void *)&old : &half, size);
+        bytes == sizeof(old)
+            ? weft_host_compare_swap(weftmpi.job, reach->exposure, 0, offset, expected, put, &old)
+            : weft_host_compare_swap_u32(weftmpi.job, reach->exposure, 0, offset,
+                                         (uint32_t)expected, (uint32_t)put, &half)));
+    memcpy(update->old, bytes == sizeof(old) ? (void *)&old : &half, bytes);
     return MPI_SUCCESS;
 }
 
@@ -132,15 +133,14 @@ static int run_update(struct weftmpi_reach *reach, struct update *update)
     if (reach->win->in_turn || !update->words ||
         (!moves && !weftmpi_know(update->op, basic, &update->element, &update->function)))
         return update_locked(reach, update);
-    if (update->expected != NULL)
-        return compare_swap(reach, update);
     if (moves) {
         update->element = basic->size == sizeof(uint64_t) ? WEFT_U64 : WEFT_U32;
         update->function = update->handle == MPI_REPLACE ? WEFT_REPLACE : WEFT_OR;
     }
     if (update->handle == MPI_NO_OP) /* an OR with 0 */
         memset(update->row, 0, reach->elements.bytes);
-    return weftmpi_reach_each(reach, update->row, update_stretch, update);
+    return weftmpi_reach_each(reach, update->row,
+                              update->expected != NULL ? swap_stretch : update_stretch, update);
 }
 
 static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
@@ -163,14 +163,14 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
 
 /* fetches: what was there goes to old, where it is when a blocking call returns. */
 static int begin_update(struct weftmpi_request *request, FROM(MPI_Count), bool fetches,
-                        OLD(MPI_Count), MPI_Op op, MPI_Win win, TO(MPI_Count))
+                        OLD(MPI_Count), MPI_Op op, const void *expected, MPI_Win win, TO(MPI_Count))
 {
     struct weftmpi_elements elements, result;
     struct update update;
     struct weftmpi_reach reach;
     void *row, *old_row = NULL;
 
-    TRY(weftmpi_reach_in(&reach, GIVEN));
+    TRY(weftmpi_reach_in(request, &reach, GIVEN));
     TRY(update_in(&reach, op, fetches, &update));
     if (fetches)
         TRY(weftmpi_reach_open(request, &reach, old, old_count, old_type, &result));
@@ -185,6 +185,7 @@ static int begin_update(struct weftmpi_request *request, FROM(MPI_Count), bool f
         TRY(weftmpi_row(request, &elements, WEFTMPI_TAKE, &row));
     update.row = row;
     update.old = old_row;
+    update.expected = expected;
     TRY(run_update(&reach, &update));
     if (fetches && request->waits)
         TRY(weftmpi_failed(weft_host_op_wait(weftmpi.job, reach.last, WEFT_LOCAL)));
@@ -194,43 +195,36 @@ static int begin_update(struct weftmpi_request *request, FROM(MPI_Count), bool f
 #define ACCUMULATE(N)     FROM(N), TO(N), MPI_Op op
 #define GET_ACCUMULATE(N) FROM(N), OLD(N), TO(N), MPI_Op op
 RMA(Accumulate, Raccumulate,
-    begin_update(begun, from, count, type, false, NULL, 0, type, op, GIVEN), ACCUMULATE)
+    begin_update(begun, from, count, type, false, NULL, 0, type, op, NULL, GIVEN), ACCUMULATE)
 RMA(Get_accumulate, Rget_accumulate,
-    begin_update(begun, from, count, type, true, old, old_count, old_type, op, GIVEN),
+    begin_update(begun, from, count, type, true, old, old_count, old_type, op, NULL, GIVEN),
     GET_ACCUMULATE)
 
-/* ---- one element ----------------------------------------------------------------------------- */
+/* ---- one element, of the standard's types ---------------------------------------------------- */
 
-API(Fetch_and_op, (const void *from, void *old, MPI_Datatype type, int to, MPI_Aint offset,
-                   MPI_Op op, MPI_Win win))
+static int update_one(const void *from, void *old, MPI_Datatype type, MPI_Op op,
+                      const void *expected, int to, MPI_Aint offset, MPI_Win win)
 {
     struct weftmpi_request request = {.waits = true};
     const struct weftmpi_type *found = weftmpi_find(WEFTMPI_TYPE, type);
-    ENTER;
+    WIN_OF(on, win);
+
     TRY(HOLDS(found == NULL || found->basic, MPI_ERR_TYPE, "%s is not the standard's",
               found->name));
-    const int error =
-        begin_update(&request, from, 1, type, true, old, 1, type, op, win, to, offset, 1, type);
+    TRY(HOLDS(expected == NULL || found == NULL || type == MPI_CHARACTER ||
+                  weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_BAND), found) ||
+                  weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_LAND), found),
+              MPI_ERR_TYPE, "%s is no integer", found->name));
+    const int error = begin_update(&request, from, 1, type, true, old, 1, type, op, expected, win,
+                                   to, offset, 1, type);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
-API(Compare_and_swap, (const void *from, const void *expected, void *old, MPI_Datatype type, int to,
-                       MPI_Aint offset, MPI_Win handle))
-{
-    struct weftmpi_reach reach;
-    struct update update;
-    ENTER;
-    TRY(weftmpi_reach_in(&reach, handle, to, offset, 1, type));
-    TRY(update_in(&reach, MPI_REPLACE, true, &update));
-    if (reach.target == NULL)
-        return MPI_SUCCESS;
-    const struct weftmpi_type *basic = update.basic;
-    TRY(HOLDS(reach.elements.type->basic && basic->dense &&
-                  (weftmpi_can_operate(&weftmpi_ops[0x28 - 0x20], basic) ||
-                   weftmpi_can_operate(&weftmpi_ops[0x30 - 0x20], basic) || type == MPI_CHARACTER),
-              MPI_ERR_TYPE, "%s is no integer", basic->name));
-    update.row = (char *)from;
-    update.old = old;
-    update.expected = expected;
-    return run_update(&reach, &update);
-}
+CALL(Fetch_and_op,
+     (const void *from, void *old, MPI_Datatype type, int to, MPI_Aint offset, MPI_Op op,
+      MPI_Win win),
+     update_one(from, old, type, op, NULL, to, offset, win))
+CALL(Compare_and_swap,
+     (const void *from, const void *expected, void *old, MPI_Datatype type, int to, MPI_Aint offset,
+      MPI_Win win),
+     update_one(from, old, type, MPI_REPLACE, expected, to, offset, win))
