@@ -12,14 +12,13 @@
 enum {
     LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
     NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
-    BLOCK = 2048, /* numbers that one message tells of */
-    WORDS = BLOCK / 64,
+    WORDS = NUMBERS / 64,
     TAG_BITS = 17,                    /* of the program's tag, */
     TAG_OF_ALL = 1 << (TAG_BITS - 1), /* which does not have this bit */
 };
 _Static_assert(((int64_t)NUMBERS << TAG_BITS) - 1 <= WEFT_TAG_MOST, "numbers and tags are one tag");
 
-static uint64_t used[NUMBERS / 64] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
+static uint64_t used[WORDS] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
 
 /* What a member does with those above and below it in the tree. */
 enum step { FROM_FIRST, FROM_SECOND, TO_PARENT, FROM_PARENT, TO_FIRST, TO_SECOND, STEPS };
@@ -34,7 +33,7 @@ struct weftmpi_agreement {
     bool voting, over;
     weft_status status; /* once it is over, */
     int error;          /* and of this process alone */
-    unsigned attempt, block, looks;
+    unsigned attempt, looks;
     int number; /* that is tried; -1: this process has not taken it */
     enum step step;
     bool begun; /* the step */
@@ -120,41 +119,36 @@ static weft_status climb(struct weftmpi_agreement *a, int *done)
 
 /* ---- one agreement --------------------------------------------------------------------------- */
 
-/* Says which numbers of the block are free here. Who gets no communicator has no say. */
+/* Says which numbers are free here. Who gets no communicator has no say. */
 static void begin_offer(struct weftmpi_agreement *agreement)
 {
     const bool silent = agreement->comm == NULL;
 
     agreement->voting = false;
     for (int i = 0; i < WORDS; i++)
-        agreement->words[i] = silent ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+        agreement->words[i] = silent ? ~(uint64_t)0 : ~used[i];
     begin(agreement, WORDS);
 }
 
-/* One of the numbers of a block that are free everywhere, another at every attempt; -1: none. */
-static int pick(const uint64_t words[], unsigned context, unsigned attempt, unsigned block)
+/* One of the numbers that are free everywhere, another at every attempt; -1: none. */
+static int pick(const uint64_t words[], unsigned context, unsigned attempt)
 {
     const unsigned start = attempt == 0 ? 0 : context * 37 + attempt * 101;
 
-    for (unsigned i = 0; i < BLOCK; i++) {
-        const unsigned bit = (start + i) % BLOCK;
-        if ((words[bit / 64] >> bit % 64 & 1) != 0)
-            return (int)(block * BLOCK + bit);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        const unsigned number = (start + i) % NUMBERS;
+        if ((words[number / 64] >> number % 64 & 1) != 0)
+            return (int)number;
     }
     return -1;
 }
 
 static weft_status begin_vote(struct weftmpi_agreement *agreement)
 {
-    const int number =
-        pick(agreement->words, (unsigned)agreement->context, agreement->attempt, agreement->block);
+    const int number = pick(agreement->words, (unsigned)agreement->context, agreement->attempt);
 
-    if (number < 0) {
-        if (++agreement->block == NUMBERS / BLOCK)
-            return WEFT_ERR_LIMIT;
-        begin_offer(agreement);
-        return WEFT_OK;
-    }
+    if (number < 0)
+        return WEFT_ERR_LIMIT;
     agreement->number = number;
     agreement->words[0] = agreement->comm == NULL || take(number);
     if (agreement->words[0] == 0)
