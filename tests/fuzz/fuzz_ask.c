@@ -86,6 +86,8 @@ static void check_ask(struct weft_job *job, struct fuzz_bytes *in, uint64_t key)
         MUST(status == WEFT_OK && place >= WEFT_ASKS && place < PROCESSES * WEFT_ASKS);
         MUST(from < 0 || (uint32_t)from == place / WEFT_ASKS);
         MUST(ask.key == key && fits(&ask));
+        MUST(!update || ((ask.how != WEFT_COMPARE || ask.width <= 8) &&
+                         (ask.wants == 0 || !weft_element_is_half(ask.type))));
         MUST(!update || (weft_update_exists(ask.how, ask.type) && ask.height == 1 &&
                          ask.offset % weft_element_bytes(ask.type) == 0));
     }

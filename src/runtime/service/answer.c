@@ -30,10 +30,12 @@ static bool makes_sense(const struct weft_ask *ask, const unsigned char *memory)
 {
     const uint32_t size = weft_element_bytes(ask->type);
 
-    return !is_update(ask) ||
-           (weft_update_exists(ask->how, ask->type) && ask->height == 1 && ask->width != 0 &&
-            ask->width <= WEFT_ASK_ROOM && (ask->wants == 0 || !weft_element_is_half(ask->type)) &&
-            ask->width % size == 0 && ((uintptr_t)memory & (size - 1)) == 0);
+    if (!is_update(ask))
+        return true;
+    return weft_update_exists(ask->how, ask->type) && ask->height == 1 && ask->width != 0 &&
+           ask->width <= (ask->how == WEFT_COMPARE ? size : (uint64_t)WEFT_ASK_ROOM) &&
+           (ask->wants == 0 || !weft_element_is_half(ask->type)) && ask->width % size == 0 &&
+           ((uintptr_t)memory & (size - 1)) == 0;
 }
 
 static bool not_here(struct weft_job *job, uint32_t place, const struct weft_ask *ask)
