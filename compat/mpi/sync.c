@@ -6,12 +6,17 @@
 #include "win.h"
 
 #include <math.h>
+#include <sched.h>
 
 enum { TAG_POST, TAG_COMPLETE };
 
 /* ---- words of locks -------------------------------------------------------------------------- */
 
-enum { SLOTS = 4096 };
+enum {
+    SLOTS = 4096,
+    LOOKS = 100,  /* at a lock, before who waits for it lets others run, */
+    YIELDS = 1000 /* and before it sleeps between them */
+};
 
 static uint64_t *words;       /* of this process; NULL: not yet */
 static bool slot_used[SLOTS]; /* by a window */
@@ -66,25 +71,53 @@ static int add(const struct weftmpi_target *target, enum weftmpi_lock_word word,
         weft_host_fetch_add(weftmpi.job, target->locks, 0, place(target, word), value, before));
 }
 
-int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word tickets,
-                      enum weftmpi_lock_word turn)
+/* Between two looks at a lock. */
+static void wait_again(int round)
+{
+    weftmpi_drive();
+    if (round > YIELDS)
+        weftmpi_pause();
+    else if (round > LOOKS)
+        sched_yield();
+}
+
+/* Takes a ticket, and waits until that word has come to it. */
+static int take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn)
 {
     uint64_t ticket, now = 0;
 
-    TRY(add(target, tickets, 1, &ticket));
+    TRY(add(target, WEFTMPI_TICKETS, 1, &ticket));
     for (int round = 0;; round++) {
         TRY(add(target, turn, 0, &now));
         if (now == ticket)
             return MPI_SUCCESS;
-        weftmpi_drive();
-        if (round > 10)
-            weftmpi_pause();
+        wait_again(round);
     }
 }
 
-int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn)
+/* Adds to a word when all before is done. */
+static int add_behind(const struct weftmpi_target *target, enum weftmpi_lock_word word,
+                      uint64_t value)
 {
-    return weftmpi_failed(weft_host_add(weftmpi.job, target->locks, 0, place(target, turn), 1));
+    return weftmpi_failed(weft_host_add(weftmpi.job, target->locks, 0, place(target, word), value));
+}
+
+int weftmpi_updates_lock(const struct weftmpi_target *target)
+{
+    uint64_t held = 1;
+
+    for (int round = 0;; round++) {
+        TRY(weftmpi_failed(weft_host_compare_swap(weftmpi.job, target->locks, 0,
+                                                  place(target, WEFTMPI_UPDATING), 0, 1, &held)));
+        if (held == 0)
+            return MPI_SUCCESS;
+        wait_again(round);
+    }
+}
+
+int weftmpi_updates_unlock(const struct weftmpi_target *target)
+{
+    return add_behind(target, WEFTMPI_UPDATING, UINT64_MAX);
 }
 
 /* ---- flush ----------------------------------------------------------------------------------- */
@@ -255,9 +288,9 @@ static int take_lock(struct weftmpi_target *target, int kind, bool nocheck)
     if (nocheck)
         return MPI_SUCCESS;
     if (kind == MPI_LOCK_EXCLUSIVE)
-        return weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_WRITE);
-    TRY(weftmpi_take_turn(target, WEFTMPI_TICKETS, WEFTMPI_READ));
-    return weftmpi_next_turn(target, WEFTMPI_READ); /* other readers need not wait */
+        return take_turn(target, WEFTMPI_WRITE);
+    TRY(take_turn(target, WEFTMPI_READ));
+    return add_behind(target, WEFTMPI_READ, 1); /* other readers need not wait */
 }
 
 static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
@@ -269,8 +302,8 @@ static int leave_lock(struct weftmpi_win *win, struct weftmpi_target *target)
     if (target->nocheck)
         return MPI_SUCCESS;
     if (kind == MPI_LOCK_EXCLUSIVE)
-        TRY(weftmpi_next_turn(target, WEFTMPI_READ));
-    return weftmpi_next_turn(target, WEFTMPI_WRITE);
+        TRY(add_behind(target, WEFTMPI_READ, 1));
+    return add_behind(target, WEFTMPI_WRITE, 1);
 }
 
 API(Win_lock, (int kind, int rank, int assertion, MPI_Win handle))

@@ -114,9 +114,9 @@ static int update_locked(struct weftmpi_reach *reach, const struct update *updat
     TRY(weftmpi_memory_in(now));
     if (reach->target->pid != 0) /* what weft still updates comes first */
         TRY(weftmpi_flush_target(reach->win, reach->target));
-    TRY(weftmpi_take_turn(reach->target, WEFTMPI_UPDATING, WEFTMPI_UPDATED));
+    TRY(weftmpi_updates_lock(reach->target));
     const int error = get_and_put(reach, update, now);
-    const int end = weftmpi_next_turn(reach->target, WEFTMPI_UPDATED);
+    const int end = weftmpi_updates_unlock(reach->target);
     return error != MPI_SUCCESS ? error : end;
 }
 

@@ -79,15 +79,15 @@ struct weftmpi_table {
 
 /*
  * Who wants a lock takes a ticket; writers wait until `write` has come to theirs, readers `read`.
- * All are equal when nobody has it. `updating` and `updated` serialise updates of elements that no
- * processor updates at once.
+ * All are equal when nobody has it. `updating` is 1 while a process updates elements that no
+ * processor updates at once; who finds it 0 is next, since a turn of one that does not run would
+ * hold up all.
  */
 enum weftmpi_lock_word {
     WEFTMPI_TICKETS,
     WEFTMPI_WRITE,
     WEFTMPI_READ,
     WEFTMPI_UPDATING,
-    WEFTMPI_UPDATED,
     WEFTMPI_LOCK_WORDS = 8
 };
 
@@ -97,11 +97,9 @@ int weftmpi_locks_take(void);
 void weftmpi_locks_give(int slot);
 /* A number under which this process exposes something. */
 uint32_t weftmpi_exposure_number(void);
-/* Takes a ticket of one word of a target, and waits until another has come to it. */
-int weftmpi_take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word tickets,
-                      enum weftmpi_lock_word turn);
-/* It is the next one's turn. What was done before is ordered before it. */
-int weftmpi_next_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn);
+/* The lock of updates: taken; and given back, behind what was done before. */
+int weftmpi_updates_lock(const struct weftmpi_target *target);
+int weftmpi_updates_unlock(const struct weftmpi_target *target);
 /* Everything of this process is there, at one member or at all. */
 int weftmpi_flush_target(struct weftmpi_win *win, struct weftmpi_target *target);
 int weftmpi_win_flush_all(struct weftmpi_win *win);
