@@ -56,6 +56,15 @@ refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process
 refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \
     'if (rank == 0) MPI_Send(data, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
      else MPI_Recv(data, 2, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+# Memory of a window that its owner gave back.
+refused 2 "MPI_Put: 4 bytes at 0x[0-9a-f]* of rank 1: Bad address|was lost" \
+    'extern void *mmap(void *, unsigned long, int, int, int, long); extern int munmap(void *, unsigned long);
+     void *at = mmap(NULL, 4096, 3, 34, -1, 0); MPI_Win w;
+     MPI_Win_create(at, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+     if (rank == 1) munmap(at, 4096);
+     MPI_Win_fence(0, w);
+     if (rank == 0) MPI_Put(data, 1, MPI_INT, 1, 0, 1, MPI_INT, w);
+     MPI_Win_fence(0, w); MPI_Win_free(&w);'
 refused 1 "MPI_Send: rank 1 of 1 in MPI_COMM_WORLD" 'MPI_Send(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);'
 refused 1 "MPI_Send: count -1" 'MPI_Send(data, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);'
 refused 1 "MPI_Type_indexed: block 1 has -1 elements" \
