@@ -178,6 +178,8 @@ nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
 list=$root/include/weft-mpi/mpi_functions.def
 functions=$(grep -oP '^WEFT_MPI_FUNCTION\(\K\w+' "$list")
 refusals=$(grep -oP '^WEFT_MPI_REFUSED\(\K\w+' "$list")
+documented=$(sed -n '/^\*\*At the call/p' "$root/docs/mpi.md" | sed 's/`WEFT_MPI_REFUSED.*//' | grep -oP '`MPI_\K\w+' | sort)
+[ "$documented" = "$(sort <<<"$refusals")" ] || fail "docs/mpi.md lists as refused: $documented"
 handles=$(grep -oP '^WEFT_MPI_HANDLE\(\K\w+' "$list" | sed 's/.*/&_c2f &_f2c/')
 for name in $functions $refusals $handles Wtime Wtick; do
     printf 'MPI_%s\nPMPI_%s\n' "$name" "$name"
