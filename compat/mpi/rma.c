@@ -140,9 +140,9 @@ int weftmpi_reach_flush(const struct weftmpi_reach *reach)
     return weftmpi_failed(weft_host_flush(weftmpi.job, reach->exposure));
 }
 
-/* ---- by the kernel -------------------------------------------------------------------------- */
+/* ---- by the kernel --------------------------------------------------------------------------- */
 
-/* Stretches, which are copied together; their bytes here are a row. */
+/* Stretches that are copied together; their bytes here are a row. */
 struct kernel_copy {
     bool puts;
     char *row;
@@ -152,21 +152,13 @@ struct kernel_copy {
 
 static int copy_now(const struct weftmpi_reach *reach, struct kernel_copy *copy)
 {
-    struct iovec here = {copy->row, copy->bytes}, *there = copy->there;
+    const struct iovec here = {copy->row, copy->bytes}, *there = copy->there;
+    const ssize_t some = (copy->puts ? process_vm_writev : process_vm_readv)(
+        reach->target->pid, &here, 1, there, copy->count, 0);
 
-    while (here.iov_len != 0) {
-        size_t left = copy->count - (size_t)(there - copy->there);
-        const ssize_t some = (copy->puts ? process_vm_writev : process_vm_readv)(
-            reach->target->pid, &here, 1, there, left, 0);
-        TRY(HOLDS(some > 0, MPI_ERR_RMA_RANGE, "%zu bytes at 0x%zx of rank %td: %s", here.iov_len,
-                  (size_t)there->iov_base, reach->target - reach->win->targets, strerror(errno)));
-        here.iov_base = (char *)here.iov_base + some;
-        here.iov_len -= (size_t)some;
-        for (left = (size_t)some; left >= there->iov_len && here.iov_len != 0; there++)
-            left -= there->iov_len;
-        there->iov_base = (char *)there->iov_base + left;
-        there->iov_len -= left;
-    }
+    TRY(HOLDS(some == (ssize_t)copy->bytes, MPI_ERR_RMA_RANGE, "%zu bytes at 0x%zx of rank %td: %s",
+              copy->bytes, (size_t)there->iov_base, reach->target - reach->win->targets,
+              some < 0 ? strerror(errno) : "not all are there"));
     copy->row += copy->bytes;
     copy->bytes = copy->count = 0;
     return MPI_SUCCESS;
@@ -175,13 +167,18 @@ static int copy_now(const struct weftmpi_reach *reach, struct kernel_copy *copy)
 static int copy_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                         size_t bytes)
 {
+    enum { MOST = 1 << 30 }; /* at once; the kernel takes a little less than 2 GiB */
     struct kernel_copy *copy = state;
 
     (void)row;
-    if (copy->count == sizeof(copy->there) / sizeof(copy->there[0]))
-        TRY(copy_now(reach, copy));
-    copy->bytes += bytes;
-    copy->there[copy->count++] = (struct iovec){(void *)(reach->home + offset), bytes};
+    for (size_t some; bytes != 0; offset += some, bytes -= some) {
+        some = bytes < MOST ? bytes : MOST;
+        if (copy->count == sizeof(copy->there) / sizeof(copy->there[0]) ||
+            copy->bytes + some > MOST)
+            TRY(copy_now(reach, copy));
+        copy->bytes += some;
+        copy->there[copy->count++] = (struct iovec){(void *)(reach->home + offset), some};
+    }
     return MPI_SUCCESS;
 }
 
