@@ -30,6 +30,8 @@ static int learn_regions(struct weftmpi_request *request, struct weftmpi_reach *
     TRY(weftmpi_memory_in(table));
     reach->table = table;
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
+    TRY(HOLDS(status != WEFT_OK || table->used <= WEFTMPI_REGIONS, MPI_ERR_RMA_RANGE,
+              "%zu attached regions", (size_t)table->used));
     if (status == WEFT_OK && table->used > SOME)
         status = weft_host_get(weftmpi.job, win, 0, some, &table->regions[SOME],
                                ((size_t)table->used - SOME) * sizeof(table->regions[0]));

@@ -151,9 +151,14 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
 int weft_host_pid(const struct weft_job *job, int process)
 {
     const bool known = job != NULL && process >= 0 && process < job->numbers.processes;
-    const struct weft_msg_peer *peer = known ? &job->messages->peers[process] : NULL;
 
-    return known && peer->box != NULL && peer->reads ? peer->pid : 0;
+    if (!known)
+        return 0;
+    const struct weft_msg_peer *peer = &job->messages->peers[process];
+    weft_lock(&job->messages->lock);
+    const int pid = peer->box != NULL && peer->reads ? peer->pid : 0;
+    weft_unlock(&job->messages->lock);
+    return pid;
 }
 
 static weft_status meet_peer(struct weft_messages *m, int process,
