@@ -56,6 +56,13 @@ refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process
 refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \
     'if (rank == 0) MPI_Send(data, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
      else MPI_Recv(data, 2, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+# Where the kernel gives no process the memory of another, each says so once of each.
+if [ -x "$bin/tests/test_mpi_rma" ]; then
+    WEFT_LOG=info timeout 300 "$weftrun" -n 2 "$bin/tests/test_mpi_rma" refused >out 2>err
+    status=$?
+    [ $status -eq 77 ] || [ "$(grep -c 'memory of process . cannot be read (process_vm_readv)' err)" -eq 2 ] ||
+        fail "refused memory: $status, $(cat err)"
+fi
 # Memory of a window that its owner gave back.
 refused 2 "MPI_Put: 4 bytes at 0x[0-9a-f]* of rank 1: Bad address|was lost" \
     'extern void *mmap(void *, unsigned long, int, int, int, long); extern int munmap(void *, unsigned long);
