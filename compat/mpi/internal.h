@@ -110,25 +110,9 @@ struct weftmpi_elements {
     struct weftmpi_type *type;
 };
 
-/* As weftmpi_find, and quick for those of the standard. */
 enum { WEFTMPI_FIRST_COMM = 0x101, WEFTMPI_FIRST_TYPE = 0x200 };
 extern struct weftmpi_comm weftmpi_comms[2]; /* MPI_COMM_WORLD, MPI_COMM_SELF: by their number */
 extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less */
-static inline struct weftmpi_comm *weftmpi_find_comm(MPI_Comm handle)
-{
-    const uintptr_t i = (uintptr_t)handle - WEFTMPI_FIRST_COMM;
-
-    return i < 2 && weftmpi_comms[i].object.references != 0 ? &weftmpi_comms[i]
-                                                            : weftmpi_find(WEFTMPI_COMM, handle);
-}
-static inline struct weftmpi_type *weftmpi_find_type(MPI_Datatype handle)
-{
-    const uintptr_t i = (uintptr_t)handle - WEFTMPI_FIRST_TYPE;
-
-    return i < 0x100 && weftmpi_types[i].object.references != 0
-               ? &weftmpi_types[i]
-               : weftmpi_find(WEFTMPI_TYPE, handle);
-}
 
 /* ---- error.c, and checks --------------------------------------------------------------------- */
 
@@ -141,7 +125,7 @@ int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle);
 static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
                                       struct weftmpi_elements *elements)
 {
-    struct weftmpi_type *type = weftmpi_find_type(handle);
+    struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
 
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
@@ -157,7 +141,7 @@ static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Dat
     COMM_OF(comm, handle)
 #define COMM_OF(name, handle)                                                                      \
     TRY(weftmpi_is_open());                                                                        \
-    struct weftmpi_comm *const name = weftmpi_find_comm(handle);                                   \
+    struct weftmpi_comm *const name = weftmpi_find(WEFTMPI_COMM, handle);                          \
     if ((name) == NULL)                                                                            \
         return weftmpi_no_object(WEFTMPI_COMM);                                                    \
     weftmpi_call.on = name
