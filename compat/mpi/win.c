@@ -156,20 +156,6 @@ static int meet(struct weftmpi_win *win, struct part mine)
     return agree_on_way(win);
 }
 
-/* What all have together. */
-static int sum_of(struct weftmpi_comm *comm, MPI_Aint bytes, size_t *sum)
-{
-    FREED MPI_Aint *all;
-
-    TRY(weftmpi_allgather(comm, &bytes, sizeof(bytes), &all));
-    *sum = 0;
-    for (int i = 0; i < comm->size; i++)
-        *sum += (size_t)all[i];
-    return MPI_SUCCESS;
-}
-
-/* ---- made ------------------------------------------------------------------------------------ */
-
 /*
  * The memory of this process's part, `room` bytes at *base, or allocated. It is announced under a
  * number.
@@ -202,8 +188,10 @@ static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_
     TRY(weftmpi_place_in(allocated));
     COMM_OF(comm, handle);
     TRY(check(comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
-    if (shared)
-        TRY(sum_of(comm, bytes, &room));
+    if (shared) { /* of all parts */
+        CALLS_BACK;
+        TRY(PMPI_Allreduce(&bytes, &room, 1, MPI_AINT, MPI_SUM, handle));
+    }
     if (shared && comm->rank != 0)
         room = 0;
     if (dynamic)
