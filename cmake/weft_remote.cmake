@@ -191,6 +191,10 @@ function(weft_remote)
   # Libraries of CUDA whose headers are there.
   weft_remote_library(cublas 13 15 cublas_v2.h cublas_api.h)
   weft_remote_library(cusolver 12 9 cusolverDn.h cusolverDn.h cusolverSp.h cusolverRf.h)
+  weft_remote_library(cufft 12 16 cufftXt.h cufft.h cufftXt.h)
+  weft_remote_library(curand 10 204 curand.h curand.h)
+  weft_remote_library(cusparse 12 10 cusparse.h cusparse.h)
+  weft_remote_library(cublasLt 13 15 cublasLt.h cublasLt.h)
 
   # weft-gpud, and weft-cuda, which reads programs as what is preloaded does.
   foreach(tool gpud cuda)

@@ -18,6 +18,7 @@ struct object {
     struct client_device *device;
     CUstream stream;
     uint32_t age;
+    bool on_device; /* WEFT_ROW_MODE */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +30,9 @@ static struct object *object_of(uint64_t number)
 {
     struct object *object = objects != NULL ? &objects[number % OBJECTS] : NULL;
 
-    return object != NULL && object->handle != 0 && number / OBJECTS == object->age ? object : NULL;
+    return object != NULL && object->handle != 0 && (uint32_t)number / OBJECTS == object->age
+               ? object
+               : NULL;
 }
 
 /* 0: no room. */
@@ -86,7 +89,10 @@ CUresult client_object_stream(uint64_t number, CUstream *stream, bool set)
 struct call {
     struct client_device *device;
     CUstream stream;
-    bool led;       /* an object has said which these are */
+    uint64_t first; /* object, which has said which these are */
+    bool led;
+    bool on_device; /* it has said so, for managed memory */
+    uint32_t type;  /* WEFT_ROW_TYPE */
     uint32_t bytes; /* packed */
     uint32_t news, takes;
     bool waits;
@@ -130,6 +136,8 @@ static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
         if (!call->led) {
             call->device = object->device;
             call->stream = object->stream;
+            call->on_device = object->on_device;
+            call->first = number;
         }
     }
     call->led = true;
@@ -137,30 +145,71 @@ static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
     return result;
 }
 
+/* The stream of this call alone. */
+static CUresult pack_stream(struct call *call, CUstream stream)
+{
+    struct client_route route = {call->device, false};
+    const CUresult result = client_route_stream(&route, stream);
+
+    call->stream = stream;
+    return result == CUDA_SUCCESS && route.device != call->device ? CUDA_ERROR_INVALID_VALUE
+                                                                  : result;
+}
+
+static void set_mode(uint64_t number, bool on_device)
+{
+    pthread_mutex_lock(&lock);
+    struct object *object = object_of(number);
+    if (object != NULL)
+        object->on_device = on_device;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_memory(enum weft_row_kind kind)
+{
+    return kind == WEFT_ROW_GIVE || kind == WEFT_ROW_TAKE || kind == WEFT_ROW_BOTH;
+}
+
+/* Managed memory is of both: the object says which is meant. */
+static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes)
+{
+    struct client_device *device;
+    unsigned flags;
+
+    return client_find(address, bytes, &device) == CLIENT_HOST ||
+           (!call->on_device && client_managed_at(address, &flags));
+}
+
 /* The word of an argument; a value that is host memory travels. */
 static CUresult pack(struct call *call, const struct weft_row_argument *argument, uint32_t index)
 {
-    struct client_device *device;
-    uint64_t word = argument->kind != WEFT_ROW_NEW ? word_of(argument) : 0;
+    uint64_t word = word_of(argument);
     CUresult result = CUDA_SUCCESS;
 
     if (argument->kind == WEFT_ROW_NEW) {
         call->news++;
         call->waits = true;
-        return *(void *const *)argument->value != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return word != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
+    if (argument->kind == WEFT_ROW_STREAM)
+        return pack_stream(call, (CUstream)word);
+    if (argument->kind == WEFT_ROW_TYPE)
+        call->type = (uint32_t)word;
+    if (argument->kind == WEFT_ROW_MODE)
+        set_mode(call->first, word != 0);
     if (argument->kind == WEFT_ROW_OBJECT || argument->kind == WEFT_ROW_DROP) {
         call->waits |= argument->kind == WEFT_ROW_DROP;
         result = lead(call, word, &word);
     }
-    if ((argument->kind == WEFT_ROW_GIVE || argument->kind == WEFT_ROW_TAKE) && word != 0 &&
-        client_find(word, argument->bytes, &device) == CLIENT_HOST) {
+    if (is_memory(argument->kind) && word != 0 && is_of_host(call, word, argument->bytes)) {
+        if (argument->bytes == 0 || argument->bytes > WEFT_COPY_INSIDE)
+            return CUDA_ERROR_INVALID_VALUE;
         word = WEFT_ROW_INSIDE;
         call->inside |= 1ull << index;
-        call->takes += argument->kind == WEFT_ROW_TAKE ? (uint32_t)argument->bytes : 0;
-        call->waits |= argument->kind == WEFT_ROW_TAKE;
-        if (argument->bytes > WEFT_COPY_INSIDE || call->takes > WEFT_ROW_TAKES)
-            result = CUDA_ERROR_INVALID_VALUE;
+        call->takes += argument->kind != WEFT_ROW_GIVE ? (uint32_t)argument->bytes : 0;
+        call->waits |= argument->kind != WEFT_ROW_GIVE;
+        if (call->takes > WEFT_ROW_TAKES)
+            return CUDA_ERROR_INVALID_VALUE;
     }
     return result == CUDA_SUCCESS ? put(call, &word, sizeof(word), sizeof(word)) : result;
 }
@@ -181,13 +230,14 @@ static CUresult unpack(const struct call *call, const struct weft_row_argument *
         const struct weft_row_argument *argument = &arguments[i];
         void *to = (void *)(uintptr_t)word_of(argument);
         if (argument->kind == WEFT_ROW_NEW) {
-            const uint64_t number = make_object(call->device, answer->words[news++]);
+            uint64_t number = make_object(call->device, answer->words[news++]);
             if (number == 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
+            number |= (uint64_t)call->type << 32;
             memcpy(to, &number, argument->bytes);
         } else if (argument->kind == WEFT_ROW_DROP) {
             drop_object(word_of(argument));
-        } else if (argument->kind == WEFT_ROW_TAKE && (call->inside >> i & 1) != 0) {
+        } else if (argument->kind != WEFT_ROW_GIVE && (call->inside >> i & 1) != 0) {
             memcpy(to, from, argument->bytes);
             from += argument->bytes;
         }
@@ -210,7 +260,7 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
     if (result == CUDA_SUCCESS && call.bytes % WEFT_RECORD_UNIT != 0)
         result = put(&call, &(const uint64_t){0}, sizeof(uint64_t), sizeof(uint64_t));
     for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        if (arguments[i].kind == WEFT_ROW_GIVE && (call.inside >> i & 1) != 0)
+        if (arguments[i].kind != WEFT_ROW_TAKE && (call.inside >> i & 1) != 0)
             result = put(&call, *(const void *const *)arguments[i].value, arguments[i].bytes,
                          WEFT_RECORD_UNIT);
     *status = 0;

@@ -19,8 +19,14 @@ cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument 
     const struct weft_cuda_table *driver;
     const cudaError_t error = enter(&driver);
 
-    return error == cudaSuccess ? (cudaError_t)client_library(row, arguments, count, status)
-                                : error;
+    if (error != cudaSuccess)
+        return error;
+    for (unsigned i = 0; i < count; i++)
+        if (arguments[i].kind == WEFT_ROW_STREAM) { /* the stub's own parameter */
+            cudaStream_t *stream = (cudaStream_t *)(uintptr_t)arguments[i].value;
+            *stream = ON(*stream);
+        }
+    return (cudaError_t)client_library(row, arguments, count, status);
 }
 
 cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said)

@@ -8,7 +8,8 @@
 
 #include "remote/rows/cublas.def"
 
-STREAM(cublasHandle_t, cublasSetStream_v2, cublasGetStream_v2)
+SET_STREAM(cublasHandle_t, cublasSetStream_v2)
+GET_STREAM(cublasHandle_t, cublasGetStream_v2)
 
 /* ---- copies: the runtime's ------------------------------------------------------------------- */
 
@@ -65,9 +66,6 @@ COPIES(int64_t, _64, Get, cudaMemcpyDeviceToHost)
 const char *cublasGetStatusName(cublasStatus_t status)
 {
     switch (status) {
-#define X(name)                                                                                    \
-    case name:                                                                                     \
-        return #name;
 #include "lists/cublas_statuses.def"
     }
     return "unknown";

@@ -7,4 +7,5 @@
 
 #include "remote/rows/cusolver.def"
 
-STREAM(cusolverDnHandle_t, cusolverDnSetStream, cusolverDnGetStream)
+SET_STREAM(cusolverDnHandle_t, cusolverDnSetStream)
+GET_STREAM(cusolverDnHandle_t, cusolverDnGetStream)

@@ -26,17 +26,23 @@ static STATUS status_of(cudaError_t error)
 }
 
 /* The stream of a handle, which is known here. */
-#define STREAM(type, set, get)                                                                     \
+#define SET_STREAM(type, set)                                                                      \
     STATUS set(type handle, cudaStream_t stream)                                                   \
     {                                                                                              \
         return status_of(__cudaWeftStream((uint64_t)(uintptr_t)handle, &stream, 1));               \
-    }                                                                                              \
+    }
+#define GET_STREAM(type, get)                                                                      \
     STATUS get(type handle, cudaStream_t *stream)                                                  \
     {                                                                                              \
         return stream == NULL                                                                      \
                    ? IS(INVALID_VALUE)                                                             \
                    : status_of(__cudaWeftStream((uint64_t)(uintptr_t)handle, stream, 0));          \
     }
+
+/* Names of statuses as texts, where their list is included (lists/). */
+#define X(name)                                                                                    \
+    case name:                                                                                     \
+        return #name;
 
 #define SIGN(kind, type, name, ...) , type name
 #define ARGUMENT(kind_, type, name, ...)                                                           \

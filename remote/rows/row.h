@@ -1,6 +1,6 @@
 /*
  * remote/rows/row.h - a function of a library as a row: ROW(name, arguments...). An argument is
- * (kind, type of the parameter, name), of three kinds (kind, type, name, bytes).
+ * (kind, type of the parameter, name), of some kinds (kind, type, name, bytes).
  *
  *   IN       a value: a number, an enumerator
  *   DEVICE   a pointer into the program's device memory, or NULL
@@ -9,6 +9,10 @@
  *   NEW      where the function writes the object that it makes, of so many bytes
  *   GIVE     so many bytes that it reads, on the host or on the device
  *   TAKE     so many bytes that it writes, on the host or on the device
+ *   BOTH     so many bytes that it reads and writes
+ *   STREAM   the stream of this call alone
+ *   MODE     a value: whether the object's later GIVE and TAKE of managed memory mean the device's
+ *   TYPE     a value that the program's name of the object made here has in its upper half
  *
  * The first OBJECT's stream orders the call. A call that gives nothing back is not waited for.
  */
@@ -27,7 +31,11 @@ enum weft_row_kind {
     WEFT_ROW_NEW,
     WEFT_ROW_DROP,
     WEFT_ROW_GIVE,
-    WEFT_ROW_TAKE
+    WEFT_ROW_TAKE,
+    WEFT_ROW_BOTH,
+    WEFT_ROW_STREAM,
+    WEFT_ROW_MODE,
+    WEFT_ROW_TYPE
 };
 
 /* An argument as a stub has it. */
@@ -35,21 +43,29 @@ struct weft_row_argument {
     enum weft_row_kind kind;
     uint32_t size;     /* of the parameter, */
     const void *value; /* which is there */
-    uint64_t bytes;    /* of NEW, GIVE and TAKE */
+    uint64_t bytes;    /* of NEW, GIVE, TAKE and BOTH */
 };
 
-/* How it travels: a word each; NEW has none. GIVE and TAKE of host memory say so by this one, and
- * what GIVE reads stands behind all words, each at a multiple of 8. */
+/* How it travels: a word each; NEW and STREAM have none. Host memory is this word, and what is read
+ * of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT. */
 enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_ARGUMENTS = 32, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
 
-enum weft_library { WEFT_LIBRARY_cublas, WEFT_LIBRARY_cusolver, WEFT_LIBRARIES };
+enum weft_library {
+    WEFT_LIBRARY_cublas,
+    WEFT_LIBRARY_cusolver,
+    WEFT_LIBRARY_cufft,
+    WEFT_LIBRARY_curand,
+    WEFT_LIBRARY_cusparse,
+    WEFT_LIBRARY_cublasLt,
+    WEFT_LIBRARIES
+};
 
 /* Numbers of a library's rows, whichever other ones a build has. */
 enum { WEFT_ROWS_EACH = 1024, WEFT_ROWS = WEFT_LIBRARIES * WEFT_ROWS_EACH };
 enum weft_row {
-#define LIBRARY(name)   WEFT_ROWS_before_##name = WEFT_LIBRARY_##name * WEFT_ROWS_EACH - 1,
-#define ROW(...)        ROW_(__VA_ARGS__)
-#define ROW_(name, ...) WEFT_ROW_##name,
+#define LIBRARY(name, ...) WEFT_ROWS_before_##name = WEFT_LIBRARY_##name * WEFT_ROWS_EACH - 1,
+#define ROW(...)           ROW_(__VA_ARGS__)
+#define ROW_(name, ...)    WEFT_ROW_##name,
 #include "remote/rows/all.def"
 };
 

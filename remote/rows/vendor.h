@@ -31,5 +31,18 @@ static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType ty
 #if __has_include(<cusolverDn.h>)
 #include <cusolverDn.h>
 #endif
+#if __has_include(<cufftXt.h>)
+#include <cufftXt.h>
+#endif
+#if __has_include(<curand.h>)
+#include <curand.h>
+#endif
+#if __has_include(<cusparse.h>)
+#define DISABLE_CUSPARSE_DEPRECATED
+#include <cusparse.h>
+#endif
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#endif
 
 #endif

@@ -15,6 +15,8 @@
 #define W_INTO(T, x)   (DEVICE, T *const *, x)
 #define W_SCALAR(T, x) (GIVE, const T *, x, sizeof(T))
 #define W_RESULT(T, x) (TAKE, T *, x, sizeof(T))
+#define W_TYPE(x)      (IN, cudaDataType, x)
+#define W_BYTES        W_RESULT(size_t, bytes)
 #define W_OP(x)        (IN, cublasOperation_t, x)
 #define W_UPLO         (IN, cublasFillMode_t, uplo)
 #define W_SIDE         (IN, cublasSideMode_t, side)

@@ -25,7 +25,7 @@ struct row_call {
     struct weft_session *session;
     const struct weft_record *record;
     enum weft_library library;
-    CUstream stream;
+    CUstream stream; /* of the call */
     void *function;
     const unsigned char *words, *bytes, *end; /* what is left of the record */
     int result;                               /* not CUDA_SUCCESS: the function is not called */
@@ -39,25 +39,27 @@ struct row_call {
     unsigned char *takes; /* room for WEFT_ROW_TAKES bytes */
 };
 
+#define LIBRARY(name, shared, type, function, ...)                                                 \
+    static int set_stream_##name(void *setter, uint64_t handle, CUstream stream)                   \
+    {                                                                                              \
+        return (int)((__typeof__(&function))setter)((type)(uintptr_t)handle, stream);              \
+    }
+#include "remote/rows/all.def"
+
 static const struct library {
     const char *file;
-    int missing;                 /* the status of a library that is not there, */
-    int invalid;                 /* and of an argument that makes no sense */
+    int missing, invalid;        /* statuses */
     const char *handle, *setter; /* its type, and the function that gives it a stream */
+    int (*set)(void *setter, uint64_t handle, CUstream stream);
 } libraries[WEFT_LIBRARIES] = {
-#define THERE(library, STATUS, shared, type, function_name)                                        \
-    [WEFT_LIBRARY_##library] = {.file = shared,                                                    \
-                                .missing = STATUS##_NOT_INITIALIZED,                               \
-                                .invalid = STATUS##_INVALID_VALUE,                                 \
-                                .handle = #type " *",                                              \
-                                .setter = #function_name},
-#if __has_include(<cublas_v2.h>)
-    THERE(cublas, CUBLAS_STATUS, "libcublas.so.13", cublasHandle_t, cublasSetStream_v2)
-#endif
-#if __has_include(<cusolverDn.h>)
-        THERE(cusolver, CUSOLVER_STATUS, "libcusolver.so.12", cusolverDnHandle_t,
-              cusolverDnSetStream)
-#endif
+#define LIBRARY(name, shared, type, function, missing_status, invalid_status)                      \
+    [WEFT_LIBRARY_##name] = {.file = shared,                                                       \
+                             .missing = missing_status,                                            \
+                             .invalid = invalid_status,                                            \
+                             .handle = #type " *",                                                 \
+                             .setter = #function,                                                  \
+                             .set = set_stream_##name},
+#include "remote/rows/all.def"
 };
 
 static void *find_function(enum weft_library library, const char *name)
@@ -76,14 +78,25 @@ static void *find_function(enum weft_library library, const char *name)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* An object of that type; of NEW it has a star behind it. */
+/* Of NEW a type has a star behind it. A descriptor that is const is named so. */
+static bool is_type(const char *made, const char *type)
+{
+    static const char constant[] = "cusparseConst";
+    const size_t skip = sizeof(constant) - 1, length = strlen(type);
+    const bool whole = strncmp(type, constant, skip) == 0 && strncmp(made, constant, skip) != 0;
+
+    if (whole) /* any descriptor may be used as a const one */
+        return strncmp(made, "cusparse", 8) == 0 && is_type(made + 8, type + skip);
+    return strncmp(made, type, length) == 0 && made[length] == ' ';
+}
+
+/* An object of that type. */
 static uint64_t row_object(struct row_call *call, uint64_t handle, const char *type, bool drops)
 {
     struct weft_place *place = weft_handles_find(&call->session->handles, WEFT_OBJECT, handle);
     struct session_object *object = place != NULL ? place->object : NULL;
-    const size_t length = strlen(type);
 
-    if (object == NULL || strncmp(object->type, type, length) != 0 || object->type[length] != ' ') {
+    if (object == NULL || !is_type(object->type, type)) {
         call->wrong |= handle != 0 || call->first == NULL; /* the first has to be there */
         return 0;
     }
@@ -94,7 +107,7 @@ static uint64_t row_object(struct row_call *call, uint64_t handle, const char *t
     return object->value;
 }
 
-/* The parameter's value, from its word; of GIVE and TAKE the word itself. */
+/* The parameter's value, from its word; of memory the word itself. */
 static void row_value(struct row_call *call, enum weft_row_kind kind, const char *type, void *value,
                       size_t size)
 {
@@ -103,6 +116,8 @@ static void row_value(struct row_call *call, enum weft_row_kind kind, const char
     if (kind == WEFT_ROW_NEW) {
         call->types[call->news] = type;
         word = (uint64_t)(uintptr_t)&call->made[call->news++];
+    } else if (kind == WEFT_ROW_STREAM) {
+        word = (uint64_t)(uintptr_t)call->stream;
     } else {
         memcpy(&word, call->words, sizeof(word)); /* as many as the row has were there */
         call->words += sizeof(word);
@@ -114,29 +129,31 @@ static void row_value(struct row_call *call, enum weft_row_kind kind, const char
     memcpy(value, &word, size);
 }
 
-/* Where so many bytes of GIVE or TAKE are: on the device, in the record, or in the answer. */
+/* Where so many bytes are: on the device, in the record, or in the answer. */
 static void *row_memory(struct row_call *call, enum weft_row_kind kind, const void *value,
                         uint64_t bytes)
 {
     const uint64_t word = (uint64_t)(uintptr_t)value,
                    room = (bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT * WEFT_RECORD_UNIT;
+    const bool gives = kind != WEFT_ROW_TAKE, takes = kind != WEFT_ROW_GIVE;
     const unsigned char *given = call->bytes;
-    const uint32_t taken = call->taken;
+    unsigned char *taken = call->takes + call->taken;
 
     if (kind == WEFT_ROW_NEW || word != WEFT_ROW_INSIDE) {
         call->wrong |=
             kind != WEFT_ROW_NEW && word != 0 && session_device_of(call->session, word, bytes) < 0;
         return (void *)(uintptr_t)word;
     }
-    if (bytes == 0 || bytes > WEFT_COPY_INSIDE ||
-        (kind == WEFT_ROW_GIVE ? room > (uint64_t)(call->end - given)
-                               : call->record->lane == 0 || bytes > WEFT_ROW_TAKES - taken)) {
+    if (bytes == 0 || bytes > WEFT_COPY_INSIDE || (gives && room > (uint64_t)(call->end - given)) ||
+        (takes && (call->record->lane == 0 || bytes > WEFT_ROW_TAKES - call->taken))) {
         call->result = SESSION_WRONG;
         return NULL;
     }
-    call->bytes += kind == WEFT_ROW_GIVE ? room : 0;
-    call->taken += kind == WEFT_ROW_TAKE ? (uint32_t)bytes : 0;
-    return kind == WEFT_ROW_GIVE ? (void *)(uintptr_t)given : memset(call->takes + taken, 0, bytes);
+    call->bytes += gives ? room : 0;
+    call->taken += takes ? (uint32_t)bytes : 0;
+    if (!takes)
+        return (void *)(uintptr_t)given;
+    return gives ? memcpy(taken, given, bytes) : memset(taken, 0, bytes);
 }
 
 /* Handles for what was made, in its place. */
@@ -164,9 +181,9 @@ static int use_stream(struct row_call *call)
     if (object == NULL || object->stream == call->stream ||
         strcmp(object->type, library->handle) != 0)
         return 0;
-    int (*set)(void *handle, CUstream stream) =
-        (int (*)(void *, CUstream))find_function(call->library, library->setter);
-    const int status = set != NULL ? set((void *)object->value, call->stream) : library->missing;
+    void *setter = find_function(call->library, library->setter);
+    const int status =
+        setter != NULL ? library->set(setter, object->value, call->stream) : library->missing;
     if (status == 0)
         object->stream = call->stream;
     return status;
@@ -210,8 +227,9 @@ static const struct row {
     void (*serve)(struct row_call *call); /* NULL: no row, or its header was not there */
     uint32_t words;
 } rows[WEFT_ROWS] = {
-#define WORDS(kind, type, name, ...) +(WEFT_ROW_##kind != WEFT_ROW_NEW)
-#define ROW(...)                     ROW_(__VA_ARGS__)
+#define WORDS(kind, type, name, ...)                                                               \
+    +(WEFT_ROW_##kind != WEFT_ROW_NEW && WEFT_ROW_##kind != WEFT_ROW_STREAM)
+#define ROW(...) ROW_(__VA_ARGS__)
 #define ROW_(function_name, ...)                                                                   \
     [WEFT_ROW_##                                                                                   \
         function_name] = {#function_name, serve_##function_name, 0 WEFT_EACH(WORDS, __VA_ARGS__)},

@@ -21,14 +21,12 @@ static int wrong;
 static float a[CELLS], b[CELLS], c[CELLS], want[CELLS], *there[4];
 static const float one = 1, two = 2, zero;
 
-static void check(bool good, const char *text, int line)
+void blas_check(bool good, const char *file, int line, const char *text)
 {
     if (!good)
-        fprintf(stderr, "blas.c:%d: not true: %s\n", line, text);
+        fprintf(stderr, "%s:%d: not true: %s\n", file, line, text);
     wrong += !good;
 }
-#define CHECK(condition) check(condition, #condition, __LINE__)
-#define OK(call)         CHECK((call) == 0)
 
 /* alpha a b + beta of what is there */
 static void multiply(float alpha, float beta)
@@ -202,23 +200,54 @@ static void solver(void)
     OK(cusolverDnDestroy(handle));
 }
 
+/* Managed memory counts as the host's or the device's, as the pointer mode says. */
+static void managed(cublasHandle_t handle)
+{
+    float *scalars, dot = 0;
+
+    memset(want, 0, sizeof(want));
+    OK(cublasSetMatrix(N, N, sizeof(*a), a, N, there[0], N));
+    OK(cublasSetMatrix(N, N, sizeof(*b), b, N, there[1], N));
+    OK(cublasSdot(handle, N, there[0], 1, there[1], 1, &dot));
+    OK(cudaMallocManaged((void **)&scalars, 3 * sizeof(*scalars), cudaMemAttachGlobal));
+    for (int mode = 0; mode < 2; mode++) {
+        scalars[0] = (float)mode + 2;
+        scalars[1] = 0;
+        OK(cublasSetPointerMode(handle, (cublasPointerMode_t)mode));
+        OK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N, N, scalars, there[0], N, there[1], N,
+                       scalars + 1, there[2], N));
+        multiply((float)mode + 2, 0);
+        CHECK(is_wanted(there[2]));
+        OK(cublasSdot(handle, N, there[0], 1, there[1], 1, scalars + 2));
+        OK(cudaDeviceSynchronize());
+        CHECK(scalars[2] == dot);
+    }
+    OK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+    OK(cudaFree(scalars));
+}
+
 /* An error comes at once, or with the next call that is answered; a program goes on. */
 static void mistakes(cublasHandle_t handle, bool fake)
 {
     cublasHandle_t other;
     float dot = 0;
-    int status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, -1, N, N, &one, there[0], N,
-                             there[1], N, &zero, there[2], N);
 
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasSdot(handle, N, there[0], 1, there[1], 1, &dot);
-    CHECK(status == CUBLAS_STATUS_INVALID_VALUE);
+    COMES(CUBLAS_STATUS_INVALID_VALUE,
+          cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, -1, N, N, &one, there[0], N, there[1], N,
+                      &zero, there[2], N),
+          cublasSdot(handle, N, there[0], 1, there[1], 1, &dot));
     OK(cublasSdot(handle, N, there[0], 1, there[1], 1, &dot));
     CHECK(cublasSdot(NULL, N, there[0], 1, there[1], 1, &dot) == CUBLAS_STATUS_NOT_INITIALIZED);
     CHECK(strcmp(cublasGetStatusName(CUBLAS_STATUS_INVALID_VALUE), "CUBLAS_STATUS_INVALID_VALUE") ==
           0);
     if (!fake)
         return;
+    COMES(CUBLAS_STATUS_NOT_SUPPORTED,
+          cublasGemmEx(handle, 0, 0, N, N, N, &one, there[0], CUDA_R_32F, N, there[1], CUDA_R_32F,
+                       N, &zero, there[2], CUDA_R_32F, N, CUBLAS_COMPUTE_32F, 7),
+          cublasSdot(handle, N, there[0], 1, there[1], 1, &dot));
+    CHECK(cublasScalEx(handle, N, &one, CUDA_R_4I, there[0], CUDA_R_32F, 1, CUDA_R_32F) ==
+          CUBLAS_STATUS_INVALID_VALUE); /* a factor of no bytes */
     CHECK(cublasSdot(handle, N, a, 1, there[1], 1, &dot) == CUBLAS_STATUS_INVALID_VALUE);
     CHECK(cublasSdot(handle, N, there[0] + (64 << 20), 1, there[1], 1, &dot) ==
           CUBLAS_STATUS_INVALID_VALUE);
@@ -231,7 +260,7 @@ static void mistakes(cublasHandle_t handle, bool fake)
           CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
-int blas_run(bool fake)
+int blas_run(unsigned options)
 {
     cublasHandle_t handle;
     int devices = 0, version = 0;
@@ -253,7 +282,10 @@ int blas_run(bool fake)
         vectors(handle);
         streams(handle);
         solver();
-        mistakes(handle, fake);
+        mistakes(handle, (options & BLAS_FAKE) != 0);
+        if ((options & BLAS_MANAGED) != 0)
+            managed(handle);
+        more_run(options);
         for (int i = 0; i < 4; i++)
             OK(cudaFree(there[i]));
         OK(cublasDestroy(handle));

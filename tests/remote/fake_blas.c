@@ -2,15 +2,12 @@
  * fake_blas.c - cuBLAS and cuSOLVER in host memory, a few functions of each, as a session loads
  * them: what it computes it computes in its handle's stream, as a function of the fake driver's.
  */
+#include "fake_work.h"
+
 #include <cublas_v2.h>
-#include <cuda.h>
 #include <cusolverDn.h>
 
-#include <dlfcn.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct cublasContext {
     cudaStream_t stream;
@@ -25,15 +22,6 @@ struct syevjInfo {
 
 /* ---- in a stream ----------------------------------------------------------------------------- */
 
-/* The fake driver is in the program, or in a shared object that the program has loaded. */
-static void *driver(const char *name)
-{
-    const char *file = getenv("FAKE_BLAS_DRIVER");
-    void *library = file != NULL ? dlopen(file, RTLD_NOW | RTLD_NOLOAD) : NULL;
-
-    return dlsym(library != NULL ? library : RTLD_DEFAULT, name);
-}
-
 struct work {
     void (*run)(const struct work *work);
     int64_t m, n, k, lda, ldb, ldc, batch;
@@ -46,33 +34,14 @@ struct work {
     int *info;
 };
 
-static void run_work(void *work)
+static void run_work(const void *work)
 {
-    ((struct work *)work)->run(work);
-    free(work);
+    ((const struct work *)work)->run(work);
 }
 
 static int enqueue(cudaStream_t stream, struct work work)
 {
-    CUresult (*launch)(CUstream, CUhostFn, void *) = driver("cuLaunchHostFunc");
-    struct work *own = malloc(sizeof(*own));
-
-    *own = work;
-    return launch(stream, run_work, own) == CUDA_SUCCESS ? 0 : CUBLAS_STATUS_EXECUTION_FAILED;
-}
-
-static void finish(cudaStream_t stream)
-{
-    CUresult (*wait)(CUstream) = driver("cuStreamSynchronize");
-
-    wait(stream);
-}
-
-/* Memory of devices lies there (client/memory.c), under TSan in the lower range, and nothing else.
- */
-static bool on_device(const void *address)
-{
-    return (uintptr_t)address >> 40 == 0x20 || (uintptr_t)address >> 37 == 1;
+    return fake_enqueue(stream, run_work, &work, sizeof(work)) ? 0 : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
@@ -231,7 +200,7 @@ static cublasStatus_t reduce(cublasHandle_t handle, struct work work)
 {
     if (handle->mode == CUBLAS_POINTER_MODE_DEVICE)
         return enqueue(handle->stream, work);
-    finish(handle->stream);
+    fake_finish(handle->stream);
     work.run(&work);
     return CUBLAS_STATUS_SUCCESS;
 }

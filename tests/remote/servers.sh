@@ -18,11 +18,12 @@ expect() {
 }
 
 # server NAME OPTIONS... - starts a daemon; its address is in $address, its process in $server.
+# $libraries: where it finds those of CUDA, for the fake ones.
 server() {
     local name=$1
     shift
     FAKE_DRIVER=devices=1,memory=1G,kernels=${folder-$tests}/remote_kernels.so,kernels=${folder-$tests}/remote_bench_kernels.so${fault-} \
-        LD_LIBRARY_PATH=$tests/fake_libraries FAKE_BLAS_DRIVER=$tests/fake_driver.so \
+        LD_LIBRARY_PATH=${libraries-$tests/fake_libraries} FAKE_BLAS_DRIVER=$tests/fake_driver.so \
         "$bin/weft-gpud" --driver "${folder-$tests}/fake_driver.so" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!

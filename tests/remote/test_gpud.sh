@@ -43,6 +43,12 @@ lines=40027 speaks 'output of kernels' "$cuda" run -s "$a,$b" -- "$tests/remote_
 if [ -x "$tests/remote_blas" ]; then
     expect blas 0 'blas: 2 devices, 0 wrong' "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
     expect 'blas, sync' 0 'blas: 2 devices, 0 wrong' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$tests/remote_blas" fake
+    mkdir "$here/broken"
+    cp "$tests"/fake_libraries/* "$here/broken"
+    echo nothing >"$here/broken/libcufft.so.12"
+    libraries=$here/broken server broken
+    expect 'a library that is not there' 0 'cufft: not at the server' "$cuda" run -s "$address" -- "$tests/remote_blas" fake
+    grep -q 'a program wants libcufft.so.12' "$here/broken.err" || fail "broken: $(cat "$here/broken.err")"
     expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
 fi
 expect check 0 '0 of them refused' "$cuda" check "$program"

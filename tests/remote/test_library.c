@@ -1,6 +1,7 @@
 /*
- * test_library.c - blas.c over sessions that are tasks of this process, and fake libraries. Where
- * there are two servers, what a call needs comes from the other one. Arguments: servers, seed.
+ * test_library.c - blas.c and more.c over sessions that are tasks of this process, and fake
+ * libraries. Where there are two servers, what a call needs comes from the other one. Arguments:
+ * servers, seed.
  */
 #include "blas.h"
 #include "sessions.h"
@@ -13,6 +14,7 @@
 
 static const struct weft_cuda_table *fake;
 static int servers;
+enum { FAR = 1 << 20 }; /* the largest copy */
 
 /* What the fake libraries call. */
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn run, void *argument)
@@ -34,7 +36,7 @@ void blas_far_copy(void *to, const void *from, size_t bytes, cudaStream_t stream
     const int other = (device + 1) % servers;
     (void)cudaSetDevice(other);
     if (far[other] == NULL)
-        (void)cudaMalloc(&far[other], bytes);
+        (void)cudaMalloc(&far[other], FAR);
     (void)cudaMemcpy(far[other], from, bytes, cudaMemcpyHostToDevice);
     (void)cudaSetDevice(device);
     (void)cudaMemcpyPeerAsync(to, device, far[other], other, bytes, stream);
@@ -50,6 +52,6 @@ int main(int argc, char **argv)
     weft_cudart_use(sessions_begin(servers, 1, options));
     if (weft_fake_open(&fake, all) != WEFT_OK)
         return EXIT_FAILURE;
-    const int status = blas_run(true);
+    const int status = blas_run(BLAS_FAKE);
     return sessions_end() ? status : EXIT_FAILURE;
 }

@@ -19,27 +19,12 @@ static const struct {
     {"__cudaRegisterManagedVar", "unified-memory"}, /* __managed__ */
 };
 
-/* Functions of libraries that are served: rows, and what remote/library does by hand. */
+/* Functions of libraries that are served. */
 static const char *const served[] = {
 #define ROW(...)        ROW_(__VA_ARGS__)
 #define ROW_(name, ...) #name,
+#define BY_HAND(name)   #name,
 #include "remote/rows/all.def"
-#if __has_include(<cublas_v2.h>)
-    "cublasSetStream_v2",
-    "cublasGetStream_v2",
-    "cublasGetStatusName",
-    "cublasGetStatusString",
-#define COPIES(name)                                                                               \
-    "cublas" name, "cublas" name "_64", "cublas" name "Async", "cublas" name "Async_64"
-    COPIES("SetVector"),
-    COPIES("GetVector"),
-    COPIES("SetMatrix"),
-    COPIES("GetMatrix"),
-#endif
-#if __has_include(<cusolverDn.h>)
-    "cusolverDnSetStream",
-    "cusolverDnGetStream",
-#endif
     NULL};
 
 struct count {
