@@ -63,37 +63,14 @@ static void drop_object(uint64_t number)
     pthread_mutex_unlock(&lock);
 }
 
-CUresult client_object_stream(uint64_t number, CUstream *stream, bool set)
-{
-    CUresult result = CUDA_ERROR_INVALID_HANDLE;
-
-    pthread_mutex_lock(&lock);
-    struct object *object = object_of(number);
-    if (object != NULL && set) {
-        struct client_route route = {object->device, false};
-        result = client_route_stream(&route, *stream);
-        if (result == CUDA_SUCCESS && route.device != object->device)
-            result = CUDA_ERROR_INVALID_VALUE;
-        if (result == CUDA_SUCCESS)
-            object->stream = *stream;
-    } else if (object != NULL) {
-        *stream = object->stream;
-        result = CUDA_SUCCESS;
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 struct call {
-    struct client_device *device;
-    CUstream stream;
-    uint64_t first; /* object, which has said which these are */
-    bool led;
-    bool on_device; /* it has said so, for managed memory */
-    uint32_t type;  /* WEFT_ROW_TYPE */
-    uint32_t bytes; /* packed */
+    struct object of; /* the first one, or of no object: where it is made, and in which stream */
+    uint64_t first;   /* its number */
+    bool led, keeps, local; /* it was there; it changes; nothing is sent */
+    uint32_t type;          /* WEFT_ROW_TYPE */
+    uint32_t bytes;         /* packed */
     uint32_t news, takes;
     bool waits;
     uint64_t inside; /* bit an argument: its bytes travel with the call, or the answer */
@@ -134,9 +111,7 @@ static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
     if (object != NULL) {
         *word = object->handle;
         if (!call->led) {
-            call->device = object->device;
-            call->stream = object->stream;
-            call->on_device = object->on_device;
+            call->of = *object;
             call->first = number;
         }
     }
@@ -145,23 +120,24 @@ static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
     return result;
 }
 
-/* The stream of this call alone. */
-static CUresult pack_stream(struct call *call, CUstream stream)
+/* The stream of this call, on its device. */
+static CUresult use_stream(struct call *call, CUstream stream)
 {
-    struct client_route route = {call->device, false};
+    struct client_route route = {call->of.device, false};
     const CUresult result = client_route_stream(&route, stream);
 
-    call->stream = stream;
-    return result == CUDA_SUCCESS && route.device != call->device ? CUDA_ERROR_INVALID_VALUE
-                                                                  : result;
+    call->of.stream = stream;
+    return result == CUDA_SUCCESS && route.device != call->of.device ? CUDA_ERROR_INVALID_VALUE
+                                                                     : result;
 }
 
-static void set_mode(uint64_t number, bool on_device)
+/* What was set belongs to its later calls. */
+static void keep(const struct call *call)
 {
     pthread_mutex_lock(&lock);
-    struct object *object = object_of(number);
+    struct object *object = object_of(call->first);
     if (object != NULL)
-        object->on_device = on_device;
+        *object = call->of;
     pthread_mutex_unlock(&lock);
 }
 
@@ -177,7 +153,7 @@ static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes
     unsigned flags;
 
     return client_find(address, bytes, &device) == CLIENT_HOST ||
-           (!call->on_device && client_managed_at(address, &flags));
+           (!call->of.on_device && client_managed_at(address, &flags));
 }
 
 /* The word of an argument; a value that is host memory travels. */
@@ -191,12 +167,18 @@ static CUresult pack(struct call *call, const struct weft_row_argument *argument
         call->waits = true;
         return word != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
-    if (argument->kind == WEFT_ROW_STREAM)
-        return pack_stream(call, (CUstream)word);
+    call->keeps |= argument->kind == WEFT_ROW_MODE || argument->kind == WEFT_ROW_SET_STREAM;
+    call->local |= argument->kind == WEFT_ROW_SET_STREAM || argument->kind == WEFT_ROW_GET_STREAM;
+    if (argument->kind == WEFT_ROW_STREAM || argument->kind == WEFT_ROW_SET_STREAM)
+        return use_stream(call, (CUstream)word);
+    if (argument->kind == WEFT_ROW_GET_STREAM && word == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (argument->kind == WEFT_ROW_GET_STREAM)
+        *(CUstream *)word = call->of.stream;
     if (argument->kind == WEFT_ROW_TYPE)
         call->type = (uint32_t)word;
     if (argument->kind == WEFT_ROW_MODE)
-        set_mode(call->first, word != 0);
+        call->of.on_device = word != 0;
     if (argument->kind == WEFT_ROW_OBJECT || argument->kind == WEFT_ROW_DROP) {
         call->waits |= argument->kind == WEFT_ROW_DROP;
         result = lead(call, word, &word);
@@ -230,7 +212,7 @@ static CUresult unpack(const struct call *call, const struct weft_row_argument *
         const struct weft_row_argument *argument = &arguments[i];
         void *to = (void *)(uintptr_t)word_of(argument);
         if (argument->kind == WEFT_ROW_NEW) {
-            uint64_t number = make_object(call->device, answer->words[news++]);
+            uint64_t number = make_object(call->of.device, answer->words[news++]);
             if (number == 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
             number |= (uint64_t)call->type << 32;
@@ -254,7 +236,7 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
     CUresult result = count <= WEFT_ROW_ARGUMENTS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 
     memset(&call, 0, offsetof(struct call, packed));
-    call.device = client_now();
+    call.of.device = client_now();
     for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
         result = pack(&call, &arguments[i], i);
     if (result == CUDA_SUCCESS && call.bytes % WEFT_RECORD_UNIT != 0)
@@ -264,13 +246,16 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
             result = put(&call, *(const void *const *)arguments[i].value, arguments[i].bytes,
                          WEFT_RECORD_UNIT);
     *status = 0;
-    if (result != CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && call.keeps)
+        keep(&call);
+    if (result != CUDA_SUCCESS || call.local)
         return result;
-    const uint64_t words[] = {(uint64_t)row, WORD(call.stream)};
-    if (!call.waits && !client.links.config.remote_sync)
-        return client_work(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, NULL);
-    result =
-        client_work(call.device, WEFT_CALL_library, words, 2, call.packed, call.bytes, &answer);
+    const uint64_t words[] = {(uint64_t)row, WORD(call.of.stream)};
+    const bool waits = call.waits || client.links.config.remote_sync;
+    result = client_work(call.of.device, WEFT_CALL_library, words, 2, call.packed, call.bytes,
+                         waits ? &answer : NULL);
+    if (!waits)
+        return result;
     if (result == CUDA_SUCCESS)
         result = unpack(&call, arguments, count, &answer);
     if (result == CUDA_SUCCESS)

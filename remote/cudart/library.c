@@ -5,26 +5,18 @@
 #include "remote/client/client.h"
 #include "remote/cudart/inside.h"
 
-/* Libraries are at servers alone: over a driver of this machine the vendor's own are to be used. */
-static cudaError_t enter(const struct weft_cuda_table **driver)
-{
-    const cudaError_t error = cudart_enter(driver);
-
-    return error == cudaSuccess && !weft_client_is(*driver) ? cudaErrorNotSupported : error;
-}
-
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status)
 {
     const struct weft_cuda_table *driver;
-    const cudaError_t error = enter(&driver);
+    const cudaError_t error = cudart_enter(&driver);
 
-    if (error != cudaSuccess)
-        return error;
+    if (error != cudaSuccess || !weft_client_is(driver)) /* over a driver: the vendor's libraries */
+        return error != cudaSuccess ? error : cudaErrorNotSupported;
     for (unsigned i = 0; i < count; i++)
-        if (arguments[i].kind == WEFT_ROW_STREAM) { /* the stub's own parameter */
+        if (arguments[i].kind == WEFT_ROW_STREAM || arguments[i].kind == WEFT_ROW_SET_STREAM) {
             cudaStream_t *stream = (cudaStream_t *)(uintptr_t)arguments[i].value;
-            *stream = ON(*stream);
+            *stream = ON(*stream); /* the stub's own parameter */
         }
     return (cudaError_t)client_library(row, arguments, count, status);
 }
@@ -32,18 +24,4 @@ cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument 
 cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said)
 {
     return cudart_driver_done(weft_cuda_refuse(function, why, said));
-}
-
-cudaError_t __cudaWeftStream(uint64_t object, cudaStream_t *stream, int set)
-{
-    const struct weft_cuda_table *driver;
-    cudaError_t error = enter(&driver);
-
-    if (error != cudaSuccess)
-        return error;
-    CUstream meant = set ? ON(*stream) : NULL;
-    error = (cudaError_t)client_object_stream(object, &meant, set != 0);
-    if (error == cudaSuccess && !set)
-        *stream = meant;
-    return error;
 }

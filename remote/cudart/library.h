@@ -6,11 +6,10 @@
 
 #include <cuda_runtime_api.h>
 
-/* client/library.h: client_library, client_object_stream. Errors: NotSupported: over a driver of
+/* client/library.h: client_library. Errors: NotSupported: over a driver of
  * this machine. */
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status);
-cudaError_t __cudaWeftStream(uint64_t object, cudaStream_t *stream, int set);
 /* Says once that a function is refused, and where to read why; NotSupported. */
 cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said);
 

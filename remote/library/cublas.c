@@ -3,13 +3,11 @@
 #include "remote/rows/vendor.h"
 
 #define STATUS   cublasStatus_t
+#define STATUSES "lists/cublas_statuses.def"
 #define IS(name) CUBLAS_STATUS_##name
 #include "remote/library/stub.h"
 
 #include "remote/rows/cublas.def"
-
-SET_STREAM(cublasHandle_t, cublasSetStream_v2)
-GET_STREAM(cublasHandle_t, cublasGetStream_v2)
 
 /* ---- copies: the runtime's ------------------------------------------------------------------- */
 
@@ -61,17 +59,5 @@ COPIES(int, , Get, cudaMemcpyDeviceToHost)
 COPIES(int64_t, _64, Set, cudaMemcpyHostToDevice)
 COPIES(int64_t, _64, Get, cudaMemcpyDeviceToHost)
 
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-const char *cublasGetStatusName(cublasStatus_t status)
-{
-    switch (status) {
-#include "lists/cublas_statuses.def"
-    }
-    return "unknown";
-}
-
-const char *cublasGetStatusString(cublasStatus_t status)
-{
-    return cublasGetStatusName(status);
-}
+TEXT(cublasGetStatusName)
+TEXT(cublasGetStatusString)

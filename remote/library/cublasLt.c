@@ -4,20 +4,11 @@
 /* Of a factor: a descriptor's number has the type in its upper half (WEFT_ROW_TYPE). */
 #define LT_BYTES weft_bytes_of((cudaDataType)((uintptr_t)desc >> 32))
 #define STATUS   cublasStatus_t
+#define STATUSES "lists/cublas_statuses.def"
 #define IS(name) CUBLAS_STATUS_##name
 #include "remote/library/stub.h"
 
 #include "remote/rows/cublasLt.def"
 
-const char *cublasLtGetStatusName(cublasStatus_t status)
-{
-    switch (status) {
-#include "lists/cublas_statuses.def"
-    }
-    return "unknown";
-}
-
-const char *cublasLtGetStatusString(cublasStatus_t status)
-{
-    return cublasLtGetStatusName(status);
-}
+TEXT(cublasLtGetStatusName)
+TEXT(cublasLtGetStatusString)

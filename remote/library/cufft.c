@@ -8,5 +8,3 @@
 #include "remote/library/stub.h"
 
 #include "remote/rows/cufft.def"
-
-SET_STREAM(cufftHandle, cufftSetStream)

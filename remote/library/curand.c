@@ -10,5 +10,3 @@
 #include "remote/library/stub.h"
 
 #include "remote/rows/curand.def"
-
-SET_STREAM(curandGenerator_t, curandSetStream)

@@ -6,6 +6,3 @@
 #include "remote/library/stub.h"
 
 #include "remote/rows/cusolver.def"
-
-SET_STREAM(cusolverDnHandle_t, cusolverDnSetStream)
-GET_STREAM(cusolverDnHandle_t, cusolverDnGetStream)

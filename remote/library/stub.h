@@ -1,6 +1,7 @@
 /*
  * remote/library/stub.h - rows as functions that a program calls. Before it: STATUS, the library's
- * type of results, and IS(name), its status of that name; after it: rows.
+ * type of results, IS(name), its status of that name, and perhaps STATUSES, the file that lists
+ * them; after it: rows.
  */
 #include "remote/cudart/library.h"
 #include "remote/rows/row.h"
@@ -25,24 +26,23 @@ static STATUS status_of(cudaError_t error)
     }
 }
 
-/* The stream of a handle, which is known here. */
-#define SET_STREAM(type, set)                                                                      \
-    STATUS set(type handle, cudaStream_t stream)                                                   \
-    {                                                                                              \
-        return status_of(__cudaWeftStream((uint64_t)(uintptr_t)handle, &stream, 1));               \
-    }
-#define GET_STREAM(type, get)                                                                      \
-    STATUS get(type handle, cudaStream_t *stream)                                                  \
-    {                                                                                              \
-        return stream == NULL                                                                      \
-                   ? IS(INVALID_VALUE)                                                             \
-                   : status_of(__cudaWeftStream((uint64_t)(uintptr_t)handle, stream, 0));          \
-    }
-
-/* Names of statuses as texts, where their list is included (lists/). */
+#ifdef STATUSES /* their names, as texts */
+static const char *name_of(STATUS status)
+{
+    switch (status) {
 #define X(name)                                                                                    \
     case name:                                                                                     \
         return #name;
+#include STATUSES
+    }
+    return "unknown";
+}
+#define TEXT(function)                                                                             \
+    const char *function(STATUS status)                                                            \
+    {                                                                                              \
+        return name_of(status);                                                                    \
+    }
+#endif
 
 #define SIGN(kind, type, name, ...) , type name
 #define ARGUMENT(kind_, type, name, ...)                                                           \

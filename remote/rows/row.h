@@ -11,6 +11,8 @@
  *   TAKE     so many bytes that it writes, on the host or on the device
  *   BOTH     so many bytes that it reads and writes
  *   STREAM   the stream of this call alone
+ *   SET_STREAM, GET_STREAM  that of the object's later calls, which the program knows: it sends
+ *            nothing
  *   MODE     a value: whether the object's later GIVE and TAKE of managed memory mean the device's
  *   TYPE     a value that the program's name of the object made here has in its upper half
  *
@@ -34,6 +36,8 @@ enum weft_row_kind {
     WEFT_ROW_TAKE,
     WEFT_ROW_BOTH,
     WEFT_ROW_STREAM,
+    WEFT_ROW_SET_STREAM,
+    WEFT_ROW_GET_STREAM,
     WEFT_ROW_MODE,
     WEFT_ROW_TYPE
 };
@@ -46,8 +50,8 @@ struct weft_row_argument {
     uint64_t bytes;    /* of NEW, GIVE, TAKE and BOTH */
 };
 
-/* How it travels: a word each; NEW and STREAM have none. Host memory is this word, and what is read
- * of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT. */
+/* How it travels: a word each; NEW and streams have none. Host memory is this word, and what is
+ * read of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT. */
 enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_ARGUMENTS = 32, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
 
 enum weft_library {

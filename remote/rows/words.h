@@ -17,6 +17,8 @@
 #define W_RESULT(T, x) (TAKE, T *, x, sizeof(T))
 #define W_TYPE(x)      (IN, cudaDataType, x)
 #define W_BYTES        W_RESULT(size_t, bytes)
+#define W_SET_STREAM   (SET_STREAM, cudaStream_t, stream)
+#define W_GET_STREAM   (GET_STREAM, cudaStream_t *, stream)
 #define W_OP(x)        (IN, cublasOperation_t, x)
 #define W_UPLO         (IN, cublasFillMode_t, uplo)
 #define W_SIDE         (IN, cublasSideMode_t, side)

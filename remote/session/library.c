@@ -118,6 +118,8 @@ static void row_value(struct row_call *call, enum weft_row_kind kind, const char
         word = (uint64_t)(uintptr_t)&call->made[call->news++];
     } else if (kind == WEFT_ROW_STREAM) {
         word = (uint64_t)(uintptr_t)call->stream;
+    } else if (kind == WEFT_ROW_SET_STREAM || kind == WEFT_ROW_GET_STREAM) {
+        call->result = SESSION_WRONG; /* no program sends them */
     } else {
         memcpy(&word, call->words, sizeof(word)); /* as many as the row has were there */
         call->words += sizeof(word);
@@ -228,7 +230,8 @@ static const struct row {
     uint32_t words;
 } rows[WEFT_ROWS] = {
 #define WORDS(kind, type, name, ...)                                                               \
-    +(WEFT_ROW_##kind != WEFT_ROW_NEW && WEFT_ROW_##kind != WEFT_ROW_STREAM)
+    +(WEFT_ROW_##kind != WEFT_ROW_NEW &&                                                           \
+      (WEFT_ROW_##kind < WEFT_ROW_STREAM || WEFT_ROW_##kind > WEFT_ROW_GET_STREAM))
 #define ROW(...) ROW_(__VA_ARGS__)
 #define ROW_(function_name, ...)                                                                   \
     [WEFT_ROW_##                                                                                   \

@@ -241,7 +241,8 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
     for (uint32_t i = 0; i < extra && extra != given_of(call); i++)
         weft_record_extra(record)[i] = (unsigned char)fuzz_byte(bytes);
     if (call == WEFT_CALL_library && words != 0) { /* handles and addresses of the session's */
-        weft_record_words(record)[0] = fuzz_word(bytes) % (WEFT_ROWS + 1);
+        weft_record_words(record)[0] =
+            fuzz_word(bytes) % (WEFT_LIBRARIES + 1) * WEFT_ROWS_EACH + fuzz_word(bytes) % 512;
         for (uint32_t i = 0; i < extra / 8; i++)
             memcpy(weft_record_extra(record) + 8 * (size_t)i, &(uint64_t){word(bytes)}, 8);
     }
