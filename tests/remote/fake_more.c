@@ -496,6 +496,7 @@ struct lt {
     const float *bias;              /* of a product */
     cublasLtEpilogue_t epilogue;    /* after it */
     cublasLtPointerMode_t pointers; /* of its factors */
+    cudaDataType_t scale;           /* their type */
 };
 #define LT(x) ((struct lt *)(x))
 _Static_assert(sizeof(struct lt) <= sizeof(cublasLtMatrixLayoutOpaque_t), "in its room");
@@ -513,9 +514,20 @@ _Static_assert(sizeof(struct lt) <= sizeof(cublasLtMatrixLayoutOpaque_t), "in it
     }
 LT_MAKE(cublasLt, cublasLtHandle_t)
 LT_MAKE(cublasLtMatmulPreference, cublasLtMatmulPreference_t)
-LT_MAKE(cublasLtMatmulDesc, cublasLtMatmulDesc_t, cublasComputeType_t how __attribute__((unused)),
-        cudaDataType_t type __attribute__((unused)))
 
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc, cublasComputeType_t how,
+                                        cudaDataType_t type)
+{
+    (void)how;
+    *desc = calloc(1, 256);
+    LT(*desc)->scale = type;
+    return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc)
+{
+    free(desc);
+    return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type,
                                           uint64_t rows, uint64_t columns, int64_t ld)
 {
@@ -633,8 +645,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     if (on_device(alpha)) {
         p.alpha = alpha;
     } else {
-        p.values[0] = *(const float *)alpha;
-        p.values[1] = *(const float *)beta;
+        const bool wide = p.desc.scale == CUDA_R_64F;
+        p.values[0] = wide ? (float)*(const double *)alpha : *(const float *)alpha;
+        p.values[1] = wide ? (float)*(const double *)beta : *(const float *)beta;
     }
     return fake_enqueue(stream, run_lt, &p, sizeof(p)) ? CUBLAS_STATUS_SUCCESS
                                                        : CUBLAS_STATUS_EXECUTION_FAILED;

@@ -345,7 +345,7 @@ struct lt {
     void *work;
 };
 
-static void lt_multiply(struct lt *lt, const float *alpha, const float *beta, float times,
+static void lt_multiply(struct lt *lt, const void *alpha, const void *beta, float times,
                         const cublasLtMatmulAlgo_t *algorithm)
 {
     static float a[CELLS], b[CELLS], bias[N];
@@ -426,8 +426,15 @@ static void described(bool fake)
         CHECK(cublasLtMatmulAlgoGetHeuristic(lt.handle, lt.desc, lt.layout, lt.layout, lt.layout,
                                              lt.layout, NULL, -1, found,
                                              &count) == CUBLAS_STATUS_INVALID_VALUE);
-    OK(cublasLtMatrixLayoutDestroy(lt.layout));
     OK(cublasLtMatmulDescDestroy(lt.desc));
+    if (fake) { /* factors of another size */
+        OK(cublasLtMatmulDescCreate(&lt.desc, CUBLAS_COMPUTE_32F, wide));
+        set(&lt, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue));
+        set(&lt, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &lt.bias, sizeof(lt.bias));
+        lt_multiply(&lt, &(const double){2.5}, &(const double){0}, 2.5f, NULL);
+        OK(cublasLtMatmulDescDestroy(lt.desc));
+    }
+    OK(cublasLtMatrixLayoutDestroy(lt.layout));
     OK(cublasLtDestroy(lt.handle));
     OK(cudaFree(lt.bias));
     OK(cudaFree(lt.work));
