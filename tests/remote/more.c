@@ -166,6 +166,7 @@ static void randoms(void)
     CHECK(memcmp(first, again, sizeof(first)) != 0);
     OK(curandSetGeneratorOffset(generator, 0));
     OK(curandGenerateNormal(generator, there[2], DRAWS, 3, 2));
+    OK(cudaStreamSynchronize(stream));
     OK(cudaMemcpy(first, there[2], sizeof(first), cudaMemcpyDeviceToHost));
     sum = 0;
     for (int i = 0; i < DRAWS; i++) {
