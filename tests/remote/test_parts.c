@@ -331,8 +331,47 @@ static void test_images(void)
     }
 }
 
+/* Functions of libraries that are served, a library's name before its own. */
+static const struct {
+    const char *library, *function;
+} served[] = {
+#define LIBRARY(name, ...) {#name, NULL},
+#define ROW(...)           ROW_(__VA_ARGS__)
+#define ROW_(name, ...)    {NULL, #name},
+#define BY_HAND(name)      {NULL, #name},
+#include "remote/rows/all.def"
+    {"", NULL}};
+
+/* docs/remote.md says how many there are of each library that this build has, and of no other. */
+static void test_served(void)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(DOCS, "r");
+    const char *name = "";
+    int count = 0;
+
+    MUST(file != NULL && fread(text, 1, sizeof(text) - 1, file) > 0);
+    fclose(file);
+    for (size_t i = 0; i < sizeof(served) / sizeof(*served); i++) {
+        char line[64];
+        if (served[i].function != NULL) {
+            MUST(strncmp(served[i].function, name, strlen(name)) == 0);
+            count++;
+            continue;
+        }
+        snprintf(line, sizeof(line), "| %s | %d functions", name, count);
+        if (name[0] != 0 && strcasestr(text, line) == NULL) {
+            fprintf(stderr, "docs/remote.md lacks \"%s\"\n", line);
+            exit(EXIT_FAILURE);
+        }
+        name = served[i].library;
+        count = 0;
+    }
+}
+
 int main(void)
 {
+    test_served();
     test_ring(0);
     test_ring(UINT64_MAX / WEFT_RING_BYTES * WEFT_RING_BYTES - 3 * WEFT_RECORD_UNIT);
     test_ring_limits();
