@@ -139,7 +139,7 @@ static void draw(curandGenerator_t generator, float *got, uint64_t seed, uint64_
     memcpy(got, pinned, (size_t)count * sizeof(float));
 }
 
-static void randoms(void)
+static void randoms(bool fake)
 {
     static float first[DRAWS], again[DRAWS];
     curandGenerator_t generator;
@@ -161,7 +161,8 @@ static void randoms(void)
     draw(generator, again, 5, 0, DRAWS);
     CHECK(memcmp(first, again, sizeof(first)) == 0);
     draw(generator, again, 5, 1000, 1000);
-    CHECK(memcmp(first + 1000, again, 1000 * sizeof(*first)) == 0);
+    CHECK((memcmp(first + 1000, again, 1000 * sizeof(*first)) == 0 || !fake) &&
+          memcmp(first, again, 1000 * sizeof(*first)) != 0);
     draw(generator, again, 6, 0, DRAWS);
     CHECK(memcmp(first, again, sizeof(first)) != 0);
     OK(curandSetGeneratorOffset(generator, 0));
@@ -451,7 +452,7 @@ void more_run(unsigned options)
     for (int i = 0; i < 3; i++)
         OK(cudaMalloc((void **)&there[i], DRAWS * sizeof(float)));
     transforms(fake);
-    randoms();
+    randoms(fake);
     matrices(fake);
     described(fake);
     for (int i = 0; i < 3; i++)
