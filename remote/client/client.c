@@ -21,11 +21,6 @@ static const struct weft_cuda_table client_table = {
 #undef CLIENT_FIELD
 };
 
-bool weft_client_is(const struct weft_cuda_table *table)
-{
-    return table == &client_table;
-}
-
 /* What a session says of one of its devices. */
 static weft_status ask_facts(struct client_device *device)
 {

@@ -24,9 +24,6 @@ weft_status weft_client_open(const struct weft_cuda_table **table,
 weft_status weft_client_join(const struct weft_cuda_table **table, const struct weft_config *config,
                              const char *const *names);
 
-/* Whether a table is that of remote GPUs. */
-bool weft_client_is(const struct weft_cuda_table *table);
-
 /* Says good-bye to the servers; at most 5 s. At the end of the process at the latest. */
 void weft_client_close(void);
 

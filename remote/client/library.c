@@ -233,7 +233,7 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
     struct call call;
     unsigned char taken[WEFT_ROW_TAKES];
     struct client_call answer = {.extra = taken, .room = sizeof(taken)};
-    CUresult result = count <= WEFT_ROW_ARGUMENTS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = client_now() != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 
     memset(&call, 0, offsetof(struct call, packed));
     call.of.device = client_now();

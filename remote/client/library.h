@@ -8,8 +8,9 @@
 /*
  * Calls it at the server of its first object, or of the current device. Waits where something comes
  * back. *status: the library's own; 0 also where nobody waited, whose error comes with a later
- * call. Errors: INVALID_HANDLE: no object; INVALID_VALUE: another device's stream, nowhere to write
- * to, too many bytes; OUT_OF_MEMORY; the session's.
+ * call. Errors: NOT_SUPPORTED: over a driver of this machine, where the vendor's own are to be
+ * used; INVALID_HANDLE: no object; INVALID_VALUE: another device's stream, nowhere to write to, too
+ * many bytes; OUT_OF_MEMORY; the session's.
  */
 CUresult client_library(enum weft_row row, const struct weft_row_argument *arguments,
                         uint32_t count, int *status);

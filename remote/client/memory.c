@@ -20,13 +20,9 @@ static bool keep(uint64_t base, uint64_t span)
 {
     if (client.links.one_address_space)
         return true;
-    void *got = mmap((void *)base, span, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != MAP_FAILED && got != (void *)base) {
-        munmap(got, span); /* a kernel that does not know the flag */
-        got = MAP_FAILED;
-    }
-    return got != MAP_FAILED;
+    return mmap((void *)base, span, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                0) == (void *)base;
 }
 
 static bool reserve(struct client_device *device, uint64_t base, uint64_t span)

@@ -123,25 +123,19 @@ AT_SYMBOL(cudaMemcpyFromSymbolAsync,
            cudaStream_t stream),
           cudaMemcpyAsync(to, there, bytes, kind, stream))
 
-cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
-{
-    CUdeviceptr base = 0;
-
-    if (address == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const cudaError_t error = cudart_symbol(driver, symbol, &base, NULL);
-    if (error == cudaSuccess)
-        *address = (void *)base;
-    return cudart_done(error);
-}
-
-cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
-{
-    CUdeviceptr base = 0;
-
-    if (bytes == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_done(cudart_symbol(driver, symbol, &base, bytes));
-}
+/* What is known of a variable, once its address and size are. */
+#define OF_SYMBOL(name, type, out, is)                                                             \
+    cudaError_t name(type *out, const void *symbol)                                                \
+    {                                                                                              \
+        CUdeviceptr address = 0;                                                                   \
+        size_t size = 0;                                                                           \
+        if (out == NULL)                                                                           \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = cudart_symbol(driver, symbol, &address, &size);                  \
+        if (error == cudaSuccess)                                                                  \
+            *out = is;                                                                             \
+        return cudart_done(error);                                                                 \
+    }
+OF_SYMBOL(cudaGetSymbolAddress, void *, there, (void *)address)
+OF_SYMBOL(cudaGetSymbolSize, size_t, bytes, size)

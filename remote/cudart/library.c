@@ -2,7 +2,6 @@
  * other shared objects, so these are shown. Any thread. */
 #include "remote/cudart/library.h"
 
-#include "remote/client/client.h"
 #include "remote/cudart/inside.h"
 
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
@@ -11,8 +10,8 @@ cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument 
     const struct weft_cuda_table *driver;
     const cudaError_t error = cudart_enter(&driver);
 
-    if (error != cudaSuccess || !weft_client_is(driver)) /* over a driver: the vendor's libraries */
-        return error != cudaSuccess ? error : cudaErrorNotSupported;
+    if (error != cudaSuccess)
+        return error;
     for (unsigned i = 0; i < count; i++)
         if (arguments[i].kind == WEFT_ROW_STREAM || arguments[i].kind == WEFT_ROW_SET_STREAM) {
             cudaStream_t *stream = (cudaStream_t *)(uintptr_t)arguments[i].value;

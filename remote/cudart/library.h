@@ -6,8 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* client/library.h: client_library. Errors: NotSupported: over a driver of
- * this machine. */
+/* client/library.h: client_library. */
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status);
 /* Says once that a function is refused, and where to read why; NotSupported. */

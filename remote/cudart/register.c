@@ -212,18 +212,15 @@ cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symb
                           CUdeviceptr *address, size_t *bytes)
 {
     CUresult result = (CUresult)cudaErrorInvalidSymbol;
-    size_t size = 0;
 
     pthread_mutex_lock(&lock);
     const struct cudart_symbol *variable = find_symbol(symbol, false);
     if (variable != NULL)
         result = load(driver, variable->library);
     if (result == CUDA_SUCCESS)
-        result = driver->library_global(address, &size, variable->library->handle, variable->name);
-    if (result == CUDA_SUCCESS && size < variable->bytes) /* the rest would be host memory */
+        result = driver->library_global(address, bytes, variable->library->handle, variable->name);
+    if (result == CUDA_SUCCESS && *bytes < variable->bytes) /* the rest would be host memory */
         result = CUDA_ERROR_NOT_FOUND;
     pthread_mutex_unlock(&lock);
-    if (result == CUDA_SUCCESS && bytes != NULL)
-        *bytes = size;
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : (cudaError_t)result;
 }

@@ -49,18 +49,6 @@ void __cudaWeftRedirected(int functions)
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
-static const struct weft_cuda_table *choose(const struct weft_config *config)
-{
-    const struct weft_cuda_table *chosen = NULL;
-
-    if (config->remote_driver[0] != 0) {
-        chosen = weft_table_open(config->remote_driver);
-    } else if (weft_client_open(&chosen, config) != WEFT_OK) { /* which has said why */
-        why_not = config->remote_servers[0] == 0 ? cudaErrorNoDevice : cudaErrorDevicesUnavailable;
-    }
-    return chosen;
-}
-
 static void start(void)
 {
     struct weft_config config;
@@ -73,7 +61,11 @@ static void start(void)
         if (redirected > 0)
             weft_say(WEFT_SAY_INFO, "redirected %d runtime functions of %s", redirected,
                      program_invocation_name);
-        table = choose(&config);
+        if (config.remote_driver[0] != 0)
+            table = weft_table_open(config.remote_driver);
+        else if (weft_client_open(&table, &config) != WEFT_OK) /* which has said why */
+            why_not =
+                config.remote_servers[0] == 0 ? cudaErrorNoDevice : cudaErrorDevicesUnavailable;
     }
     if (table == NULL)
         return;

@@ -4,8 +4,8 @@
 #include "net/transport.h"
 #include "remote/link/links.h"
 
+#include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,14 +70,13 @@ static void own_site(struct site *site, int net)
     memset(site, 0, sizeof(*site));
     site->user = (uint32_t)geteuid();
     site->net = net;
-    if (gethostname(site->host, sizeof(site->host) - 1) != 0)
-        site->host[0] = 0;
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file == NULL)
-        return;
-    if (fgets(site->boot, sizeof(site->boot), file) == NULL)
-        site->boot[0] = 0;
-    fclose(file);
+    (void)gethostname(site->host, sizeof(site->host) - 1);
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        if (read(file, site->boot, sizeof(site->boot) - 1) < 0)
+            site->boot[0] = 0;
+        close(file);
+    }
 }
 
 static bool together(const struct site *a, const struct site *b)

@@ -52,7 +52,7 @@ struct weft_row_argument {
 
 /* How it travels: a word each; NEW and streams have none. Host memory is this word, and what is
  * read of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT. */
-enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_ARGUMENTS = 32, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
+enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
 
 enum weft_library {
     WEFT_LIBRARY_cublas,

@@ -119,25 +119,17 @@ SESSION_DO(event_synchronize)
                               0);
 }
 
-SESSION_DO(stream_create)
-{
-    CUstream made = NULL;
-
-    CUresult result = session->table->stream_create(&made, call->flags, call->priority);
-    call->stream =
-        (CUstream)session_name(session, WEFT_STREAM, record->device, made, call->flags, &result);
-    return (int)result;
-}
-
-SESSION_DO(event_create)
-{
-    CUevent made = NULL;
-
-    CUresult result = session->table->event_create(&made, call->flags);
-    call->event =
-        (CUevent)session_name(session, WEFT_EVENT, record->device, made, call->flags, &result);
-    return (int)result;
-}
+#define CREATE(name, KIND, type, ...)                                                              \
+    SESSION_DO(name##_create)                                                                      \
+    {                                                                                              \
+        type made = NULL;                                                                          \
+        CUresult result = session->table->name##_create(&made, __VA_ARGS__);                       \
+        call->name =                                                                               \
+            (type)session_name(session, KIND, record->device, made, call->flags, &result);         \
+        return (int)result;                                                                        \
+    }
+CREATE(stream, WEFT_STREAM, CUstream, call->flags, call->priority)
+CREATE(event, WEFT_EVENT, CUevent, call->flags)
 
 /*
  * Who waits for an event waits for its last record. Where somebody does, the next one goes to

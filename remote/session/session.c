@@ -14,18 +14,6 @@ enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
 static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
                       look_every_ns = 100000000;
 
-/* Its context is current. */
-static CUresult open_device(struct weft_session *session, struct session_device *device)
-{
-    CUresult result = CUDA_SUCCESS;
-
-    if (device->in == NULL)
-        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, 0);
-    if (result == CUDA_SUCCESS && device->out == NULL)
-        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, 0);
-    return result;
-}
-
 CUresult session_use(struct weft_session *session, int device)
 {
     struct session_device *next = &session->device[device];
@@ -37,8 +25,10 @@ CUresult session_use(struct weft_session *session, int device)
         result = session->table->context_retain(&next->context, next->ordinal);
     if (result == CUDA_SUCCESS)
         result = session->table->context_use(next->context);
-    if (result == CUDA_SUCCESS)
-        result = open_device(session, next);
+    if (result == CUDA_SUCCESS && next->in == NULL)
+        result = session->table->stream_create(&next->in, CU_STREAM_NON_BLOCKING, 0);
+    if (result == CUDA_SUCCESS && next->out == NULL)
+        result = session->table->stream_create(&next->out, CU_STREAM_NON_BLOCKING, 0);
     session->current = result == CUDA_SUCCESS ? device : -1;
     return result;
 }
