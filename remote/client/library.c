@@ -141,11 +141,6 @@ static void keep(const struct call *call)
     pthread_mutex_unlock(&lock);
 }
 
-static bool is_memory(enum weft_row_kind kind)
-{
-    return kind == WEFT_ROW_GIVE || kind == WEFT_ROW_TAKE || kind == WEFT_ROW_BOTH;
-}
-
 /* Managed memory is of both: the object says which is meant. */
 static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes)
 {
@@ -183,7 +178,8 @@ static CUresult pack(struct call *call, const struct weft_row_argument *argument
         call->waits |= argument->kind == WEFT_ROW_DROP;
         result = lead(call, word, &word);
     }
-    if (is_memory(argument->kind) && word != 0 && is_of_host(call, word, argument->bytes)) {
+    if (argument->kind >= WEFT_ROW_GIVE && argument->kind <= WEFT_ROW_BOTH && word != 0 &&
+        is_of_host(call, word, argument->bytes)) {
         if (argument->bytes == 0 || argument->bytes > WEFT_COPY_INSIDE)
             return CUDA_ERROR_INVALID_VALUE;
         word = WEFT_ROW_INSIDE;

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static struct weft_piece *piece_of(struct weft_link_completion *completion)
-{
-    return (struct weft_piece *)(void *)completion; /* its first member */
-}
-
 /* Memory for this piece alone, which the network comes to know for it. */
 static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *piece, size_t bytes)
 {
@@ -58,7 +53,7 @@ static void give(const struct weft_piece *piece)
 
 static void delivered(struct weft_link_completion *completion)
 {
-    struct weft_piece *piece = piece_of(completion);
+    struct weft_piece *piece = (struct weft_piece *)(void *)completion; /* its first member */
     struct weft_sending *sending = piece->sending;
 
     sending->delivered += piece->bytes;

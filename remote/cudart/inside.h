@@ -137,7 +137,6 @@ struct cudaArray {
 struct cudart_symbol;
 /* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */
 struct cudart_symbol *cudart_kernel(const void *function);
-const char *cudart_kernel_name(const struct cudart_symbol *kernel);
 /* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, the
  * driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,

@@ -212,16 +212,6 @@ ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache conf
 ON_KERNEL(cudaGetFuncBySymbol, (cudaFunction_t * result, const void *function), result == NULL,
           (*result = found, CUDA_SUCCESS))
 
-cudaError_t cudaFuncGetName(const char **name, const void *function)
-{
-    const struct cudart_symbol *kernel = cudart_kernel(function);
-
-    if (name == NULL || kernel == NULL)
-        return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
-    *name = cudart_kernel_name(kernel);
-    return cudaSuccess;
-}
-
 /* ---- occupancy ------------------------------------------------------------------------------- */
 
 ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,

@@ -164,9 +164,14 @@ struct cudart_symbol *cudart_kernel(const void *function)
     return found;
 }
 
-const char *cudart_kernel_name(const struct cudart_symbol *kernel)
+cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
-    return kernel->name;
+    const struct cudart_symbol *kernel = cudart_kernel(function);
+
+    if (name == NULL || kernel == NULL)
+        return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
+    *name = kernel->name;
+    return cudaSuccess;
 }
 
 /* Lock held. */

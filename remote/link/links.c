@@ -43,7 +43,7 @@ void link_sent(void *context, void *cookie)
 
     (void)context;
     if (completion != NULL && completion->sent != NULL)
-        completion->sent(completion);
+        --*completion->sent;
 }
 
 void link_delivered(void *context, void *cookie)
@@ -167,16 +167,16 @@ static weft_status tell(struct weft_record_links *links, int process)
 {
     struct weft_record_link *link = &links->link[process];
 
-    if (link->tells || link->in.tail - link->in.told < TELL_AT)
+    if (link->tells != 0 || link->in.tail - link->in.told < TELL_AT)
         return WEFT_OK;
     link->told = link->in.tail;
-    link->tells = true;
+    link->tells++;
     const weft_status status = put(links, process, link->inbox + LINK_WORD, &link->told,
                                    sizeof(link->told), 0, &link->telling);
     if (status == WEFT_OK)
         link->in.told = link->told;
     else
-        link->tells = false;
+        link->tells--;
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
 

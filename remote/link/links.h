@@ -32,8 +32,7 @@ enum weft_copy_step {
 
 /* A put that someone wants to hear of: begins what its cookie points to. */
 struct weft_link_completion {
-    void (*sent)(struct weft_link_completion
-                     *completion); /* its source may be used again; NULL: no matter */
+    uint32_t *sent; /* one less when its source may be used again; NULL: no matter */
     void (*delivered)(struct weft_link_completion *completion); /* it is there; NULL: no matter */
 };
 
@@ -44,7 +43,7 @@ struct weft_record_link {
     uint64_t inbox; /* where in it this process's part begins */
     uint64_t told;  /* source of the put that tells how far `in` was used */
     struct weft_link_completion telling;
-    bool tells;        /* that put is under way */
+    uint32_t tells;    /* such puts that are under way */
     uint32_t *notices; /* that found no room; a growing list */
     uint32_t first, count, capacity;
     uint32_t unsent; /* stretches of the mirror that the network still reads */

@@ -169,21 +169,6 @@ static weft_status connect_all(struct weft_record_links *links)
     return status;
 }
 
-static struct weft_record_link *link_of(struct weft_link_completion *completion, size_t offset)
-{
-    return (struct weft_record_link *)(void *)((char *)completion - offset);
-}
-
-static void on_told(struct weft_link_completion *completion)
-{
-    link_of(completion, offsetof(struct weft_record_link, telling))->tells = false;
-}
-
-static void on_stretch(struct weft_link_completion *completion)
-{
-    link_of(completion, offsetof(struct weft_record_link, stretch))->unsent--;
-}
-
 static weft_status make_rings(struct weft_record_links *links)
 {
     links->inbox_bytes = (size_t)(links->process == 0 ? links->processes - 1 : 1) * LINK_PART;
@@ -195,8 +180,8 @@ static weft_status make_rings(struct weft_record_links *links)
     }
     for (int p = 0; p < links->processes; p++) {
         struct weft_record_link *link = &links->link[p];
-        link->telling.sent = on_told;
-        link->stretch.sent = on_stretch;
+        link->telling.sent = &link->tells;
+        link->stretch.sent = &link->unsent;
         if (!link_has_ring(links, p))
             continue;
         link->in.memory = links->inbox + part_of(links->process, p);

@@ -11,17 +11,15 @@ static uint64_t place_of(uint64_t counter)
     return counter % WEFT_RING_BYTES;
 }
 
-static uint32_t rounded(uint64_t bytes)
-{
-    return (uint32_t)((bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT * WEFT_RECORD_UNIT);
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 struct weft_record *weft_ring_out_begin(struct weft_ring_out *ring, uint16_t call, uint32_t words,
                                         uint32_t extra)
 {
-    const uint32_t bytes = rounded(sizeof(struct weft_record) + 8ull * words + extra);
+    const uint64_t units =
+        (sizeof(struct weft_record) + 8ull * words + extra + WEFT_RECORD_UNIT - 1) /
+        WEFT_RECORD_UNIT;
+    const uint32_t bytes = (uint32_t)(units * WEFT_RECORD_UNIT);
     const uint64_t rest = WEFT_RING_BYTES - place_of(ring->head);
     const uint64_t skip = bytes > rest ? rest : 0;
     struct weft_record *record;

@@ -85,16 +85,9 @@ static int each(const struct weft_elf *elf, int index, bool defined, bool (*is)(
     return count;
 }
 
-/* Several of them: a program may define a function of its own whose name begins so. */
-static bool holds_runtime(const struct weft_elf *elf)
-{
-    enum { SEVERAL = 16 };
-
-    return each(elf, elf->symbols, true, is_runtime, NULL, NULL) >= SEVERAL;
-}
-
 static void classify(struct weft_elf *elf)
 {
+    enum { SEVERAL = 16 }; /* a program may define a function of its own whose name begins so */
     const Elf64_Ehdr h = header(elf);
     Elf64_Shdr names, s;
     bool code = false;
@@ -115,7 +108,7 @@ static void classify(struct weft_elf *elf)
     }
     if (each(elf, elf->dynamic, false, is_runtime, NULL, NULL) > 0)
         elf->kind = WEFT_ELF_SHARED;
-    else if (holds_runtime(elf))
+    else if (each(elf, elf->symbols, true, is_runtime, NULL, NULL) >= SEVERAL)
         elf->kind = WEFT_ELF_STATIC;
     else if (code)
         elf->kind = WEFT_ELF_STRIPPED;

@@ -58,12 +58,12 @@ static CUresult free_now(struct weft_session *session, struct session_wait *wait
 /* Whose allocation begins there; -1: nobody's. */
 static int owner_of(const struct weft_session *session, uint64_t address)
 {
-    for (int d = 0; d < session->count; d++) {
-        const struct weft_ranges *blocks = &session->device[d].arena.blocks;
-        if (weft_ranges_at(blocks, address) < blocks->count)
-            return d;
-    }
-    return -1;
+    const int d = session_device_of(session, address, 1);
+
+    return d >= 0 && weft_ranges_at(&session->device[d].arena.blocks, address) <
+                         session->device[d].arena.blocks.count
+               ? d
+               : -1;
 }
 
 SESSION_DO(free)

@@ -6,17 +6,6 @@
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A free one. NULL: the driver gives none. */
-static CUevent take_event(struct weft_session *session, struct session_device *device)
-{
-    CUevent event = NULL;
-
-    if (device->event_count > 0)
-        return device->events[--device->event_count];
-    return session->table->event_create(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS ? event
-                                                                                         : NULL;
-}
-
 static void event_back(struct weft_session *session, struct session_device *device, CUevent event)
 {
     if (device->event_count < SESSION_PENDING)
@@ -27,13 +16,18 @@ static void event_back(struct weft_session *session, struct session_device *devi
 
 CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event)
 {
+    struct session_device *d = &session->device[device];
     CUresult result = session_use(session, device);
 
-    if (result != CUDA_SUCCESS || (*event = take_event(session, &session->device[device])) == NULL)
-        return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS && d->event_count > 0)
+        *event = d->events[--d->event_count];
+    else if (result == CUDA_SUCCESS)
+        result = session->table->event_create(event, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS)
+        return result;
     result = session->table->event_record(*event, stream);
     if (result != CUDA_SUCCESS)
-        event_back(session, &session->device[device], *event);
+        event_back(session, d, *event);
     return result;
 }
 
