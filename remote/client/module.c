@@ -114,14 +114,9 @@ static CUresult find_there(const struct client_device *device, struct client_ker
     return result;
 }
 
-static struct client_kernel *kernel_of(const void *handle)
-{
-    return (struct client_kernel *)(uintptr_t)handle;
-}
-
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle)
 {
-    struct client_kernel *kernel = kernel_of(function);
+    struct client_kernel *kernel = (void *)function;
     CUresult result = CUDA_SUCCESS;
 
     if (kernel == NULL)
@@ -197,7 +192,7 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
 CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void **parameters,
                        void **extra)
 {
-    const struct client_kernel *kernel = kernel_of(function);
+    const struct client_kernel *kernel = (void *)function;
     struct client_route route = {client_now(), false};
     unsigned char packed[WEFT_PARAMETERS];
     uint64_t handle = 0;

@@ -22,10 +22,11 @@ static bool is_refused(CUdevice_attribute attribute)
     }
 }
 
-static CUresult read_facts(struct weft_session *session, int d, struct weft_facts *facts)
+SESSION_DO(facts)
 {
     const struct weft_cuda_table *table = session->table;
-    const struct session_device *device = &session->device[d];
+    const struct session_device *device = &session->device[record->device];
+    struct weft_facts *facts = &call->facts;
     int can = 0;
     size_t total = 0;
 
@@ -45,7 +46,7 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
         facts->attributes[i] = value;
     }
     for (int other = 0; other < session->count; other++)
-        if (other != d &&
+        if (other != record->device &&
             table->peer_can(&can, device->ordinal, session->device[other].ordinal) ==
                 CUDA_SUCCESS &&
             can)
@@ -53,12 +54,7 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
     const uint64_t limit = session->limits->memory;
     facts->memory = limit != 0 && limit < total ? limit : total;
     facts->devices = session->count;
-    return result;
-}
-
-SESSION_DO(facts)
-{
-    return (int)read_facts(session, record->device, &call->facts);
+    return (int)result;
 }
 
 SESSION_DO(peer_enable)
@@ -139,7 +135,7 @@ SESSION_DO(event_record)
 {
     struct weft_place *place = call->event;
 
-    if (session_event_waited(session, place->object)) {
+    if (session_event_waited(session, place->object, false)) {
         CUevent next = NULL;
         const CUresult result = session->table->event_create(&next, place->flags);
         if (result != CUDA_SUCCESS)

@@ -38,22 +38,15 @@ static bool touches(struct weft_session *session, struct weft_record *record,
            touch->function != 0;
 }
 
-static bool shares_event(const struct session_touch *a, const struct session_touch *b)
-{
-    for (int e = 0; e < 2; e++)
-        if (a->events[e] != 0 && (a->events[e] == b->events[0] || a->events[e] == b->events[1]))
-            return true;
-    return false;
-}
-
 /* Whether a record comes after one that is held. */
 static bool comes_after(const struct session_touch *touch, int device,
                         const struct session_held *held)
 {
     const struct session_touch *before = &held->touch;
 
-    if (shares_event(touch, before))
-        return true;
+    for (int e = 0; e < 4; e++) /* any of two is any of the other two */
+        if (touch->events[e / 2] != 0 && touch->events[e / 2] == before->events[e % 2])
+            return true;
     if (device != held->record.device)
         return false;
     if (touch->class == WEFT_CLASS_ALL) /* its thread waits, so nothing has to come after it */

@@ -213,7 +213,8 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait);
 /* A wait for an event of the program's own. */
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
                        session_then *then, uint64_t value);
-bool session_event_waited(const struct weft_session *session, CUevent event);
+/* Whether somebody waits for it; goes: the last of them destroys it. */
+bool session_event_waited(struct weft_session *session, CUevent event, bool goes);
 /* The program destroys its event: at once, or when nothing waits for it any more. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event);
 /* A wait for what a stream has been given so far. */

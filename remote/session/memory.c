@@ -188,21 +188,17 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
     return session_wait_begin(session, wait, result);
 }
 
-SESSION_DO(copy_in)
-{
-    const struct weft_rows copy = {
-        .to = call->address, .to_pitch = call->pitch, .width = call->width, .rows = call->rows};
-
-    return copy_inside(session, record, copy, call->stream, true);
-}
-
-SESSION_DO(copy_out)
-{
-    const struct weft_rows copy = {
-        .from = call->address, .from_pitch = call->pitch, .width = call->width, .rows = call->rows};
-
-    return copy_inside(session, record, copy, call->stream, false);
-}
+#define INSIDE(name, side, in)                                                                     \
+    SESSION_DO(name)                                                                               \
+    {                                                                                              \
+        const struct weft_rows copy = {.side = call->address,                                      \
+                                       .side##_pitch = call->pitch,                                \
+                                       .width = call->width,                                       \
+                                       .rows = call->rows};                                        \
+        return copy_inside(session, record, copy, call->stream, in);                               \
+    }
+INSIDE(copy_in, to, true)
+INSIDE(copy_out, from, false)
 
 /* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)

@@ -41,18 +41,17 @@ static void drop(struct weft_session *session, struct session_share *share)
 
 SESSION_DO(share)
 {
-    struct session_share *s = calloc(1, sizeof(*s));
     const char *reason = NULL;
-    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
 
-    if (s == NULL || !session->links.shares_memory) {
-        free(s);
-        return s == NULL ? CUDA_ERROR_OUT_OF_MEMORY : SESSION_WRONG;
-    }
+    if (!session->links.shares_memory)
+        return SESSION_WRONG;
+    struct session_share *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     s->share = call->share;
     s->memory = weft_share_map(&s->share, session->links.one_address_space, &reason);
-    if (s->memory != NULL)
-        result = session_pin(session, s->memory, s->share.bytes);
+    const CUresult result = s->memory != NULL ? session_pin(session, s->memory, s->share.bytes)
+                                              : CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS) {
         s->next = session->shares;
         session->shares = s;

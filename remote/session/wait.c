@@ -126,23 +126,22 @@ int session_wait_event(struct weft_session *session, int device, int lane, CUeve
     return session_wait_begin(session, wait, CUDA_SUCCESS);
 }
 
-bool session_event_waited(const struct weft_session *session, CUevent event)
-{
-    for (const struct session_wait *w = session->waits; w != NULL; w = w->next)
-        if (w->borrowed && w->count != 0 && w->events[0] == event)
-            return true;
-    return false;
-}
-
-/* The last of several that wait for it sees to it. */
-CUresult session_event_destroy(struct weft_session *session, CUevent event)
+bool session_event_waited(struct weft_session *session, CUevent event, bool goes)
 {
     bool waited = false;
 
     for (struct session_wait *w = session->waits; w != NULL; w = w->next)
-        if (w->borrowed && w->count != 0 && w->events[0] == event)
-            w->orphan = waited = true;
-    return waited ? CUDA_SUCCESS : session->table->event_destroy(event);
+        if (w->borrowed && w->count != 0 && w->events[0] == event) {
+            waited = true;
+            w->orphan |= goes;
+        }
+    return waited;
+}
+
+CUresult session_event_destroy(struct weft_session *session, CUevent event)
+{
+    return session_event_waited(session, event, true) ? CUDA_SUCCESS
+                                                      : session->table->event_destroy(event);
 }
 
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
