@@ -3,10 +3,8 @@
 #ifndef WEFT_REMOTE_ROWS_VENDOR_H
 #define WEFT_REMOTE_ROWS_VENDOR_H
 
+#include <library_types.h>
 #include <stdint.h>
-
-#if __has_include(<cublas_v2.h>)
-#include <cublas_v2.h>
 
 /* Bytes of a number of that type; 0: rows have none of it. */
 static inline uint64_t weft_bytes_of(cudaDataType type)
@@ -17,6 +15,9 @@ static inline uint64_t weft_bytes_of(cudaDataType type)
            : type == CUDA_C_64F                       ? 16
                                                       : 0;
 }
+
+#if __has_include(<cublas_v2.h>)
+#include <cublas_v2.h>
 
 /* Of the factors of a product that is computed so, into numbers of that type. */
 static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType type)
