@@ -79,11 +79,6 @@ static void own_site(struct site *site, int net)
     }
 }
 
-static bool together(const struct site *a, const struct site *b)
-{
-    return memcmp(a, b, offsetof(struct site, net)) == 0;
-}
-
 /*
  * shm where all can map each other's memory, else what joins hosts; or what the program says. A
  * server may say so, too: then it has to be the same.
@@ -96,7 +91,7 @@ static weft_status choose_net(struct weft_record_links *links, bool *one_host)
     weft_status status = exchange(links, FRAME_SITE, &mine, all, sizeof(mine));
     *one_host = true;
     for (int p = 0; p < links->processes && status == WEFT_OK; p++)
-        *one_host = *one_host && together(&all[p], &all[0]);
+        *one_host = *one_host && memcmp(&all[p], &all[0], offsetof(struct site, net)) == 0;
     if (status != WEFT_OK)
         return status;
     const int chosen = all[0].net != WEFT_NET_AUTO ? all[0].net

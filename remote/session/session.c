@@ -285,14 +285,6 @@ CUresult session_drop(struct weft_session *session, struct weft_place *place)
     return result;
 }
 
-static void drop_handles(struct weft_session *session)
-{
-    for (uint32_t i = 0; i < session->handles.count; i++)
-        if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
-            session_drop(session, &session->handles.places[i]);
-    free(session->handles.places);
-}
-
 static void close_devices(struct weft_session *session)
 {
     for (int d = 0; d < session->count; d++) {
@@ -312,14 +304,6 @@ static void close_devices(struct weft_session *session)
         session->table->host_free(session->chunks);
 }
 
-/* What still runs would use memory that goes. A device that hangs is left to the process's end. */
-static void finish_devices(struct weft_session *session, weft_status status)
-{
-    for (int d = 0; d < session->count && status == WEFT_OK; d++)
-        if (session->device[d].context != NULL && session_use(session, d) == CUDA_SUCCESS)
-            session->table->context_synchronize();
-}
-
 void session_free(struct weft_session *session)
 {
     session_held_drop(session);
@@ -330,7 +314,10 @@ void session_free(struct weft_session *session)
     }
     session_copies_close(session);
     session_shares_close(session);
-    drop_handles(session);
+    for (uint32_t i = 0; i < session->handles.count; i++)
+        if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
+            session_drop(session, &session->handles.places[i]);
+    free(session->handles.places);
     close_devices(session);
     free(session->image);
     free(session);
@@ -379,7 +366,10 @@ weft_status weft_session_serve(const struct weft_config *config,
             status = serve(session);
         if (status != WEFT_OK && limits->ends_process)
             return status; /* the process ends: its driver cleans up, whatever still runs */
-        finish_devices(session, status);
+        /* what still runs would use memory that goes; a device that hangs is left to the end */
+        for (int d = 0; d < session->count && status == WEFT_OK; d++)
+            if (session->device[d].context != NULL && session_use(session, d) == CUDA_SUCCESS)
+                session->table->context_synchronize();
         weft_links_close(&session->links, status == WEFT_OK);
     }
     session_free(session);
