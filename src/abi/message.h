@@ -3,11 +3,12 @@
  * or without a payload behind it. ring/mail.h and msg/far.c carry them.
  *
  * The sender of a message sends EAGER, with all its bytes, or OFFER, and keeps them. The receiver
- * of an offer reads the bytes itself, or answers GRANT, upon which the sender sends PIECEs, or PUT,
- * upon which the network puts them. What it has read, or what was put, it answers with TAKEN. The
- * sender may ask for a message back by RECALL: where no receive has met it, it is forgotten, and
- * RECALLED is the answer. A frame names the requests that it is about by their numbers, which are
- * the receiver's business to check: they come from another process.
+ * of an offer reads the bytes itself, or answers GRANT, upon which the sender sends PIECEs, or
+ * copies them and says COPIED, or PUT, upon which the network puts them. What it has read, or what
+ * was put, it answers with TAKEN. The sender may ask for a message back by RECALL: where no receive
+ * has met it, it is forgotten, and RECALLED is the answer. A frame names the requests that it is
+ * about by their numbers, which are the receiver's business to check: they come from another
+ * process.
  */
 #ifndef WEFT_ABI_MESSAGE_H
 #define WEFT_ABI_MESSAGE_H
@@ -22,12 +23,13 @@ enum weft_mail_kind {
     WEFT_MAIL_EAGER = 1, /* the message */
     WEFT_MAIL_OFFER,     /* `bytes` lie at data.offer; `request` is the sender's */
     WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and has come */
-    WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
+    WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant, or copy them */
     WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
     WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
     WEFT_MAIL_CREDIT,    /* read in all: units of the ring, bytes; of kept memory, data.taken */
     WEFT_MAIL_RECALL,    /* the message of the sender's `request` is wanted back */
-    WEFT_MAIL_RECALLED   /* the message of `request` was not matched, and is gone */
+    WEFT_MAIL_RECALLED,  /* the message of `request` was not matched, and is gone */
+    WEFT_MAIL_COPIED     /* the receiver's `request`, granted, has its bytes: see data.into */
 };
 
 /* Flags. */
@@ -46,7 +48,11 @@ struct weft_mail_text {
         unsigned char within[WEFT_MAIL_WITHIN];
         uint64_t offer; /* an address in the sender's process, or device memory as
                            weft_memory_offer says it; 0: it cannot be read */
-        uint64_t grant; /* a request of the receiver's */
+        struct {
+            uint64_t grant; /* a request of the receiver's; */
+            uint64_t into;  /* its buffer, as weft_memory_offer says it, for a sender that maps it
+                               and answers COPIED; 0: none */
+        };
         uint32_t taken; /* units of payload */
         struct {
             uint64_t key, place[2];

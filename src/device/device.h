@@ -199,6 +199,13 @@ struct weft_device_ops {
      */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
+    /*
+     * As pin, of memory of the program's that is used again and again: true: it is pinned, and
+     * stays so until `release`. It may stay so longer, but not when the program has unmapped it
+     * (device/keep.h). False: it is not, and there is nothing to release. May be left out.
+     */
+    bool (*hold)(struct weft_device *device, const void *memory, size_t bytes);
+    void (*release)(struct weft_device *device);
     weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
                         uint32_t *target, uint32_t value, size_t words);
     /*

@@ -161,13 +161,22 @@ static bool waits_for_kernel(const struct weft_job *job, const struct weft_trans
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes)
 {
-    unsigned char *const target = transfer->buffer + transfer->moved;
-    const unsigned char *const source = transfer->mapped + transfer->moved;
+    const struct weft_device_ops *const ops = m->job->device_ops;
+    unsigned char *const here = transfer->buffer + transfer->moved;
+    unsigned char *const there = transfer->mapped + transfer->moved;
+    unsigned char *const target = transfer->sends ? there : here;
+    const unsigned char *const source = transfer->sends ? here : there;
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    const bool held = !transfer->device && transfer->room >= WEFT_MSG_HOLD && ops->hold != NULL &&
+                      ops->hold(m->job->device, transfer->buffer, transfer->room);
     bool good = true;
 
-    if (!waits_for_kernel(m->job, transfer))
-        return by_engine(m, target, source, bytes);
+    if (!waits_for_kernel(m->job, transfer)) {
+        good = by_engine(m, target, source, bytes);
+        if (held)
+            ops->release(m->job->device);
+        return good;
+    }
     for (size_t at = 0, some; at < bytes && good; at += some) {
         some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
         good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
@@ -177,8 +186,11 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
 
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    struct weft_transfer copy = {
-        .buffer = target, .mapped = source, .peer = m->job->numbers.process, .device = true};
+    struct weft_transfer copy = {.buffer = (unsigned char *)(uintptr_t)source,
+                                 .mapped = target,
+                                 .peer = m->job->numbers.process,
+                                 .sends = true,
+                                 .device = true};
     bool good = true;
 
     for (size_t some; copy.moved < bytes && good; copy.moved += some) {

@@ -23,6 +23,8 @@ enum {
 /* Most bytes that the service block copies, and that go at once out of memory that the receiver
  * maps: with more the copy engine is quicker (H100). */
 enum { WEFT_MSG_BLOCK = 1024 };
+/* Least bytes of the program's memory that are worth being registered. */
+enum { WEFT_MSG_HOLD = 32768 };
 
 static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int part)
 {
@@ -66,7 +68,8 @@ bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, s
 bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
 /* Waits until all that was begun is delivered. */
 bool weft_msg_delivered(struct weft_messages *m);
-/* The next bytes of a receive, out of device memory that this process maps, into any memory. */
+/* The next bytes of a receive, out of device memory that this process maps, into any memory; or of
+ * a send into such memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes);
 /* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */

@@ -151,6 +151,8 @@ static bool take_other(struct weft_messages *m, int process, struct weft_mail_he
     case WEFT_MAIL_RECALL:
         weft_msg_take_recall(m, process, text);
         return true;
+    case WEFT_MAIL_COPIED:
+        return weft_msg_take_copied(m, process, text);
     case WEFT_MAIL_RECALLED:
         return weft_msg_take_recalled(m, process, text);
     default:

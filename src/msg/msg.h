@@ -123,7 +123,7 @@ struct weft_messages {
     struct weft_transfer_list puts;   /* sends that far.c puts */
     uint32_t outgoing;                /* frames that wait for room, in all */
     struct weft_rank_proxy posts;     /* requests to the network, without a rank */
-    unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
+    unsigned long long eager, offers, read, granted, put, copied; /* for WEFT_LOG=info */
 };
 
 /* The ring in a box into which a process puts its frames; size: of the box's rings. */
@@ -264,6 +264,7 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
 bool weft_msg_take_recalled(struct weft_messages *m, int process,
                             const struct weft_mail_text *text);
 bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text);
+bool weft_msg_take_copied(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,

@@ -235,9 +235,10 @@ static void msg_leave(struct weft_job *job)
     }
     if (m->eager + m->offers + m->read + m->put + m->granted != 0)
         weft_say(WEFT_SAY_INFO,
-                 "messages: %llu went at once, %llu were offered; of others' %llu were read where "
-                 "they lay, %llu were put into their buffers, %llu came in pieces",
-                 m->eager, m->offers, m->read, m->put, m->granted);
+                 "messages: %llu went at once, %llu were offered, of which %llu were copied into a "
+                 "device; of others' %llu were read where "
+                 "they lay, %llu were put into their buffers, %llu were sent",
+                 m->eager, m->offers, m->copied, m->read, m->put, m->granted);
     weft_msg_unlock(m);
 }
 

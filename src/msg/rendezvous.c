@@ -1,7 +1,7 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
- * sender to send them in pieces. Lock held.
+ * sender to copy them there or to send them in pieces. Lock held.
  */
 #include "msg/copy.h"
 
@@ -12,16 +12,20 @@
 
 enum {
     CHUNK = WEFT_MSG_STAGE,  /* bytes read while others wait for the lock, */
-    CHUNK_MAPPED = 16 << 20, /* or copied within the device, or between two */
+    CHUNK_MAPPED = 16 << 20, /* or copied within the device, or between two, */
+    CHUNK_HOST = 4 << 20,    /* or between a device and the program's memory */
     PIECES = 4               /* that are sent meanwhile */
 };
 
 void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
                      enum weft_mail_kind kind)
 {
-    const struct weft_mail_text text = {.request = transfer->theirs,
-                                        .bytes = transfer->room,
-                                        .data.grant = weft_transfer_number(transfer)};
+    const bool grants = kind == WEFT_MAIL_GRANT && transfer->device;
+    const struct weft_mail_text text = {
+        .request = transfer->theirs,
+        .bytes = transfer->room,
+        .data.grant = weft_transfer_number(transfer),
+        .data.into = grants ? weft_memory_offer(m->job, transfer->buffer, transfer->room) : 0};
 
     weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = (uint8_t)kind}, &text, NULL,
                   NULL);
@@ -103,7 +107,9 @@ static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer,
 static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const size_t left = transfer->room - transfer->moved;
-    const size_t most = transfer->device && transfer->mapped != NULL ? CHUNK_MAPPED : CHUNK;
+    const size_t most = transfer->mapped == NULL ? CHUNK
+                        : transfer->device       ? CHUNK_MAPPED
+                                                 : CHUNK_HOST;
 
     errno = 0;
     const size_t got = left == 0 ? 0 : read_some(m, transfer, left < most ? left : most);
@@ -120,6 +126,19 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     return got != 0;
 }
 
+/* Whether its sender had better copy it: memory of a host, from which its device copies faster than
+ * this process reads, into memory that they map each other. */
+static bool is_sent(const struct weft_messages *m, const struct weft_transfer *transfer)
+{
+    const struct weft_job *job = m->job;
+    const struct weft_process *from = &job->processes[transfer->peer];
+
+    return transfer->device && transfer->room >= WEFT_MSG_HOLD && from->mapped &&
+           transfer->peer != job->numbers.process &&
+           from->kind == job->processes[job->numbers.process].kind &&
+           weft_memory_offer(m->job, transfer->buffer, transfer->room) != 0;
+}
+
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const bool offered = weft_memory_is_offer(transfer->offer);
@@ -129,8 +148,9 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
     if (offered && m->stage != NULL) /* a process on a CPU copies no other's device memory */
         transfer->mapped =
             weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);
-    if ((offered ? transfer->mapped == NULL
-                 : !m->peers[transfer->peer].reads || transfer->offer == 0) &&
+    if ((offered
+             ? transfer->mapped == NULL
+             : !m->peers[transfer->peer].reads || transfer->offer == 0 || is_sent(m, transfer)) &&
         transfer->room != 0) {
         granted(m, transfer);
         return;
@@ -190,6 +210,25 @@ static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
     return false;
 }
 
+/* Some of it, into the receiver's buffer. True: it goes on. */
+static bool copy_there(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    const struct weft_mail_text text = {.request = transfer->theirs};
+    const size_t left = transfer->room - transfer->moved;
+    const size_t some = left < CHUNK_HOST ? left : CHUNK_HOST;
+
+    if (!weft_msg_copy_mapped(m, transfer, some))
+        return false;
+    transfer->moved += some;
+    if (transfer->moved != transfer->room)
+        return true;
+    weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = WEFT_MAIL_COPIED}, &text, NULL,
+                  NULL);
+    weft_msg_complete(m, transfer);
+    m->copied++;
+    return false;
+}
+
 bool weft_msg_move(struct weft_messages *m)
 {
     struct weft_transfer *transfer = STAILQ_FIRST(&m->moving);
@@ -197,7 +236,9 @@ bool weft_msg_move(struct weft_messages *m)
     const size_t before = transfer->moved;
 
     STAILQ_REMOVE_HEAD(&m->moving, link);
-    if (reads ? read_on(m, transfer) : send_pieces(m, transfer))
+    if (reads                      ? read_on(m, transfer)
+        : transfer->mapped != NULL ? copy_there(m, transfer)
+                                   : send_pieces(m, transfer))
         STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return reads || transfer->moved != before;
 }
@@ -286,6 +327,9 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
     if (transfer == NULL)
         return false;
     transfer->theirs = text->data.grant;
+    transfer->mapped = text->data.into == 0 || transfer->device || m->stage == NULL
+                           ? NULL /* a process on a CPU copies into no other's device memory */
+                           : weft_memory_offered(m->job, process, text->data.into, transfer->room);
     transfer->state = WEFT_TRANSFER_PIECES;
     STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return true;
@@ -339,14 +383,33 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
         m->gathers = 0;
 }
 
+/* A receive that waits for what that process sends; NULL: it cannot be. */
+static struct weft_transfer *granted_to(struct weft_messages *m, int process, uint64_t number)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&m->transfers, number);
+
+    return transfer != NULL && transfer->state == WEFT_TRANSFER_GRANTED && transfer->peer == process
+               ? transfer
+               : NULL;
+}
+
+bool weft_msg_take_copied(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = granted_to(m, process, text->request);
+
+    if (transfer == NULL || transfer->moved != 0 || !transfer->device)
+        return false;
+    weft_msg_complete(m, transfer);
+    return true;
+}
+
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
                          const struct weft_mail_text *text, const unsigned char *payload)
 {
-    struct weft_transfer *transfer = weft_transfer_find(&m->transfers, text->request);
+    struct weft_transfer *transfer = granted_to(m, process, text->request);
 
-    if (transfer == NULL || transfer->state != WEFT_TRANSFER_GRANTED || transfer->peer != process ||
-        text->bytes != transfer->moved || head.count > transfer->room - transfer->moved ||
-        head.count == 0)
+    if (transfer == NULL || text->bytes != transfer->moved ||
+        head.count > transfer->room - transfer->moved || head.count == 0)
         return false;
     take_bytes(m, transfer, payload, head.count);
     transfer->moved += head.count;

@@ -42,12 +42,12 @@ struct weft_transfer {
     const char *call;     /* that began it */
     weft_message message; /* from: a process */
     unsigned char *buffer;
-    size_t room;                 /* of the buffer; then of what is moved */
-    size_t moved;                /* so far */
-    int32_t peer;                /* the other process, of what does not go at once */
-    uint64_t theirs, offer;      /* the transfer over there; where its bytes lie */
-    uint64_t key, place[2];      /* of the receive's buffer, to the network that puts into it */
-    const unsigned char *mapped; /* an offer of device memory, where this process maps it */
+    size_t room;            /* of the buffer; then of what is moved */
+    size_t moved;           /* so far */
+    int32_t peer;           /* the other process, of what does not go at once */
+    uint64_t theirs, offer; /* the transfer over there; where its bytes lie */
+    uint64_t key, place[2]; /* of the receive's buffer, to the network that puts into it */
+    unsigned char *mapped;  /* the other side's device memory, where this process maps it */
     struct weft_unexpected *matched;
 };
 

@@ -121,6 +121,11 @@ static void check_device(struct test_env *env)
             if (far != in)
                 free(far);
         }
+    /* Large ones out of the program's memory are copied by who sends them, if both map the other's
+     * device. */
+    const struct weft_process *const next = &env->job->processes[to];
+    const bool both = next->kind == env->job->processes[me].kind && next->mapped && to != me;
+    TEST_EQ(env, env->job->messages->copied != 0, both && !env->job->device_ops->host_access);
     free(host);
 }
 

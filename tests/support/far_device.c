@@ -3,6 +3,7 @@
 
 #include "abi/errand.h"
 #include "base/say.h"
+#include "device/keep.h"
 #include "gda/softnic/block.h"
 #include "order/atomic.h"
 #include "rank/state.h"
@@ -25,6 +26,7 @@ struct weft_device {
     pthread_mutex_t range_lock;
     struct weft_bell *bell; /* on which ranks sleep */
     struct far_stream streams[WEFT_STREAMS];
+    struct weft_keep keep;
 };
 
 struct far_watch far_watch;
@@ -113,6 +115,16 @@ static void far_unpin(struct weft_device *d, void *memory)
     (void)d, (void)memory;
 }
 
+static bool far_hold(struct weft_device *d, const void *memory, size_t bytes)
+{
+    return weft_keep_hold(&d->keep, memory, bytes);
+}
+
+static void far_release(struct weft_device *d)
+{
+    weft_keep_release(&d->keep);
+}
+
 /* From memory that another thread may have, to such memory. */
 static void far_move(unsigned char *target, const unsigned char *source, size_t bytes)
 {
@@ -163,6 +175,7 @@ static bool far_serve_now(struct weft_device *d, struct weft_errand *errand)
 
 static void far_close(struct weft_device *d)
 {
+    weft_keep_close(&d->keep);
     for (int i = 0; i < WEFT_STREAMS; i++)
         far_stream_close(&d->streams[i]);
     weft_cpu_device.close(d->cpu);
@@ -181,6 +194,7 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
         free(d);
         return status;
     }
+    d->keep = (struct weft_keep){.pin = far_pin, .unpin = far_unpin, .device = d, .most = 64 << 20};
     pthread_mutex_init(&d->range_lock, NULL);
     for (int i = 0; i < WEFT_STREAMS; i++)
         far_stream_open(&d->streams[i], (enum weft_device_stream)i, &d->bell);
@@ -382,6 +396,8 @@ static const struct weft_device_ops far_ops = {
     .passed = far_passed,
     .pin = far_pin,
     .unpin = far_unpin,
+    .hold = far_hold,
+    .release = far_release,
     .fill = far_fill,
     .store = far_store,
     .serve = far_serve,

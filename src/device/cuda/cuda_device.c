@@ -110,6 +110,7 @@ static void cuda_close(struct weft_device *d)
 
     if (d->context != NULL) {
         driver->context_use(d->context);
+        weft_keep_close(&d->keep);
         weft_cuda_block_close(d);
         weft_cuda_beside_close(d);
         for (int i = 0; i < WEFT_STREAMS; i++) {
@@ -140,6 +141,10 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
     if (d == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a device");
     d->config = config;
+    d->keep = (struct weft_keep){.pin = weft_cuda_pin,
+                                 .unpin = weft_cuda_unpin,
+                                 .device = d,
+                                 .most = (size_t)config->cuda_keep};
     d->driver = weft_cuda_driver(&reason);
     if (d->driver == NULL) {
         free(d);
@@ -225,6 +230,8 @@ const struct weft_device_ops weft_cuda_device = {
     .passed = weft_cuda_passed,
     .pin = weft_cuda_pin,
     .unpin = weft_cuda_unpin,
+    .hold = weft_cuda_hold,
+    .release = weft_cuda_release,
     .fill = weft_cuda_fill,
     .store = weft_cuda_store,
     .serve = weft_cuda_serve,

@@ -6,6 +6,7 @@
 #include "base/task.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
+#include "device/keep.h"
 #include "ring/command.h"
 
 enum { WEFT_CUDA_MARKS = 64, WEFT_CUDA_WORDS = 16 };
@@ -76,7 +77,8 @@ struct weft_device {
     struct weft_block block;
     struct weft_cuda_filling filling;
     struct weft_cuda_beside beside;
-    int most; /* ranks of the prepared kernel that fit beside each other */
+    struct weft_keep keep; /* memory of the program's, for messages */
+    int most;              /* ranks of the prepared kernel that fit beside each other */
 };
 
 /* What the GPU says of itself; 0 also where it does not know the question. */
@@ -105,6 +107,8 @@ WEFT_CUDA_OP(whose);
 WEFT_CUDA_OP(has_atomics);
 WEFT_CUDA_OP(pin);
 WEFT_CUDA_OP(unpin);
+WEFT_CUDA_OP(hold);
+WEFT_CUDA_OP(release);
 WEFT_CUDA_OP(dmabuf);
 WEFT_CUDA_OP(reached);
 

@@ -184,7 +184,8 @@ static void see_clock(const struct weft_launch *launch)
     } while (now < deadline);
 }
 
-weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
+/* The device is ready for it. */
+static weft_status run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
     const struct weft_cuda_driver *driver = d->driver;
     void *selves = launch->selves, *user = launch->user;
@@ -226,4 +227,13 @@ weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launc
     const weft_status ended = weft_cuda_beside_end(d, &launch->beside);
     const weft_status left = weft_cuda_block_leave(d);
     return status != WEFT_OK ? status : ended != WEFT_OK ? ended : left;
+}
+
+/* Nothing may be registered while a kernel runs, nor registrations end: both wait for it. */
+weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
+{
+    weft_keep_switch(&d->keep, true);
+    const weft_status status = run(d, launch, ms);
+    weft_keep_switch(&d->keep, false);
+    return status;
 }

@@ -1,0 +1,59 @@
+/*
+ * device/keep.h - memory of the program's that is registered with a device, and stays so between
+ * uses until the program gives it back. The kernel tells of that: userfaultfd(2) holds up a thread
+ * that unmaps, moves or empties memory which was registered until all registrations are dropped.
+ * Any thread.
+ *
+ * What is registered is used from the second time on; the first few times may be the only ones.
+ */
+#ifndef WEFT_DEVICE_KEEP_H
+#define WEFT_DEVICE_KEEP_H
+
+#include "base/task.h"
+
+#include <stddef.h>
+
+struct weft_device;
+
+enum { WEFT_KEEP_RANGES = 32 };
+
+struct weft_keep {
+    /* From the device, before the first use. pin: NULL, or why not. */
+    const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
+    void (*unpin)(struct weft_device *device, void *memory);
+    struct weft_device *device;
+    size_t most; /* bytes that are registered at once; 0: nothing is */
+
+    struct weft_lock lock; /* also from weft_keep_hold to weft_keep_release */
+    enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
+    bool off;                                                          /* a kernel runs */
+    size_t bytes;                                                      /* registered */
+    uint32_t clock;
+    struct weft_keep_range {
+        uintptr_t at; /* 0: none */
+        size_t bytes;
+        uint32_t uses, need; /* without being registered; that it takes */
+        uint32_t last;       /* use, by the clock */
+        bool pinned;
+    } range[WEFT_KEEP_RANGES];
+
+    /* Memory goes: the watcher asks for a drop, and lets the program go on when that is done. */
+    int events, end;         /* userfaultfd; eventfd, readable at the end */
+    uint32_t asked, dropped; /* drops; by the watcher, by the dropper */
+    struct weft_bell asks, answers;
+    struct weft_task watcher, dropper;
+    bool ends;
+};
+
+/*
+ * True: the memory is registered, and stays so until weft_keep_release. False: it is not, or not
+ * yet. Blocking, for as long as registering takes.
+ */
+bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes);
+void weft_keep_release(struct weft_keep *keep);
+
+/* off: drops all, and holds nothing until the next call. Not between hold and release. */
+void weft_keep_switch(struct weft_keep *keep, bool off);
+void weft_keep_close(struct weft_keep *keep);
+
+#endif
