@@ -2,7 +2,9 @@
  * gpu_messages.c - messages from every kind of memory into every other, on a GPU: pageable, pinned,
  * of cudaMalloc, managed, of cudaMallocAsync, of weft_malloc. Then a program that waits for the
  * device, allocates and frees between messages, a hundred thousand times: whatever moves the
- * messages is not to hold that up. Each process sends to the next. Without a GPU: 77.
+ * messages is not to hold that up. Then one that frees and maps its host memory between large
+ * messages: a registration that is kept too long gives bytes that are gone, also to the program's
+ * own copies. Each process sends to the next. Without a GPU: 77.
  *
  *     weftrun -n 2 test_gpu_messages [ROUNDS]
  */
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <weft/message.h>
 
 enum kind { PAGEABLE, PINNED, DEVICE, MANAGED, POOL, WEFT, KINDS };
@@ -149,6 +152,70 @@ static void between_calls(long rounds)
     printf("%ld messages with cudaDeviceSynchronize, cudaMalloc and cudaFree in between\n", rounds);
 }
 
+enum { LARGE = 65536, SLOTS = 4 };
+
+/* Host memory that is often another's soon: unmapped, emptied, or malloc's. */
+static unsigned char *change(unsigned char *memory, bool mapped, long round)
+{
+    if (mapped && round % 2 == 0) {
+        MUST(madvise(memory, LARGE, MADV_DONTNEED) == 0);
+        return memory;
+    }
+    if (mapped) {
+        MUST(munmap(memory, LARGE) == 0);
+        memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        MUST(memory != MAP_FAILED);
+        return memory;
+    }
+    free(memory);
+    memory = malloc(LARGE + 512 * (size_t)(round % 3));
+    MUST(memory != NULL);
+    return memory;
+}
+
+static void write_on(unsigned char *memory, long round)
+{
+    for (size_t at = 0; at < LARGE; at += 1024)
+        memcpy(memory + at, &round, sizeof(round));
+}
+
+static void is_right(const unsigned char *memory, long round)
+{
+    for (size_t at = 0; at < LARGE; at += 1024)
+        MUST(memcmp(memory + at, &round, sizeof(round)) == 0);
+}
+
+/* Host to device, back by the program's own copies, and device to host. */
+static void memory_that_goes(long rounds)
+{
+    static unsigned char got[LARGE];
+    unsigned char *const near = weft_malloc(job, LARGE), *host[SLOTS];
+
+    MUST(near != NULL);
+    for (int i = 0; i < SLOTS; i++) {
+        host[i] = i % 2 == 0 ? mmap(NULL, LARGE, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                             : malloc(LARGE);
+        MUST(host[i] != NULL && host[i] != MAP_FAILED);
+    }
+    for (long i = 0; i < rounds; i++) {
+        const int slot = (int)(i / 2 % SLOTS);
+        if (i / 2 % 16 / SLOTS == 3) /* after some uses, in which it is registered */
+            host[slot] = change(host[slot], slot % 2 == 0, i / 2 / 16);
+        write_on(host[slot], i);
+        pass(host[slot], near, LARGE, 2);
+        CUDA(cudaMemcpy(got, near, LARGE, cudaMemcpyDeviceToHost));
+        is_right(got, i);
+        write_on(host[slot], -i); /* a part of it, and all, by the program */
+        CUDA(cudaMemcpy(near + 1024, host[slot] + 1024, LARGE - 1024, cudaMemcpyHostToDevice));
+        CUDA(cudaMemcpy(near, host[slot], LARGE, cudaMemcpyHostToDevice));
+        CUDA(cudaStreamSynchronize(NULL));
+        pass(near, host[slot], LARGE, 3);
+        is_right(host[slot], -i);
+    }
+    printf("%ld messages each way with host memory that was freed and used again\n", rounds);
+}
+
 int main(int argc, char **argv)
 {
     struct cudaPointerAttributes where;
@@ -170,6 +237,7 @@ int main(int argc, char **argv)
     from = (numbers->process + numbers->processes - 1) % numbers->processes;
     all_kinds();
     between_calls(rounds);
+    memory_that_goes(rounds);
     other_gpu(where.device);
     return weft_close(job) != (gpus > 1 ? WEFT_ERR_ARGUMENT : WEFT_OK);
 }
