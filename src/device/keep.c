@@ -224,7 +224,8 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
     range->last = ++keep->clock;
     if (!range->pinned && !keep->off && ++range->uses >= range->need && is_watched(keep))
         pin(keep, range);
-    if (range->pinned && is_there(keep, range))
+    keep->held = range->pinned && is_there(keep, range);
+    if (keep->held)
         return true;
     weft_unlock(&keep->lock);
     return false;
@@ -232,7 +233,17 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
 
 void weft_keep_release(struct weft_keep *keep)
 {
+    keep->held = false;
     weft_unlock(&keep->lock);
+}
+
+bool weft_keep_clear(struct weft_keep *keep)
+{
+    weft_lock(&keep->lock);
+    const bool any = keep->bytes != 0;
+    drop_all(keep);
+    weft_unlock(&keep->lock);
+    return any;
 }
 
 void weft_keep_switch(struct weft_keep *keep, bool off)

@@ -26,8 +26,8 @@ struct weft_keep {
 
     struct weft_lock lock; /* also from weft_keep_hold to weft_keep_release */
     enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
-    bool off;                                                          /* a kernel runs */
-    size_t bytes;                                                      /* registered */
+    bool off, held; /* a kernel runs; the holder's own, to look at */
+    size_t bytes;   /* registered */
     uint32_t clock;
     struct weft_keep_range {
         uintptr_t at; /* 0: none */
@@ -52,6 +52,8 @@ struct weft_keep {
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes);
 void weft_keep_release(struct weft_keep *keep);
 
+/* Drops all. Not between hold and release. False: there was nothing. */
+bool weft_keep_clear(struct weft_keep *keep);
 /* off: drops all, and holds nothing until the next call. Not between hold and release. */
 void weft_keep_switch(struct weft_keep *keep, bool off);
 void weft_keep_close(struct weft_keep *keep);

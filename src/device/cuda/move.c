@@ -84,11 +84,22 @@ static weft_status hold_words(struct weft_device *d, CUdeviceptr target,
     return status;
 }
 
+static CUresult copy_once(struct weft_device *d, enum weft_device_stream stream, void *target,
+                          const void *source, size_t bytes)
+{
+    CUresult result = begin_on(d, stream);
+
+    if (result == CUDA_SUCCESS)
+        result = d->driver->copy_async((CUdeviceptr)(uintptr_t)target,
+                                       (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
+    weft_unlock(&d->giving);
+    return result;
+}
+
 weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                            const void *source, size_t bytes)
 {
     const uintptr_t to = (uintptr_t)target;
-    CUresult result;
 
     if (bytes == 0 ||
         (stream == WEFT_STREAM_RECEIVE && weft_cuda_lot_take(d, to, source, bytes, 0)))
@@ -96,11 +107,12 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
         return hold_words(d, to, source, bytes);
-    result = begin_on(d, stream);
-    if (result == CUDA_SUCCESS)
-        result =
-            d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
-    return end(d, result, "copying");
+    CUresult result = copy_once(d, stream, target, source, bytes);
+    /* So it refuses memory of the host's of which a part is registered: here for a message. */
+    if (result == CUDA_ERROR_INVALID_VALUE && !(stream == WEFT_STREAM_MESSAGES && d->keep.held) &&
+        weft_keep_clear(&d->keep))
+        result = copy_once(d, stream, target, source, bytes);
+    return weft_cuda_error(result, "copying");
 }
 
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
