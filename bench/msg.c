@@ -2,7 +2,8 @@
  * msg.c - messages between the host programs of two processes, as peers/mpi/latency_send.c and
  * bandwidth_send.c measure MPI's: ping-pong (latency), windows of messages one way (bandwidth;
  * rate: their number), and a message that arrives while both programs compute (overlap). Also
- * ping-pong of memory of the device: at process 1 alone (host_device), or at both (device).
+ * ping-pong of memory of the device: at process 1 alone (host_device), or at both (device); and the
+ * rate from a host to a device, back, and between devices.
  *
  *     weftrun -n 2 bench_msg --form latency
  */
@@ -17,9 +18,27 @@
 enum { DATA, ANSWER }; /* tags */
 enum { OVERLAP_BYTES = 16 << 20, OVERLAP_MS = 20, OVERLAP_ROUNDS = 11 };
 
-static const char *const forms[] = {"latency",     "bandwidth", "rate", "overlap",
-                                    "host_device", "device",    NULL};
-enum form { LATENCY, BANDWIDTH, RATE, OVERLAP, HOST_DEVICE, DEVICE };
+static const char *const forms[] = {"latency",     "bandwidth",        "rate",
+                                    "overlap",     "host_device",      "device",
+                                    "device_rate", "host_device_rate", "device_host_rate",
+                                    NULL};
+enum form {
+    LATENCY,
+    BANDWIDTH,
+    RATE,
+    OVERLAP,
+    HOST_DEVICE,
+    DEVICE,
+    DEVICE_RATE,
+    HOST_DEVICE_RATE,
+    DEVICE_HOST_RATE
+};
+
+static bool is_on_device(enum form form, int process)
+{
+    return form == DEVICE || form == DEVICE_RATE || (form == DEVICE_HOST_RATE && process == 0) ||
+           ((form == HOST_DEVICE || form == HOST_DEVICE_RATE) && process == 1);
+}
 
 static double millions_per_s(size_t bytes, uint64_t repeats, double seconds)
 {
@@ -74,19 +93,21 @@ static uint64_t window_of_messages(struct side *s, size_t bytes, uint64_t number
     weft_message_op ops[BENCH_WINDOW];
 
     if (s->me == 0) {
-        pattern_stamp(s->source, BENCH_WINDOW, bytes, number, 0, 1);
+        if (s->stamped)
+            pattern_stamp(s->source, BENCH_WINDOW, bytes, number, 0, 1);
         for (size_t i = 0; i < BENCH_WINDOW; i++)
-            must(weft_host_send_begin(s->job, WEFT_COMM_HOST, 1, DATA, s->source + i * words, bytes,
+            must(weft_host_send_begin(s->job, WEFT_COMM_HOST, 1, DATA, s->sends + i * words, bytes,
                                       &ops[i]));
         must(weft_host_message_wait_all(s->job, ops, BENCH_WINDOW, NULL));
         must(weft_host_receive(s->job, WEFT_COMM_HOST, 1, ANSWER, NULL, 0, NULL));
         return 0;
     }
     for (size_t i = 0; i < BENCH_WINDOW; i++)
-        must(weft_host_receive_begin(s->job, WEFT_COMM_HOST, 0, DATA, s->target + i * words, bytes,
-                                     &ops[i]));
+        must(weft_host_receive_begin(s->job, WEFT_COMM_HOST, 0, DATA, s->receives + i * words,
+                                     bytes, &ops[i]));
     must(weft_host_message_wait_all(s->job, ops, BENCH_WINDOW, NULL));
-    const uint64_t late = pattern_late(s->target, BENCH_WINDOW, bytes, number, 0, 1);
+    const uint64_t late =
+        s->stamped ? pattern_late(s->target, BENCH_WINDOW, bytes, number, 0, 1) : 0;
     must(weft_host_send(s->job, WEFT_COMM_HOST, 0, ANSWER, NULL, 0));
     return late;
 }
@@ -100,9 +121,9 @@ static uint64_t measure(struct side *s, const struct bench_options *options, siz
 
     pattern_fill(s->source, s->pair->slots, bytes, 0, 1);
     if (!s->stamped)
-        pattern_stamp(s->source, 1, bytes, 0, 0, 1);
+        pattern_stamp(s->source, s->pair->slots, bytes, 0, 0, 1);
     if (s->sends != s->source)
-        must(weft_copy(s->job, s->sends, s->source, bytes));
+        must(weft_copy(s->job, s->sends, s->source, s->pair->slots * bytes));
     must(weft_host_barrier(s->job));
     for (uint64_t i = 0; i < warm_up + repeats; i++) {
         if (i == warm_up)
@@ -112,7 +133,7 @@ static uint64_t measure(struct side *s, const struct bench_options *options, siz
     const double seconds = bench_seconds() - start;
     const uint64_t last = s->stamped ? warm_up + repeats - 1 : 0;
     if (s->receives != s->target)
-        must(weft_copy(s->job, s->target, s->receives, bytes));
+        must(weft_copy(s->job, s->target, s->receives, s->pair->slots * bytes));
     if (answered || s->me == 1)
         wrong += pattern_wrong(s->target, s->pair->slots, bytes, last, 0, 1);
     if (s->me == 0)
@@ -182,7 +203,9 @@ static uint64_t measure_all(struct side *s, const struct bench_options *options)
 int main(int argc, char **argv)
 {
     static const struct bench_pair *const pairs[] = {
-        &bench_latency, &bench_bandwidth, &rate, &bench_latency, &bench_latency, &bench_latency};
+        &bench_latency, &bench_bandwidth, &rate, &bench_latency,
+        &bench_latency, &bench_latency,   &rate, &rate,
+        &rate};
     struct bench_options options;
     struct side s = {0};
 
@@ -204,7 +227,7 @@ int main(int argc, char **argv)
     if (s.source == NULL || s.target == NULL)
         must(WEFT_ERR_MEMORY);
     s.stamped = options.form < HOST_DEVICE;
-    const bool on_device = options.form == DEVICE || (options.form == HOST_DEVICE && s.me == 1);
+    const bool on_device = is_on_device((enum form)options.form, s.me);
     s.sends = on_device ? weft_malloc(s.job, bytes) : s.source;
     s.receives = on_device ? weft_malloc(s.job, bytes) : s.target;
     if (s.sends == NULL || s.receives == NULL)

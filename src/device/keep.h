@@ -15,7 +15,7 @@
 
 struct weft_device;
 
-enum { WEFT_KEEP_RANGES = 32 };
+enum { WEFT_KEEP_RANGES = 128 };
 
 struct weft_keep {
     /* From the device, before the first use. pin: NULL, or why not. */
