@@ -151,6 +151,15 @@ bool weft_msg_delivered(struct weft_messages *m)
                    "copy engine", 0);
 }
 
+/* Within the device, or between two: both addresses are for words of 8 bytes. */
+static bool copied_by_block(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    struct weft_errand errand = copying(target, source, bytes);
+
+    return suits_block(m, target, bytes) && suits_block(m, source, bytes) &&
+           by_block(m, &errand, bytes);
+}
+
 /* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
 static bool waits_for_kernel(const struct weft_job *job, const struct weft_transfer *transfer)
 {
@@ -171,6 +180,8 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
                       ops->hold(m->job->device, transfer->buffer, transfer->room);
     bool good = true;
 
+    if (transfer->device && copied_by_block(m, target, source, bytes))
+        return true;
     if (!waits_for_kernel(m->job, transfer)) {
         good = by_engine(m, target, source, bytes);
         if (held)
