@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct weft_device;
+struct weft_keep;   /* device/keep.h */
 struct weft_errand; /* abi/errand.h */
 
 enum { WEFT_DEVICE_ID_BYTES = 16 };
@@ -199,13 +200,8 @@ struct weft_device_ops {
      */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
-    /*
-     * As pin, of memory of the program's that is used again and again: true: it is pinned, and
-     * stays so until `release`. It may stay so longer, but not when the program has unmapped it
-     * (device/keep.h). False: it is not, and there is nothing to release. May be left out.
-     */
-    bool (*hold)(struct weft_device *device, const void *memory, size_t bytes);
-    void (*release)(struct weft_device *device);
+    /* What pins memory of the program's that is used again and again. May be left out. */
+    struct weft_keep *(*keep)(struct weft_device *device);
     weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
                         uint32_t *target, uint32_t value, size_t words);
     /*

@@ -15,74 +15,53 @@
 #include <unistd.h>
 
 static const uint64_t LONGEST_NS = 1000000000; /* that a thread which unmaps memory is held up */
-enum { NEED = 2, NEED_MOST = 1024 };           /* uses before it is registered */
+enum { NEED = 2, NEED_MOST = 1 << 20 };        /* uses before memory is registered; */
+enum { REFUSED = -4096 };                      /* it could not be: so much later again */
 
 /* ---- what is registered: with the lock ------------------------------------------------------- */
 
-/* Its pages are watched from now on; or those are watched no more that are its own. False: they
- * cannot be. */
+static uintptr_t page_of(uintptr_t at)
+{
+    return at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+/* Its pages are watched from now on, or no more. False: they cannot be. */
 static bool watches(const struct weft_keep *keep, const struct weft_keep_range *range, bool now)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), more = now ? 0 : page - 1;
-    const uintptr_t start = (range->at + more) & ~(page - 1);
-    const uintptr_t end = (range->at + range->bytes + page - 1 - more) & ~(page - 1);
+    const uintptr_t start = page_of(range->at);
+    const uintptr_t end = page_of(range->at + range->bytes + (uintptr_t)sysconf(_SC_PAGESIZE) - 1);
     struct uffdio_register watched = {.range = {start, end - start},
                                       .mode = UFFDIO_REGISTER_MODE_WP}; /* of which none is */
 
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
 }
 
-static void drop(struct weft_keep *keep, struct weft_keep_range *range)
-{
-    if (range->pinned) {
-        keep->unpin(keep->device, (void *)range->at);
-        keep->bytes -= range->bytes;
-        watches(keep, range, false); /* what is gone is watched no more */
-    }
-    range->pinned = false;
-    range->uses = 0;
-}
-
+/* First nothing is watched: the driver may unmap memory, and the watcher may be who drops. */
 static void drop_all(struct weft_keep *keep)
 {
-    for (int i = 0; i < WEFT_KEEP_RANGES; i++) {
-        drop(keep, &keep->range[i]);
-        keep->range[i].at = 0;
-    }
-}
-
-/* The one that was used longest ago; pinned: of those that are registered, NULL: there is none. */
-static struct weft_keep_range *oldest(struct weft_keep *keep, bool pinned)
-{
-    struct weft_keep_range *found = NULL;
-
     for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if ((r->pinned || !pinned) &&
-            (found == NULL || keep->clock - r->last > keep->clock - found->last))
-            found = r;
-    return found;
+        if (r->pinned)
+            watches(keep, r, false);
+    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++) {
+        if (r->pinned)
+            keep->unpin(keep->device, (void *)r->at);
+        *r = (struct weft_keep_range){0};
+    }
+    keep->bytes = 0;
 }
 
-/* It makes room for another: it takes longer until it is registered again. */
-static void displace(struct weft_keep *keep, struct weft_keep_range *range)
+/* What is of a file, or another process has too, may change its pages without an event. Of memory
+ * whose pages are there. */
+static bool is_private(const struct weft_keep_range *range)
 {
-    drop(keep, range);
-    range->need = range->need < NEED_MOST ? 2 * range->need : NEED_MOST;
-}
-
-/* What shares a page with another process, or with a file, may change under this one's address
- * without an event. Of memory whose pages are there. */
-static bool is_private(uintptr_t at, size_t bytes)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    const uintptr_t byte[] = {at, at + bytes - 1};
+    const uintptr_t byte[] = {range->at, range->at + range->bytes - 1};
     bool is = pages >= 0;
 
     for (int i = 0; i < 2 && is; i++) {
         uint64_t said = 0; /* proc(5): bit 63: present, 61: of a file, or shared */
-        is = pread(pages, &said, sizeof(said), (off_t)(byte[i] / page * sizeof(said))) ==
-                 sizeof(said) &&
+        const uintptr_t page = byte[i] / (uintptr_t)sysconf(_SC_PAGESIZE);
+        is = pread(pages, &said, sizeof(said), (off_t)(page * sizeof(said))) == sizeof(said) &&
              said >> 63 != 0 && (said >> 61 & 1) == 0;
     }
     if (pages >= 0)
@@ -90,49 +69,66 @@ static bool is_private(uintptr_t at, size_t bytes)
     return is;
 }
 
+/* Whether it has room, and lies in none that is registered. */
+static bool fits(const struct weft_keep *keep, const struct weft_keep_range *range)
+{
+    for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes)
+            return false;
+    return range->bytes <= keep->most - keep->bytes;
+}
+
 /* Watched before it is registered: what goes meanwhile is dropped when the lock is free. */
 static void pin(struct weft_keep *keep, struct weft_keep_range *range)
 {
-    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes)
-            displace(keep, r);
-    while (range->bytes > keep->most - keep->bytes)
-        displace(keep, oldest(keep, true));
-    displace(keep, range); /* if it cannot be */
-    if (!watches(keep, range, true) ||
-        keep->pin(keep->device, (void *)range->at, range->bytes) != NULL)
+    const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes};
+
+    if (!fits(keep, range)) {
+        drop_all(keep);
+        keep->need = keep->need < NEED_MOST ? 2 * keep->need : NEED_MOST;
+        *range = copy;
+    }
+    range->uses = REFUSED;
+    if (!watches(keep, range, true))
         return;
-    range->pinned = true;
-    keep->bytes += range->bytes;
-    if (!is_private(range->at, range->bytes))
-        drop(keep, range);
+    range->pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
+    if (range->pinned && !is_private(range)) {
+        keep->unpin(keep->device, (void *)range->at);
+        range->pinned = false;
+    }
+    if (range->pinned)
+        keep->bytes += range->bytes;
 }
 
+/* The one that has it, registered, or one that counts its uses. */
 static struct weft_keep_range *find(struct weft_keep *keep, uintptr_t at, size_t bytes)
 {
-    struct weft_keep_range *same = NULL;
+    struct weft_keep_range *same = NULL, *other = NULL;
 
-    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++) {
+    for (uint32_t i = 0; i < WEFT_KEEP_RANGES; i++) {
+        struct weft_keep_range *r = &keep->range[(keep->next + i) % WEFT_KEEP_RANGES];
         if (r->pinned && at >= r->at && at - r->at <= r->bytes && bytes <= r->bytes - (at - r->at))
             return r;
         if (r->at == at && r->bytes == bytes)
             same = r;
+        else if (!r->pinned && other == NULL)
+            other = r;
     }
-    if (same == NULL) {
-        same = oldest(keep, false);
-        drop(keep, same);
-        *same = (struct weft_keep_range){.at = at, .bytes = bytes, .need = NEED};
+    if (same != NULL)
+        return same;
+    if (other == NULL) {
+        drop_all(keep);
+        other = keep->range;
     }
-    return same;
+    keep->next = (uint32_t)(other - keep->range) + 1;
+    *other = (struct weft_keep_range){.at = at, .bytes = bytes};
+    return other;
 }
 
 /* ---- memory goes ----------------------------------------------------------------------------- */
 
-/*
- * An event that was read lets its thread go on, so before one is read all is dropped: what it is
- * about is not known yet. Who drops may itself be such a thread, in the driver, and so is not the
- * watcher.
- */
+/* An event that was read lets its thread go on, so before one is read all is dropped: what it is
+ * about is not known yet. */
 static void watch(void *argument)
 {
     struct weft_keep *keep = argument;
@@ -142,28 +138,20 @@ static void watch(void *argument)
     while (look[1].revents == 0) {
         if (poll(look, 2, -1) < 0 || look[0].revents == 0)
             continue;
-        __atomic_store_n(&keep->asked, keep->asked + 1, __ATOMIC_RELEASE);
-        weft_bell_ring(&keep->asks);
-        weft_bell_await(&keep->answers, &keep->dropped, keep->asked, weft_now_ns() + LONGEST_NS);
+        const uint64_t deadline = weft_now_ns() + LONGEST_NS;
+        bool locked = weft_lock_try(&keep->lock);
+        while (!locked && weft_now_ns() < deadline) {
+            usleep(10);
+            locked = weft_lock_try(&keep->lock);
+        }
+        if (locked)
+            drop_all(keep);
+        else /* the holder may be that thread, in the driver */
+            __atomic_store_n(&keep->late, true, __ATOMIC_RELEASE);
         if (read(keep->events, &event, sizeof(event)) < 0 && errno != EAGAIN)
-            return;
-    }
-}
-
-static void drop_asked(void *argument)
-{
-    struct weft_keep *keep = argument;
-
-    while (!__atomic_load_n(&keep->ends, __ATOMIC_ACQUIRE)) {
-        if (!weft_bell_await(&keep->asks, &keep->asked, keep->dropped + 1,
-                             weft_now_ns() + LONGEST_NS))
-            continue;
-        const uint32_t asked = __atomic_load_n(&keep->asked, __ATOMIC_ACQUIRE);
-        weft_lock(&keep->lock);
-        drop_all(keep);
-        weft_unlock(&keep->lock);
-        __atomic_store_n(&keep->dropped, asked, __ATOMIC_RELEASE);
-        weft_bell_ring(&keep->answers);
+            weft_say(WEFT_SAY_WARN, "userfaultfd: %s", strerror(errno));
+        if (locked)
+            weft_unlock(&keep->lock);
     }
 }
 
@@ -173,31 +161,15 @@ static bool start(struct weft_keep *keep)
                              .features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP |
                                          UFFD_FEATURE_EVENT_REMOVE};
 
+    keep->need = NEED;
     keep->end = eventfd(0, EFD_CLOEXEC);
     keep->events = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-    if (keep->end < 0 || keep->events < 0 || ioctl(keep->events, UFFDIO_API, &api) != 0)
-        return false;
-    if (weft_task_start(&keep->dropper, "weft drop", drop_asked, keep) != WEFT_OK)
-        return false;
-    if (weft_task_start(&keep->watcher, "weft keep", watch, keep) == WEFT_OK)
+    if (keep->end >= 0 && keep->events >= 0 && ioctl(keep->events, UFFDIO_API, &api) == 0 &&
+        weft_task_start(&keep->watcher, "weft keep", watch, keep) == WEFT_OK)
         return true;
-    __atomic_store_n(&keep->ends, true, __ATOMIC_RELEASE);
-    weft_task_join(&keep->dropper);
+    weft_say(WEFT_SAY_INFO, "memory of the program is registered for no message: userfaultfd: %s",
+             strerror(errno));
     return false;
-}
-
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-static bool is_watched(struct weft_keep *keep)
-{
-    if (keep->state == WEFT_KEEP_NEW) {
-        keep->state = start(keep) ? WEFT_KEEP_WATCHED : WEFT_KEEP_FAILED;
-        if (keep->state == WEFT_KEEP_FAILED)
-            weft_say(WEFT_SAY_INFO,
-                     "memory of the program is registered for no message: userfaultfd: %s",
-                     strerror(errno));
-    }
-    return keep->state == WEFT_KEEP_WATCHED;
 }
 
 /*
@@ -207,24 +179,29 @@ static bool is_watched(struct weft_keep *keep)
  */
 static bool is_there(const struct weft_keep *keep, const struct weft_keep_range *range)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct uffdio_writeprotect enable = {.range = {range->at & ~(page - 1), page}};
+    struct uffdio_writeprotect enable = {
+        .range = {page_of(range->at), (uint64_t)sysconf(_SC_PAGESIZE)}};
 
-    return ioctl(keep->events, UFFDIO_WRITEPROTECT, &enable) == 0 &&
-           __atomic_load_n(&keep->asked, __ATOMIC_ACQUIRE) ==
-               __atomic_load_n(&keep->dropped, __ATOMIC_ACQUIRE);
+    return ioctl(keep->events, UFFDIO_WRITEPROTECT, &enable) == 0;
 }
+
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
 {
     if (bytes > keep->most)
         return false;
     weft_lock(&keep->lock);
-    struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
-    range->last = ++keep->clock;
-    if (!range->pinned && !keep->off && ++range->uses >= range->need && is_watched(keep))
-        pin(keep, range);
-    keep->held = range->pinned && is_there(keep, range);
+    if (keep->state == WEFT_KEEP_NEW)
+        keep->state = start(keep) ? WEFT_KEEP_WATCHED : WEFT_KEEP_FAILED;
+    if (__atomic_exchange_n(&keep->late, false, __ATOMIC_ACQUIRE))
+        drop_all(keep);
+    if (keep->state == WEFT_KEEP_WATCHED && !keep->off) {
+        struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
+        if (!range->pinned && ++range->uses >= keep->need)
+            pin(keep, range);
+        keep->held = range->pinned && is_there(keep, range);
+    }
     if (keep->held)
         return true;
     weft_unlock(&keep->lock);
@@ -237,22 +214,14 @@ void weft_keep_release(struct weft_keep *keep)
     weft_unlock(&keep->lock);
 }
 
-bool weft_keep_clear(struct weft_keep *keep)
+bool weft_keep_drop(struct weft_keep *keep, bool off)
 {
     weft_lock(&keep->lock);
     const bool any = keep->bytes != 0;
     drop_all(keep);
+    keep->off = off;
     weft_unlock(&keep->lock);
     return any;
-}
-
-void weft_keep_switch(struct weft_keep *keep, bool off)
-{
-    weft_lock(&keep->lock);
-    keep->off = off;
-    if (off)
-        drop_all(keep);
-    weft_unlock(&keep->lock);
 }
 
 void weft_keep_close(struct weft_keep *keep)
@@ -260,10 +229,6 @@ void weft_keep_close(struct weft_keep *keep)
     if (keep->state == WEFT_KEEP_WATCHED) {
         eventfd_write(keep->end, 1);
         weft_task_join(&keep->watcher);
-        __atomic_store_n(&keep->ends, true, __ATOMIC_RELEASE);
-        __atomic_store_n(&keep->asked, keep->asked + 1, __ATOMIC_RELEASE);
-        weft_bell_ring(&keep->asks);
-        weft_task_join(&keep->dropper);
         drop_all(keep);
     }
     if (keep->state != WEFT_KEEP_NEW) {

@@ -27,22 +27,18 @@ struct weft_keep {
     struct weft_lock lock; /* also from weft_keep_hold to weft_keep_release */
     enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
     bool off, held; /* a kernel runs; the holder's own, to look at */
+    bool late;      /* memory went, and nothing was dropped */
     size_t bytes;   /* registered */
-    uint32_t clock;
+    int need;       /* uses before a range is; more, the more often they had no room together */
+    uint32_t next;  /* range that is forgotten for another */
     struct weft_keep_range {
         uintptr_t at; /* 0: none */
         size_t bytes;
-        uint32_t uses, need; /* without being registered; that it takes */
-        uint32_t last;       /* use, by the clock */
+        int uses; /* without being registered */
         bool pinned;
     } range[WEFT_KEEP_RANGES];
-
-    /* Memory goes: the watcher asks for a drop, and lets the program go on when that is done. */
-    int events, end;         /* userfaultfd; eventfd, readable at the end */
-    uint32_t asked, dropped; /* drops; by the watcher, by the dropper */
-    struct weft_bell asks, answers;
-    struct weft_task watcher, dropper;
-    bool ends;
+    int events, end; /* userfaultfd; eventfd, readable at the end */
+    struct weft_task watcher;
 };
 
 /*
@@ -52,10 +48,9 @@ struct weft_keep {
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes);
 void weft_keep_release(struct weft_keep *keep);
 
-/* Drops all. Not between hold and release. False: there was nothing. */
-bool weft_keep_clear(struct weft_keep *keep);
-/* off: drops all, and holds nothing until the next call. Not between hold and release. */
-void weft_keep_switch(struct weft_keep *keep, bool off);
+/* Drops all; off: until the next call nothing is held. Not between hold and release. False: there
+ * was nothing. */
+bool weft_keep_drop(struct weft_keep *keep, bool off);
 void weft_keep_close(struct weft_keep *keep);
 
 #endif

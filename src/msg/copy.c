@@ -2,6 +2,7 @@
 #include "msg/copy.h"
 
 #include "abi/errand.h"
+#include "device/keep.h"
 #include "order/atomic.h"
 
 #include <string.h>
@@ -170,22 +171,24 @@ static bool waits_for_kernel(const struct weft_job *job, const struct weft_trans
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes)
 {
-    const struct weft_device_ops *const ops = m->job->device_ops;
     unsigned char *const here = transfer->buffer + transfer->moved;
     unsigned char *const there = transfer->mapped + transfer->moved;
     unsigned char *const target = transfer->sends ? there : here;
     const unsigned char *const source = transfer->sends ? here : there;
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-    const bool held = !transfer->device && transfer->room >= WEFT_MSG_HOLD && ops->hold != NULL &&
-                      ops->hold(m->job->device, transfer->buffer, transfer->room);
+    struct weft_keep *const keep = !transfer->device && m->job->device_ops->keep != NULL
+                                       ? m->job->device_ops->keep(m->job->device)
+                                       : NULL;
     bool good = true;
 
     if (transfer->device && copied_by_block(m, target, source, bytes))
         return true;
     if (!waits_for_kernel(m->job, transfer)) {
+        const bool held = keep != NULL && transfer->room >= WEFT_MSG_HOLD &&
+                          weft_keep_hold(keep, transfer->buffer, transfer->room);
         good = by_engine(m, target, source, bytes);
         if (held)
-            ops->release(m->job->device);
+            weft_keep_release(keep);
         return good;
     }
     for (size_t at = 0, some; at < bytes && good; at += some) {

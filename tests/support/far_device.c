@@ -115,14 +115,9 @@ static void far_unpin(struct weft_device *d, void *memory)
     (void)d, (void)memory;
 }
 
-static bool far_hold(struct weft_device *d, const void *memory, size_t bytes)
+static struct weft_keep *far_keep(struct weft_device *d)
 {
-    return weft_keep_hold(&d->keep, memory, bytes);
-}
-
-static void far_release(struct weft_device *d)
-{
-    weft_keep_release(&d->keep);
+    return &d->keep;
 }
 
 /* From memory that another thread may have, to such memory. */
@@ -396,8 +391,7 @@ static const struct weft_device_ops far_ops = {
     .passed = far_passed,
     .pin = far_pin,
     .unpin = far_unpin,
-    .hold = far_hold,
-    .release = far_release,
+    .keep = far_keep,
     .fill = far_fill,
     .store = far_store,
     .serve = far_serve,

@@ -107,8 +107,7 @@ WEFT_CUDA_OP(whose);
 WEFT_CUDA_OP(has_atomics);
 WEFT_CUDA_OP(pin);
 WEFT_CUDA_OP(unpin);
-WEFT_CUDA_OP(hold);
-WEFT_CUDA_OP(release);
+WEFT_CUDA_OP(keep);
 WEFT_CUDA_OP(dmabuf);
 WEFT_CUDA_OP(reached);
 

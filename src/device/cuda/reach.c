@@ -131,14 +131,9 @@ void weft_cuda_unpin(struct weft_device *d, void *memory)
     d->driver->host_unregister(memory);
 }
 
-bool weft_cuda_hold(struct weft_device *d, const void *memory, size_t bytes)
+struct weft_keep *weft_cuda_keep(struct weft_device *d)
 {
-    return weft_keep_hold(&d->keep, memory, bytes);
-}
-
-void weft_cuda_release(struct weft_device *d)
-{
-    weft_keep_release(&d->keep);
+    return &d->keep;
 }
 
 /* ---- what a network's device writes itself, through a dma-buf: none of it has run on hardware  */

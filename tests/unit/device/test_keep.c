@@ -252,17 +252,17 @@ static void from_the_second_use_on(void **state)
     weft_keep_release(&keep);
     assert_int_equal(ever_pinned, 1);
     assert_false(weft_keep_hold(&keep, memory, 2 * BYTES)); /* more than `most` */
-    assert_true(weft_keep_clear(&keep));
-    assert_false(weft_keep_clear(&keep));
+    assert_true(weft_keep_drop(&keep, false));
+    assert_false(weft_keep_drop(&keep, false));
     for (int i = 0; i < 2; i++)
         if (weft_keep_hold(&keep, memory, BYTES))
             weft_keep_release(&keep);
     assert_int_equal(pinned, 1);
-    weft_keep_switch(&keep, true);
+    weft_keep_drop(&keep, true);
     assert_int_equal(pinned, 0);
     assert_false(weft_keep_hold(&keep, memory, BYTES));
     assert_false(weft_keep_hold(&keep, memory, BYTES));
-    weft_keep_switch(&keep, false);
+    weft_keep_drop(&keep, false);
     weft_keep_close(&keep);
     munmap(memory, 2 * BYTES);
 }
