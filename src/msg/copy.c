@@ -53,14 +53,32 @@ static bool checked(struct weft_messages *m, bool good, const char *what, size_t
     return good;
 }
 
-static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
+static bool begin(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
     const struct weft_job *job = m->job;
-    const bool good = job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source,
-                                            bytes) == WEFT_OK &&
-                      job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK;
 
-    return checked(m, good, "copy engine", bytes);
+    return checked(
+        m,
+        job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source, bytes) == WEFT_OK,
+        "copy engine", bytes);
+}
+
+bool weft_msg_delivered(struct weft_messages *m)
+{
+    const struct weft_job *job = m->job;
+
+    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK,
+                   "copy engine", 0);
+}
+
+bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
+{
+    return weft_msg_delivered(m) && begin(m, device, stage, bytes);
+}
+
+static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    return begin(m, target, source, bytes) && weft_msg_delivered(m);
 }
 
 /* ---- the service block ----------------------------------------------------------------------- */
@@ -132,24 +150,6 @@ bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, s
 {
     return (suits_block(m, device, bytes) && deliver_by_block(m, device, host, bytes)) ||
            by_engine(m, device, host, bytes);
-}
-
-bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
-{
-    const struct weft_job *job = m->job;
-
-    return weft_msg_delivered(m) && checked(m,
-                                            job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
-                                                                  device, stage, bytes) == WEFT_OK,
-                                            "copy engine", bytes);
-}
-
-bool weft_msg_delivered(struct weft_messages *m)
-{
-    const struct weft_job *job = m->job;
-
-    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK,
-                   "copy engine", 0);
 }
 
 /* Within the device, or between two: both addresses are for words of 8 bytes. */

@@ -114,7 +114,9 @@ static void add_waiting(struct text *text, const struct weft_transfer *transfer)
 
 static void add_transfer(struct text *text, const struct weft_transfer *transfer)
 {
-    switch (transfer->state) {
+    const bool writes = transfer->sends && transfer->state == WEFT_TRANSFER_READS;
+
+    switch (writes ? WEFT_TRANSFER_PIECES : transfer->state) {
     case WEFT_TRANSFER_WAITS:
     case WEFT_TRANSFER_PROBES:
         add_waiting(text, transfer);

@@ -31,7 +31,8 @@ void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transf
                   NULL);
 }
 
-/* ---- the receiver reads ---------------------------------------------------------------------- */
+/* ---- the receiver reads, or the sender writes
+ * ---------------------------------------------------------------------- */
 
 bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t address, uint64_t nonce)
 {
@@ -117,7 +118,7 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     if (transfer->moved == transfer->room) {
         if (transfer->device && transfer->mapped == NULL && !weft_msg_delivered(m))
             return false;
-        weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
+        weft_msg_answer(m, transfer, transfer->sends ? WEFT_MAIL_COPIED : WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
         return false;
     }
@@ -210,25 +211,6 @@ static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
     return false;
 }
 
-/* Some of it, into the receiver's buffer. True: it goes on. */
-static bool copy_there(struct weft_messages *m, struct weft_transfer *transfer)
-{
-    const struct weft_mail_text text = {.request = transfer->theirs};
-    const size_t left = transfer->room - transfer->moved;
-    const size_t some = left < CHUNK_HOST ? left : CHUNK_HOST;
-
-    if (!weft_msg_copy_mapped(m, transfer, some))
-        return false;
-    transfer->moved += some;
-    if (transfer->moved != transfer->room)
-        return true;
-    weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = WEFT_MAIL_COPIED}, &text, NULL,
-                  NULL);
-    weft_msg_complete(m, transfer);
-    m->copied++;
-    return false;
-}
-
 bool weft_msg_move(struct weft_messages *m)
 {
     struct weft_transfer *transfer = STAILQ_FIRST(&m->moving);
@@ -236,9 +218,7 @@ bool weft_msg_move(struct weft_messages *m)
     const size_t before = transfer->moved;
 
     STAILQ_REMOVE_HEAD(&m->moving, link);
-    if (reads                      ? read_on(m, transfer)
-        : transfer->mapped != NULL ? copy_there(m, transfer)
-                                   : send_pieces(m, transfer))
+    if (reads ? read_on(m, transfer) : send_pieces(m, transfer))
         STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return reads || transfer->moved != before;
 }
@@ -330,7 +310,8 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
     transfer->mapped = text->data.into == 0 || transfer->device || m->stage == NULL
                            ? NULL /* a process on a CPU copies into no other's device memory */
                            : weft_memory_offered(m->job, process, text->data.into, transfer->room);
-    transfer->state = WEFT_TRANSFER_PIECES;
+    transfer->state = transfer->mapped != NULL ? WEFT_TRANSFER_READS : WEFT_TRANSFER_PIECES;
+    m->copied += transfer->mapped != NULL;
     STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return true;
 }

@@ -17,7 +17,7 @@ struct weft_unexpected;
 enum weft_transfer_state {
     WEFT_TRANSFER_FREE,
     WEFT_TRANSFER_WAITS,   /* a receive that no message has matched */
-    WEFT_TRANSFER_READS,   /* a receive that reads what was offered, */
+    WEFT_TRANSFER_READS,   /* a receive that reads what was offered (a send that writes it), */
     WEFT_TRANSFER_GRANTED, /* or waits for its pieces, */
     WEFT_TRANSFER_WRITTEN, /* or is put into */
     WEFT_TRANSFER_QUEUED,  /* a send whose frame waits for room, */
