@@ -50,6 +50,13 @@ static void drop_all(struct weft_keep *keep)
     keep->bytes = 0;
 }
 
+/* For others: next time it takes more uses. */
+static void make_room(struct weft_keep *keep)
+{
+    drop_all(keep);
+    keep->need = keep->need < NEED_MOST ? 2 * keep->need : NEED_MOST;
+}
+
 /* What is of a file, or another process has too, may change its pages without an event. Of memory
  * whose pages are there. */
 static bool is_private(const struct weft_keep_range *range)
@@ -84,8 +91,7 @@ static void pin(struct weft_keep *keep, struct weft_keep_range *range)
     const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes};
 
     if (!fits(keep, range)) {
-        drop_all(keep);
-        keep->need = keep->need < NEED_MOST ? 2 * keep->need : NEED_MOST;
+        make_room(keep);
         *range = copy;
     }
     range->uses = REFUSED;
@@ -117,7 +123,7 @@ static struct weft_keep_range *find(struct weft_keep *keep, uintptr_t at, size_t
     if (same != NULL)
         return same;
     if (other == NULL) {
-        drop_all(keep);
+        make_room(keep);
         other = keep->range;
     }
     keep->next = (uint32_t)(other - keep->range) + 1;
