@@ -76,25 +76,30 @@ static bool is_private(const struct weft_keep_range *range)
     return is;
 }
 
-/* Whether it has room, and lies in none that is registered. */
-static bool fits(const struct weft_keep *keep, const struct weft_keep_range *range)
+/* Makes room for it: there are too many bytes, or it meets some. One that has grown displaces
+ * none but itself. */
+static void clear_for(struct weft_keep *keep, const struct weft_keep_range *range)
 {
+    bool meets = false, displaces = range->bytes > keep->most - keep->bytes;
+
     for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes)
-            return false;
-    return range->bytes <= keep->most - keep->bytes;
+        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes) {
+            meets = true;
+            displaces |= r->at < range->at || r->at + r->bytes > range->at + range->bytes;
+        }
+    if (displaces)
+        make_room(keep);
+    else if (meets)
+        drop_all(keep);
 }
 
 /* Watched before it is registered: what goes meanwhile is dropped when the lock is free. */
 static void pin(struct weft_keep *keep, struct weft_keep_range *range)
 {
-    const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes};
+    const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes, .uses = REFUSED};
 
-    if (!fits(keep, range)) {
-        make_room(keep);
-        *range = copy;
-    }
-    range->uses = REFUSED;
+    clear_for(keep, range);
+    *range = copy;
     if (!watches(keep, range, true))
         return;
     range->pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;

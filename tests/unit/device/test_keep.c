@@ -286,6 +286,28 @@ static void those_that_displace_each_other_become_rare(void **state)
     munmap(memory, 4 * BYTES);
 }
 
+/* One that grows is registered as soon as any, and those beside it again. */
+static void growing_is_not_displacing(void **state)
+{
+    struct weft_keep keep;
+    enum { LEAST = 4 * PAGE, LARGEST = 32 * PAGE };
+    unsigned char *memory = map(2 * LARGEST);
+    int uses = 0;
+
+    (void)state;
+    open_keep(&keep, 64 << 20);
+    for (size_t bytes = LEAST; bytes <= LARGEST; bytes *= 2)
+        for (int i = 0; i < 4; i++)
+            for (int side = 0; side < 2; side++)
+                if (weft_keep_hold(&keep, memory + side * bytes, bytes)) {
+                    weft_keep_release(&keep);
+                    uses++;
+                }
+    assert_in_range(uses, 4 * 4, 4 * 6); /* four sizes, of 8 each; at most half are the first */
+    weft_keep_close(&keep);
+    munmap(memory, 2 * LARGEST);
+}
+
 /* A hole in a file makes no event. */
 static void shared_memory_is_not_registered(void **state)
 {
@@ -335,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_the_second_use_on),
         cmocka_unit_test(those_that_displace_each_other_become_rare),
+        cmocka_unit_test(growing_is_not_displacing),
         cmocka_unit_test(shared_memory_is_not_registered),
         cmocka_unit_test(unmapping_waits_for_the_drop),
         cmocka_unit_test(a_child_of_fork_frees_its_own),
