@@ -152,7 +152,23 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
  * ARGUMENT, RANK, WINDOW, BOUNDS, UNSUPPORTED (data that its ranks do not reach), LIMIT, MEMORY.
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
-/* Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY. */
+/*
+ * Begins a recording of all places: each records all tasks, alike. In it a task's data may be at any
+ * places. weft puts tasks at places, and copies between these what a task reads that another place
+ * has or wrote. What such a task writes as WEFT_TASK_OUT it writes completely. weft_tasks_ready and
+ * weft_tasks_run are collective. Errors: as weft_tasks_record.
+ */
+WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording);
+/*
+ * As weft_tasks_add. home: the place that runs the task, or -1: weft chooses it, so that tasks of
+ * near spots are at one place. weft_tasks_add takes the place of the first data that are written.
+ */
+WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
+                                       int home, uint64_t spot);
+/*
+ * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY
+ * (WEFT_TASK_COPIES); of a recording of all places: MISMATCH, with the first task that differs.
+ */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
  * Runs a recording: blocks until the place's ranks have run all its tasks `epochs` times. What
@@ -171,6 +187,8 @@ typedef struct weft_recording_numbers {
     uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
     uint64_t epochs;       /* that have run */
     uint64_t waited;       /* steps of all recordings of this place that had to wait */
+    uint64_t copies;       /* of an epoch, that this place sends others; */
+    uint64_t copied;       /* their bytes */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */
 WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,

@@ -18,10 +18,10 @@ struct piece {
     uint64_t at, bytes, pitch, rows; /* one row: its pitch is its bytes */
 };
 
-/* The memory of a window at a place. */
+/* The memory of a window at a place, or a place's copy of that. */
 struct space {
     weft_win win;
-    int32_t place;
+    int32_t place, storage;
     uint64_t pitch, end;
     uint64_t pieces, rows, columns; /* sums */
     uint64_t height, width, across; /* of a cell; cells in a row */
@@ -30,7 +30,7 @@ struct space {
 
 struct access {
     struct piece piece;
-    uint32_t task;
+    uint32_t task, data;
     bool dead;
     uint8_t walk;
 };
@@ -51,17 +51,14 @@ struct walk {
     struct link *link;
     uint64_t accesses, links;
     uint32_t *seen[2]; /* by task: the last task that waits for it, + 1; in the epoch before */
-    uint32_t task;
+    uint32_t task, data;
     uint8_t number;
     bool full; /* there is no memory */
+    weft_edges_met *met; /* NULL: edges are to be found */
+    void *context;
 };
 
 /* ---- pieces of memory ------------------------------------------------------------------------ */
-
-static bool has_bytes(const weft_task_data_desc *data)
-{
-    return data->mode != WEFT_TASK_SCRATCH && data->bytes != 0;
-}
 
 static struct piece piece_of(const weft_task_data_desc *data)
 {
@@ -107,16 +104,57 @@ static bool covers(const struct piece *a, const struct piece *b)
            (b->rows == 1 || b->pitch == a->pitch);
 }
 
+/* What columns from `at`, `bytes` of them, of rows from `row` on have of the piece. */
+static void join(struct weft_rect *rect, const struct piece *p, int64_t row, uint64_t rows,
+                 uint64_t at, uint64_t bytes)
+{
+    const int64_t from = row > 0 ? row : 0, to = row + (int64_t)rows;
+    const int64_t end = to < (int64_t)p->rows ? to : (int64_t)p->rows;
+    const uint64_t end_column = at + bytes < p->bytes ? at + bytes : p->bytes;
+
+    if (from >= end || at >= end_column)
+        return;
+    const bool none = rect->rows_end == 0;
+    rect->row = none || (uint64_t)from < rect->row ? (uint64_t)from : rect->row;
+    rect->rows_end = (uint64_t)end > rect->rows_end ? (uint64_t)end : rect->rows_end;
+    rect->at = none || at < rect->at ? at : rect->at;
+    rect->end = end_column > rect->end ? end_column : rect->end;
+}
+
+void weft_rect_join(struct weft_rect *rect, const weft_task_data_desc *of,
+                    const weft_task_data_desc *with)
+{
+    const struct piece p = piece_of(of), q = piece_of(with);
+    const uint64_t from = q.at > p.at ? q.at - p.at : 0, end = end_of(&q) - p.at;
+
+    if (p.rows == 1) {
+        join(rect, &p, 0, 1, from, end - from);
+    } else if (q.bytes > p.pitch || (q.rows > 1 && q.pitch != p.pitch)) {
+        join(rect, &p, 0, p.rows, 0, p.bytes);
+    } else { /* its rows begin in rows of the piece, and may end in the next ones */
+        const int64_t apart = (int64_t)(q.at - p.at), pitch = (int64_t)p.pitch;
+        const int64_t row = apart / pitch - (apart % pitch < 0);
+        const uint64_t at = (uint64_t)(apart - row * pitch);
+        join(rect, &p, row, q.rows, at, q.bytes);
+        if (at + q.bytes > p.pitch)
+            join(rect, &p, row + 1, q.rows, 0, at + q.bytes - p.pitch);
+    }
+}
+
 /* ---- the grid -------------------------------------------------------------------------------- */
 
-static struct space *space_for(struct walk *w, const weft_task_data_desc *data)
+static struct space *space_for(struct walk *w, const struct weft_recorded_data *data)
 {
+    const weft_task_data_desc *const desc = &data->desc;
+
     for (uint32_t s = w->spaces; s-- > 0;)
-        if (w->space[s].win == data->win && w->space[s].place == data->place)
+        if (w->space[s].win == desc->win && w->space[s].place == desc->place &&
+            (w->met != NULL || w->space[s].storage == data->storage))
             return &w->space[s];
     if (!weft_recorded_grow((void **)&w->space, w->spaces, sizeof(*w->space)))
         return NULL;
-    w->space[w->spaces] = (struct space){.win = data->win, .place = data->place};
+    w->space[w->spaces] =
+        (struct space){.win = desc->win, .place = desc->place, .storage = data->storage};
     return &w->space[w->spaces++];
 }
 
@@ -145,9 +183,9 @@ static bool find_spaces(struct walk *w)
     uint64_t cells = 0;
 
     for (uint32_t i = 0; i < w->recorded->datas; i++) {
-        const weft_task_data_desc *const data = &w->recorded->data[i];
-        const struct piece p = piece_of(data);
-        if (!has_bytes(data))
+        const struct weft_recorded_data *const data = &w->recorded->data[i];
+        const struct piece p = piece_of(&data->desc);
+        if (!weft_recorded_has_bytes(data))
             continue;
         struct space *const space = space_for(w, data);
         if (space == NULL)
@@ -191,9 +229,11 @@ static void meet(struct walk *w, uint32_t *list, const struct piece *piece, bool
         struct link *const link = &w->link[*list - 1];
         struct access *const other = &w->access[link->access];
         if (!other->dead && overlap(piece, &other->piece)) {
-            if (w->number == 1)
-                wait_for(w, other->task, other->walk == 0);
             other->dead = write && covers(piece, &other->piece);
+            if (w->met != NULL)
+                w->met(w->context, other->data, w->data, w->number - other->walk, other->dead);
+            else if (w->number == 1)
+                wait_for(w, other->task, other->walk == 0);
         }
         if (other->dead)
             *list = link->next;
@@ -225,7 +265,8 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
     w->full = w->full ||
               (adds && !weft_recorded_grow((void **)&w->access, w->accesses, sizeof(*w->access)));
     if (adds && !w->full)
-        w->access[w->accesses++] = (struct access){.piece = *p, .task = w->task, .walk = w->number};
+        w->access[w->accesses++] = (struct access){
+            .piece = *p, .task = w->task, .data = w->data, .walk = w->number};
     for (uint64_t y = row / space->height; y <= last / space->height && !w->full; y++)
         for (uint64_t x = from; x <= to; x++) {
             const uint64_t at = space->first_cell + y * space->across + x;
@@ -240,26 +281,26 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
 }
 
 /* Waits for others first, then is there for others itself. Whether it writes. */
-static bool walk_task(struct walk *w, const struct weft_task_step *step)
+static bool walk_task(struct walk *w, const struct weft_recorded_task *task)
 {
     bool writes = false;
 
     for (int adds = 0; adds < 2; adds++)
-        for (uint32_t i = step->part; i < step->part + step->parts; i++) {
-            const weft_task_data_desc *const data = &w->recorded->data[i];
-            const struct piece piece = piece_of(data);
-            const bool write = has_bytes(data) && (data->mode & WEFT_TASK_OUT) != 0;
+        for (uint32_t i = task->data; i < task->data + task->datas; i++) {
+            const struct weft_recorded_data *const data = &w->recorded->data[i];
+            const struct piece piece = piece_of(&data->desc);
+            const bool write = weft_recorded_writes(data);
             writes = writes || write;
-            if (has_bytes(data))
+            w->data = i;
+            if (weft_recorded_has_bytes(data))
                 visit(w, &w->space[w->space_of[i]], &piece, write, adds);
         }
     return writes;
 }
 
 /* Whoever waits for a task in this epoch need not wait for it in the one before. Who writes comes
- * after itself, by who has read or written that since; others say so. Then the task's steps know
- * their edges. */
-static void tidy(struct walk *w, struct weft_task_step *step, uint64_t from, bool writes)
+ * after itself, by who has read or written that since; others say so. */
+static void tidy(struct walk *w, struct weft_recorded_task *task, uint64_t from, bool writes)
 {
     struct weft_recorded *const all = w->recorded;
     uint64_t kept = from;
@@ -272,16 +313,14 @@ static void tidy(struct walk *w, struct weft_task_step *step, uint64_t from, boo
     all->edges = kept;
     if (!writes)
         wait_for(w, w->task, true);
-    for (uint32_t i = 0; i < step->steps; i++) {
-        step[i].edge = (uint32_t)from;
-        step[i].edges = (uint32_t)(all->edges - from);
-    }
+    task->edge = (uint32_t)from;
+    task->edges = (uint32_t)(all->edges - from);
 }
 
-weft_status weft_edges_find(struct weft_recorded *recorded)
+weft_status weft_edges_find(struct weft_recorded *recorded, weft_edges_met *met, void *context)
 {
     const size_t n = recorded->tasks;
-    struct walk w = {.recorded = recorded};
+    struct walk w = {.recorded = recorded, .met = met, .context = context};
 
     recorded->edges = 0;
     w.space_of = calloc((size_t)recorded->datas + 1, sizeof(*w.space_of));
@@ -289,12 +328,11 @@ weft_status weft_edges_find(struct weft_recorded *recorded)
         w.seen[i] = calloc(n + 1, sizeof(*w.seen[i]));
     w.full = w.space_of == NULL || w.seen[0] == NULL || w.seen[1] == NULL || !find_spaces(&w);
     for (w.number = 0; w.number < 2; w.number++) {
-        struct weft_task_step *step = recorded->step;
-        for (w.task = 0; w.task < n && !w.full; w.task++, step += step->steps) {
+        for (w.task = 0; w.task < n && !w.full; w.task++) {
             const uint64_t from = recorded->edges;
-            const bool writes = walk_task(&w, step);
-            if (w.number == 1)
-                tidy(&w, step, from, writes);
+            const bool writes = walk_task(&w, &recorded->task[w.task]);
+            if (w.number == 1 && met == NULL)
+                tidy(&w, &recorded->task[w.task], from, writes);
         }
     }
     free(w.space);

@@ -6,6 +6,7 @@
 
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
+#include "runtime/space/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static size_t image_bytes(const struct weft_task_place *p)
 static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
 {
     struct weft_task_place *const p = &tasks->place;
-    const size_t mail = weft_task_mail_bytes(p->places), bytes = lay_out(tasks, NULL);
+    const size_t mail = tasks->room, bytes = lay_out(tasks, NULL);
     struct weft_task_place *const copy = make_lines(image_bytes(p));
     weft_status status = WEFT_OK;
 
@@ -88,7 +89,7 @@ static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
     if (copy == NULL || tasks->memory == NULL || p->mail == NULL || p->host == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_tasks_begin: process %d has no %zu bytes for tasks "
-                              "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)",
+                              "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH, WEFT_TASK_COPIES)",
                               p->me, bytes + mail + sizeof(*p->host));
     if (status == WEFT_OK) {
         lay_out(tasks, (struct weft_task_rank *)(copy + 1));
@@ -184,7 +185,11 @@ static weft_status start(weft_job *job, struct weft_tasks *tasks, const weft_tas
     if (made != WEFT_OK)
         weft_job_fail(job, made, "process %d has no memory for tasks", job->numbers.process);
     WEFT_TRY(made);
-    WEFT_TRY(weft_host_win_create(job, p->mail, weft_task_mail_bytes(p->places), &p->win));
+    WEFT_TRY(weft_host_win_create(job, p->mail, tasks->room, &p->win));
+    for (int q = 0; q < p->places; q++) {
+        const uint64_t bytes = weft_window_find(&job->space.state, p->win)->entry[q].bytes;
+        tasks->room = bytes < tasks->room ? bytes : tasks->room;
+    }
     WEFT_TRY(weft_copy(job, tasks->memory, p, sizeof(*p)));
     return weft_start(job, tasks->data, kernel->kernel->user_bytes);
 }
@@ -209,6 +214,8 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     memcpy((unsigned char *)tasks->data + sizeof(struct weft_tasks_begun), user,
            kernel->user_bytes);
     describe(&tasks->place, job, kernel);
+    tasks->used = (weft_task_mail_bytes(tasks->place.places) + 255) & ~(uint64_t)255;
+    tasks->room = tasks->used + (tasks->place.places > 1 ? job->config.task_copies : 0);
     const weft_status status = start(job, tasks, kernel);
     if (status == WEFT_OK)
         tasks->begun = true;

@@ -40,10 +40,11 @@ struct weft_task_step {
     uint32_t part, parts; /* its data */
     uint32_t scratch;     /* bit i: part i lies in the rank's scratch memory */
     uint32_t arguments;   /* offset */
-    uint32_t unused[3];
+    uint32_t tell, tells; /* places that wait for the task */
+    uint32_t unused;
 };
 struct weft_task_word {
-    uint64_t done; /* epochs that the task has finished */
+    uint64_t done; /* epochs that the task has finished; another place's adds to it */
     uint64_t left; /* steps of this epoch, where there are several */
     uint64_t unused[6];
 };
@@ -51,13 +52,22 @@ static_assert(sizeof(struct weft_task_step) == 64 && sizeof(struct weft_task_wor
 struct weft_task_part {
     uint64_t address, pitch;
 };
+/* For arguments: where the first part goes. Such a step has this body, and no calls. */
+struct weft_task_copy {
+    weft_win win;
+    int32_t place;
+    uint64_t offset, pitch, bytes, rows;
+};
+#define WEFT_TASK_COPY   0xffu
 #define WEFT_TASK_BEFORE (1u << 31) /* of an edge, which is a task: of the epoch before */
 struct weft_task_tables {
     struct weft_task_word *word;
     const struct weft_task_step *step;
     const uint32_t *edge;
     const struct weft_task_part *part;
+    const int32_t *tell;
     unsigned char *arguments;
+    uint64_t words; /* where words of other places are in the window of tasks */
     uint64_t steps;
 };
 

@@ -7,6 +7,7 @@
 #include "task/tasks.h"
 
 #include "base/say.h"
+#include "runtime/space/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,33 +17,44 @@ enum { MOST_TASKS = 1 << 24 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
+static weft_status begin(weft_job *job, const char *call, bool shared, weft_recording **recording)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_record");
     struct weft_tasks *tasks;
-    WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
-    WEFT_HOST_TRY(weft_host_place(job, host_name, "recording", recording));
+
+    WEFT_TRY(weft_tasks_of(job, call, &tasks));
+    WEFT_TRY(weft_host_place(job, call, "recording", recording));
     struct weft_recording *const made = calloc(1, sizeof(*made));
     if (made == NULL)
-        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_MEMORY, "%s: no memory", host_name));
+        return weft_refused(job, WEFT_ERR_MEMORY, "%s: no memory", call);
     made->job = job;
+    made->shared = shared;
     made->next = tasks->recordings;
     tasks->recordings = made;
     *recording = made;
-    (void)self;
-    return weft_host_leave(job, WEFT_OK);
+    return WEFT_OK;
 }
 
-/* Room for a task's steps, data and arguments. */
-static bool grow(struct weft_recorded *all, const weft_task_desc *desc, uint32_t steps)
+weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
 {
-    bool room = true;
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_record");
+    (void)self;
+    return weft_host_leave(job, begin(job, host_name, false, recording));
+}
 
-    for (uint32_t i = 0; i < steps; i++)
-        room = room && weft_recorded_grow((void **)&all->step, all->steps + i, sizeof(*all->step));
+weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_record_all");
+    (void)self;
+    return weft_host_leave(job, begin(job, host_name, job->numbers.processes > 1, recording));
+}
+
+/* Room for a task, its data and arguments. */
+static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
+{
+    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+
     for (uint32_t i = all->datas; i < all->datas + desc->datas; i++)
         room = room && weft_recorded_grow((void **)&all->data, i, sizeof(*all->data)) &&
-               weft_recorded_grow((void **)&all->part, i, sizeof(*all->part)) &&
                weft_recorded_grow((void **)&all->win, i, sizeof(*all->win));
     for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
         room = room &&
@@ -50,9 +62,10 @@ static bool grow(struct weft_recorded *all, const weft_task_desc *desc, uint32_t
     return room;
 }
 
-/* Where ranks of this place have a piece of data. Errors: WINDOW, RANK, BOUNDS, UNSUPPORTED. */
-static weft_status reach(weft_job *job, const char *call, const weft_task_data_desc *data,
-                         uint64_t *address)
+/* Of a piece that lies in its window; whether ranks of this place load and store it there. Errors:
+ * WINDOW, RANK, BOUNDS, UNSUPPORTED. */
+static weft_status check_data(weft_job *job, const char *call, bool shared,
+                              const weft_task_data_desc *data)
 {
     const uint64_t rows = data->bytes != 0 ? weft_task_rows(data) : 1;
     const uint64_t span = data->pitch > WEFT_TASK_MOST_BYTES / rows
@@ -60,39 +73,33 @@ static weft_status reach(weft_job *job, const char *call, const weft_task_data_d
                               : (rows - 1) * data->pitch + data->bytes;
 
     WEFT_TRY(weft_host_range(job, call, data->win, data->place, data->offset, data, span));
-    const struct weft_window_entry *const there =
-        &weft_host_window(job, call, data->win)->entry[data->place];
-    const bool alike = data->place == job->numbers.process ||
-                       (job->device_ops->host_access &&
-                        job->space.state.process_table[data->place].exposed != NULL);
-    if (data->bytes != 0 && (there->address == NULL || !alike))
-        return weft_refused(job, WEFT_ERR_UNSUPPORTED,
-                            "%s: ranks of process %d do not load and store in process %d's memory",
-                            call, job->numbers.process, data->place);
-    *address = (uint64_t)(uintptr_t)there->address + data->offset;
-    return WEFT_OK;
+    if (data->bytes == 0 || shared || weft_task_reaches(job, data->win, data->place))
+        return WEFT_OK;
+    return weft_refused(job, WEFT_ERR_UNSUPPORTED,
+                        "%s: ranks of process %d do not load and store in process %d's memory",
+                        call, job->numbers.process, data->place);
 }
 
-/* Copies its data, for which there is room, and finds where ranks have them. */
-static weft_status keep_data(weft_job *job, const char *call, struct weft_recorded *all,
-                             const weft_task_desc *desc, uint32_t *scratch)
+/* Copies its data, for which there is room. */
+static weft_status keep_data(weft_job *job, const char *call, bool shared,
+                             struct weft_recorded *all, const weft_task_desc *desc,
+                             uint32_t *scratch)
 {
     const uint64_t most = job->tasks->place.scratch;
     uint64_t at = 0;
 
     for (uint32_t i = 0; i < desc->datas; i++) {
-        weft_task_data_desc *const data = &all->data[all->datas + i];
-        struct weft_task_part *const part = &all->part[all->datas + i];
-        *data = desc->data[i];
-        weft_task_pitch_of(data);
-        if (data->mode != WEFT_TASK_SCRATCH) {
-            part->pitch = data->pitch;
-            WEFT_TRY(reach(job, call, data, &part->address));
+        struct weft_recorded_data *const kept = &all->data[all->datas + i];
+        *kept = (struct weft_recorded_data){.desc = desc->data[i], .storage = desc->data[i].place};
+        weft_task_pitch_of(&kept->desc);
+        if (kept->desc.mode != WEFT_TASK_SCRATCH) {
+            WEFT_TRY(check_data(job, call, shared, &kept->desc));
             continue;
         }
-        *part = (struct weft_task_part){at, data->bytes};
+        kept->desc.offset = at;
+        kept->desc.pitch = kept->desc.bytes;
         *scratch |= 1u << i;
-        at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
+        at += (weft_task_bytes(&kept->desc) + 63) & ~(uint64_t)63;
     }
     return at <= most
                ? WEFT_OK
@@ -112,37 +119,37 @@ static void keep_window(struct weft_recorded *all, weft_win win)
 }
 
 /* Copies a good one. */
-static weft_status keep(weft_job *job, const char *call, struct weft_recorded *all,
-                        const weft_task_desc *desc)
+static weft_status keep(weft_job *job, const char *call, struct weft_recording *r,
+                        const weft_task_desc *desc, int home, uint64_t spot)
 {
-    const uint32_t bytes = (desc->arguments_bytes + 15) & ~15u, ranks = job->tasks->place.ranks;
-    const uint64_t count = desc->count > 1 ? desc->count : 1;
-    struct weft_task_step step = {.task = all->tasks,
-                                  .body = desc->body,
-                                  .steps = count < ranks ? (uint32_t)count : ranks,
-                                  .part = all->datas,
-                                  .parts = desc->datas,
-                                  .arguments = all->arguments_bytes};
+    struct weft_recorded *const all = &r->recorded;
+    const uint32_t room = (desc->arguments_bytes + 15) & ~15u;
+    struct weft_recorded_task task = {.count = desc->count > 1 ? desc->count : 1,
+                                      .spot = spot,
+                                      .number = all->tasks,
+                                      .body = desc->body,
+                                      .data = all->datas,
+                                      .datas = desc->datas,
+                                      .arguments = all->arguments_bytes,
+                                      .room = room,
+                                      .flags = desc->flags,
+                                      .home = home,
+                                      .moves = home < 0};
 
-    if (all->tasks == MOST_TASKS || !grow(all, desc, step.steps))
+    if (all->tasks == MOST_TASKS || !grow(all, desc))
         return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
                             "%s: there is no room for it", call);
-    WEFT_TRY(keep_data(job, call, all, desc, &step.scratch));
-    if (bytes != 0) {
-        memset(all->arguments + all->arguments_bytes, 0, bytes);
+    WEFT_TRY(keep_data(job, call, r->shared, all, desc, &task.scratch));
+    if (room != 0) {
+        memset(all->arguments + all->arguments_bytes, 0, room);
         memcpy(all->arguments + all->arguments_bytes, desc->arguments, desc->arguments_bytes);
-    }
-    for (uint32_t i = 0; i < step.steps; i++) { /* ranks share calls out beforehand */
-        step.first = step.end;
-        step.end += count / step.steps + (i < count % step.steps);
-        all->step[all->steps++] = step;
     }
     for (uint32_t i = 0; i < desc->datas; i++)
         if (desc->data[i].mode != WEFT_TASK_SCRATCH)
             keep_window(all, desc->data[i].win);
-    all->tasks++;
+    all->task[all->tasks++] = task;
     all->datas += desc->datas;
-    all->arguments_bytes += bytes;
+    all->arguments_bytes += room;
     return WEFT_OK;
 }
 
@@ -157,23 +164,101 @@ static weft_status check_state(const struct weft_recording *r, const char *call,
 
 #define NO_RECORDING(call) weft_err(WEFT_ERR_ARGUMENT, "%s: the recording is NULL", call)
 
+/* Whose data it writes first; of a task that writes none, the first place. */
+static int home_of(const weft_task_desc *desc)
+{
+    for (uint32_t i = 0; i < desc->datas; i++)
+        if (desc->data[i].mode != WEFT_TASK_SCRATCH && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
+            return desc->data[i].place;
+    return 0;
+}
+
+/* As weft_tasks_add_at. Flags that keep a task from this place are no matter where it has another
+ * home. */
+static weft_status add(weft_recording *r, const char *call, const weft_task_desc *desc, int home,
+                       uint64_t spot)
+{
+    const uint32_t kinds = WEFT_TASK_CPU_ONLY | WEFT_TASK_GPU_ONLY;
+    const int places = r->job->numbers.processes, me = r->job->numbers.process;
+    weft_task_desc checked = {0};
+    char name[48];
+
+    WEFT_TRY(check_state(r, call, false));
+    snprintf(name, sizeof(name), "%s: task %u", call, r->recorded.tasks);
+    if (desc != NULL)
+        checked = *desc;
+    checked.flags &= r->shared && (checked.flags & kinds) != kinds ? ~kinds : ~0u;
+    WEFT_TRY(weft_task_check(r->job, r->job->tasks, name, desc != NULL ? &checked : NULL));
+    if (home < -1 || home >= places || (!r->shared && home >= 0 && home != me))
+        return weft_refused(r->job, WEFT_ERR_ARGUMENT, "%s: home %d of %d places%s", name, home,
+                            places, r->shared ? "" : ", in a recording of one");
+    if (home >= 0 && r->shared && !weft_task_may_run(r->job, desc->flags, home))
+        return weft_refused(r->job, WEFT_ERR_ARGUMENT, "%s: flags %u keep it from home %d", name,
+                            desc->flags, home);
+    return keep(r->job, name, r, desc, r->shared ? home : me, spot);
+}
+
 weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc)
 {
-    char call[48];
-
     if (recording == NULL)
         return NO_RECORDING("weft_tasks_add");
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_add");
     (void)self;
-    WEFT_HOST_TRY(check_state(recording, host_name, false));
-    snprintf(call, sizeof(call), "%s: task %u", host_name, recording->recorded.tasks);
-    WEFT_HOST_TRY(weft_task_check(job, job->tasks, call, desc));
-    WEFT_HOST_TRY(keep(job, call, &recording->recorded, desc));
-    return weft_host_leave(job, WEFT_OK);
+    const int home =
+        recording->shared && desc != NULL ? home_of(desc) : job->numbers.process;
+    return weft_host_leave(job, add(recording, host_name, desc, home, 0));
+}
+
+weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc, int home,
+                              uint64_t spot)
+{
+    if (recording == NULL)
+        return NO_RECORDING("weft_tasks_add_at");
+    weft_job *const job = recording->job;
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_add_at");
+    (void)self;
+    return weft_host_leave(job, add(recording, host_name, desc, home, spot));
 }
 
 /* ---- ready ----------------------------------------------------------------------------------- */
+
+bool weft_task_reaches(const weft_job *job, weft_win win, int place)
+{
+    const struct weft_window_entry *const there =
+        &weft_window_find(&job->space.state, win)->entry[place];
+
+    return there->address != NULL &&
+           (place == job->numbers.process ||
+            (job->device_ops->host_access &&
+             job->space.state.process_table[place].exposed != NULL));
+}
+
+bool weft_task_may_run(const weft_job *job, uint32_t flags, int place)
+{
+    const bool gpu = job->processes[place].kind == WEFT_KIND_CUDA;
+
+    return (flags & (gpu ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY)) == 0;
+}
+
+/* One place's. */
+static weft_status make_ready(struct weft_recording *r, const char *call)
+{
+    weft_status status = weft_edges_find(&r->recorded, NULL, NULL);
+
+    if (status == WEFT_OK)
+        status = weft_recording_tables(r, &r->recorded, WEFT_RECORDED_EPOCHS);
+    if (status == WEFT_ERR_MEMORY)
+        weft_err(status, "%s: no memory for tables of %u tasks", call, r->recorded.tasks);
+    return status == WEFT_OK ? status : weft_refuse(r->job, status);
+}
+
+static weft_status plan_ready(struct weft_recording *r, const char *call)
+{
+    WEFT_TRY(weft_homes_agree(r, call));
+    WEFT_TRY(weft_homes_choose(r, call));
+    return weft_plan(r, call);
+}
 
 weft_status weft_tasks_ready(weft_recording *recording)
 {
@@ -183,36 +268,32 @@ weft_status weft_tasks_ready(weft_recording *recording)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
-    weft_status status = weft_edges_find(&recording->recorded);
+    weft_status status = recording->shared ? weft_host_together(job, host_name) : WEFT_OK;
     if (status == WEFT_OK)
-        status = weft_recording_tables(recording);
-    if (status == WEFT_ERR_MEMORY)
-        weft_err(status, "%s: no memory for tables of %u tasks", host_name,
-                 recording->recorded.tasks);
-    if (status != WEFT_OK)
-        WEFT_HOST_TRY(weft_refuse(job, status));
-    recording->ready = true;
-    return weft_host_leave(job, WEFT_OK);
+        status = (recording->shared ? plan_ready : make_ready)(recording, host_name);
+    recording->ready = status == WEFT_OK;
+    return weft_host_leave(job, status);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* As many epochs at a time as tickets can say; waits until they are over. */
-static void run_all(struct weft_recording *r, weft_self *self, uint64_t epochs)
+static void run_tables(struct weft_recording *r, weft_self *self, int which, uint64_t epochs)
 {
     struct weft_tasks *const tasks = r->job->tasks;
+    struct weft_recorded_run *const run = &r->run[which];
 
     tasks->running = r;
-    while (epochs != 0 && r->recorded.steps != 0) {
-        const uint64_t most = (WEFT_TASK_OVER - 1) / r->recorded.steps;
+    while (epochs != 0 && run->steps != 0) {
+        const uint64_t most = (WEFT_TASK_OVER - 1) / run->steps;
         const uint64_t some = epochs < most ? epochs : most;
         struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
-        entry->tables = (uint64_t)(uintptr_t)r->memory;
-        entry->base = r->epochs;
-        entry->total = some * r->recorded.steps;
+        entry->tables = (uint64_t)(uintptr_t)run->memory;
+        entry->base = run->epochs;
+        entry->total = some * run->steps;
         weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
         weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
-        r->epochs += some;
+        run->epochs += some;
         epochs -= some;
     }
     tasks->running = NULL;
@@ -229,7 +310,16 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
     for (uint32_t i = 0; i < recording->recorded.wins; i++)
         if (weft_host_window(job, host_name, recording->recorded.win[i]) == NULL)
             return weft_host_leave(job, WEFT_ERR_WINDOW);
-    run_all(recording, self, epochs);
+    if (!recording->shared) {
+        run_tables(recording, self, WEFT_RECORDED_EPOCHS, epochs);
+        return weft_host_leave(job, WEFT_OK);
+    }
+    for (int i = 0; i < WEFT_RECORDED_RUNS; i++) {
+        weft_barrier(self, WEFT_COMM_HOST);
+        run_tables(recording, self, i,
+                   i == WEFT_RECORDED_EPOCHS || epochs == 0 ? epochs : 1);
+    }
+    weft_barrier(self, WEFT_COMM_HOST);
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -238,40 +328,57 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     if (recording == NULL || numbers == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_recorded: an argument is NULL");
     const struct weft_task_host *const host = recording->job->tasks->place.host;
+    const struct weft_recorded_run *const run = &recording->run[WEFT_RECORDED_EPOCHS];
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
-                                        .edges = recording->recorded.edges,
-                                        .steps = recording->recorded.steps,
-                                        .epochs = recording->epochs,
-                                        .waited = weft_load_relaxed_u64(&host->waited)};
+                                        .edges = weft_recorded_of(recording)->edges,
+                                        .steps = run->steps,
+                                        .epochs = run->epochs,
+                                        .waited = weft_load_relaxed_u64(&host->waited),
+                                        .copies = recording->copies,
+                                        .copied = recording->copied};
     return WEFT_OK;
 }
 
-const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task)
+const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, uint32_t *number,
+                               int *home)
 {
     const struct weft_recording *const r = tasks != NULL ? tasks->running : NULL;
+    const struct weft_recorded *const all = r != NULL ? weft_recorded_of(r) : NULL;
 
-    for (uint64_t i = 0; r != NULL && i < r->recorded.steps; i++)
-        if (r->recorded.step[i].task == task)
-            return tasks->kernel->names[r->recorded.step[i].body];
-    return "?";
+    *number = task;
+    *home = tasks != NULL ? tasks->place.me : 0;
+    if (all == NULL || task >= all->tasks)
+        return "?";
+    *number = all->task[task].number;
+    *home = all->task[task].home;
+    return all->task[task].body == WEFT_TASK_COPY ? "a copy of its data"
+                                                  : tasks->kernel->names[all->task[task].body];
 }
 
 /* ---- freeing --------------------------------------------------------------------------------- */
 
+void weft_recorded_free(struct weft_recorded *recorded)
+{
+    free(recorded->task);
+    free(recorded->data);
+    free(recorded->arguments);
+    free(recorded->win);
+    free(recorded->edge);
+    *recorded = (struct weft_recorded){.task = NULL};
+}
+
 /* What the host has of it, and, unless a kernel forbids, its memory on the device. */
 static void forget(struct weft_recording *r, bool memory)
 {
-    free(r->recorded.step);
-    free(r->recorded.data);
-    free(r->recorded.part);
-    free(r->recorded.arguments);
-    free(r->recorded.win);
-    free(r->recorded.edge);
-    r->recorded = (struct weft_recorded){.step = NULL};
-    if (!memory || r->memory == NULL)
-        return;
-    r->job->device_ops->free(r->job->device, r->memory, &r->share);
-    r->memory = NULL;
+    weft_plan_forget(r);
+    weft_recorded_free(&r->recorded);
+    free(r->told);
+    r->told = NULL;
+    for (int i = 0; memory && i < WEFT_RECORDED_RUNS; i++) {
+        if (r->run[i].memory != NULL)
+            r->job->device_ops->free(r->job->device, r->run[i].memory, &r->run[i].share);
+        r->run[i].memory = NULL;
+    }
 }
 
 weft_status weft_tasks_free(weft_recording **recording)

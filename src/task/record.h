@@ -21,6 +21,7 @@ struct weft_task_going {
     uint64_t epoch;  /* and its epoch */
     uint32_t number; /* of the run */
     uint32_t begun;  /* the rank has a step to run; 0: there is none */
+    uint32_t last;   /* it was the last one of its task */
 };
 
 /* Whether a ticket may be left. The leader. */
@@ -200,26 +201,65 @@ WEFT_COLD void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
     weft_join(self);
 }
 
+/* Other places learn that the task is done. What a copy puts is there, for its target when that
+ * learns of it, for others, and for steps of this place, on return. All threads. */
+WEFT_COLD void weft_task_tell_places(weft_self *self, struct weft_task_place *p,
+                                     const struct weft_task_going *going)
+{
+    const struct weft_task_tables *const tables = &going->run.tables;
+    const struct weft_task_step *const step = &tables->step[going->at];
+    const struct weft_task_copy *const copy =
+        step->body == WEFT_TASK_COPY
+            ? (const struct weft_task_copy *)(tables->arguments + step->arguments)
+            : NULL;
+    const uint64_t word = tables->words + step->task * sizeof(struct weft_task_word);
+
+    if (copy == NULL)
+        weft_fence(self);
+    for (int others = 0; others < 2; others++) {
+        for (uint32_t i = 0; i < step->tells; i++) {
+            const int32_t place = tables->tell[step->tell + i];
+            if ((copy == NULL || place != copy->place) == others)
+                weft_add(self, p->win, place, word, 1);
+        }
+        if (copy != NULL && others == 0)
+            weft_flush(self, copy->win);
+    }
+}
+
 /* Its calls are over, in all threads. Who ends the last step of the task says that it is done. */
 WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
-                                    struct weft_task_rank *r, const struct weft_task_going *going)
+                                    struct weft_task_rank *r, struct weft_task_going *going)
 {
     WEFT_TOGETHER(self, weft_task_step_end(self, p, r, going), 0)
-
-    if (!weft_leads(self))
-        return;
     const struct weft_task_step *const step = &going->run.tables.step[going->at];
     struct weft_task_word *const word = &going->run.tables.word[step->task];
-    self->work = 0;
-    r->executed += step->end - step->first;
-    r->stepped++;
-    if (step->steps > 1) {
-        if (weft_task_add64(&word->left, UINT64_MAX) != 1)
-            return;
-        weft_store_relaxed_u64(&word->left, step->steps);
+
+    if (weft_leads(self)) {
+        self->work = 0;
+        r->executed += step->end - step->first;
+        r->stepped++;
+        going->last = step->steps == 1 || weft_task_add64(&word->left, UINT64_MAX) == 1;
+        if (step->steps > 1 && going->last)
+            weft_store_relaxed_u64(&word->left, step->steps);
     }
+    if (step->tells != 0 || step->body == WEFT_TASK_COPY) {
+        weft_sync(self);
+        if (going->last)
+            weft_task_tell_places(self, p, going);
+    }
+    if (!weft_leads(self) || !going->last)
+        return;
     weft_store_release_device_u64(&word->done, going->epoch + 1, ORDER_task_done);
     weft_task_wake_steps(self, p);
+}
+
+/* A copy's work. Any thread makes the call, all do. */
+WEFT_COLD void weft_task_put_copy(weft_self *self, const weft_task_self *task,
+                                  const struct weft_task_copy *copy)
+{
+    weft_put_2d(self, copy->win, copy->place, copy->offset, copy->pitch, task->data[0],
+                task->pitch[0], copy->bytes, copy->rows);
 }
 
 /* What the body has for data: where the place reaches them. Any thread. */
@@ -260,8 +300,11 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
             weft_task_mark(self, p->me, step->task, WEFT_HOST_SLOT, step->body);
         task->first = step->first;
         task->end = step->end;
+        unsigned char *const arguments = going->run.tables.arguments + step->arguments;
+        if (step->body == WEFT_TASK_COPY)
+            weft_task_put_copy(self, task, (const struct weft_task_copy *)arguments);
         for (task->index = task->first; task->index < task->end; task->index++) {
-            bodies(self, task, step->body, going->run.tables.arguments + step->arguments);
+            bodies(self, task, step->body, arguments);
             weft_sync(self);
         }
         if (traced)

@@ -11,17 +11,45 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Steps of all tasks, one task's after the other's, as ranks read them. */
+/* A piece of data. storage: whose memory it is in: that of its own place, or the copy that another
+ * place has. */
+struct weft_recorded_data {
+    weft_task_data_desc desc;
+    int32_t storage;
+    bool covered, returned; /* plan.c: written over later in the epoch; put into its window */
+};
+
+struct weft_recorded_task {
+    uint64_t count, spot;
+    uint32_t number;          /* as it was recorded; a copy has its writer's */
+    uint32_t body;            /* WEFT_TASK_COPY: the first of its data goes into the second */
+    uint32_t data, datas;     /* its pieces */
+    uint32_t scratch;         /* bit i: piece i is SCRATCH */
+    uint32_t arguments, room; /* where they are; bytes, a multiple of 16 */
+    uint32_t edge, edges;     /* what it waits for; by weft_edges_find */
+    uint32_t flags;
+    int32_t home; /* the place that runs it */
+    bool moves;   /* homes.c chooses it */
+};
+
 struct weft_recorded {
-    struct weft_task_step *step;
-    weft_task_data_desc *data;
-    struct weft_task_part *part; /* where its ranks have the data */
+    struct weft_recorded_task *task;
+    struct weft_recorded_data *data;
     unsigned char *arguments;
     weft_win *win;  /* of its data, each once */
     uint32_t *edge; /* by weft_edges_find */
-    uint64_t steps, edges;
+    uint64_t edges;
     uint32_t tasks, datas, wins, arguments_bytes; /* arguments: in pieces of 16 */
 };
+
+static inline bool weft_recorded_has_bytes(const struct weft_recorded_data *data)
+{
+    return data->desc.mode != WEFT_TASK_SCRATCH && data->desc.bytes != 0;
+}
+static inline bool weft_recorded_writes(const struct weft_recorded_data *data)
+{
+    return weft_recorded_has_bytes(data) && (data->desc.mode & WEFT_TASK_OUT) != 0;
+}
 
 /* Room for one more in a list of `count`, which has room for 256, or to the next power of two. */
 static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
@@ -35,22 +63,84 @@ static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
     return grown != NULL;
 }
 
-/* Finds what tasks wait for: each step names some of the edges, which are tasks; with
- * WEFT_TASK_BEFORE, in the epoch before. Every pair of accesses that overlap, one of which writes,
- * is in order. Errors: MEMORY, which is not said. */
-weft_status weft_edges_find(struct weft_recorded *recorded);
+/* In the walks over two epochs, each in the order of recording: an access that is live overlaps a
+ * later one, and either writes. later: epochs between them; covered: it is not live any more. */
+typedef void weft_edges_met(void *context, uint32_t data, uint32_t with, int later, bool covered);
+/*
+ * Finds what tasks wait for: each names some of the edges, which are tasks; with WEFT_TASK_BEFORE,
+ * in the epoch before. Every pair of accesses to a storage that overlap, one of which writes, is in
+ * order. With `met` it finds no edges, but tells of all that meet, in whatever storage they are.
+ * Errors: MEMORY, which is not said.
+ */
+weft_status weft_edges_find(struct weft_recorded *recorded, weft_edges_met *met, void *context);
+
+/* A part of a piece: rows before rows_end, and bytes of each before `end`. All 0: nothing. */
+struct weft_rect {
+    uint64_t row, rows_end, at, end;
+};
+/* Lets rect, a part of one piece, have all bytes, too, that another has of it. They overlap. */
+void weft_rect_join(struct weft_rect *rect, const weft_task_data_desc *of,
+                    const weft_task_data_desc *with);
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+/* Tables of some tasks, as this place's ranks have them. */
+struct weft_recorded_run {
+    unsigned char *memory; /* device memory */
+    struct weft_share share;
+    uint64_t steps, epochs; /* of an epoch; that have run */
+};
+
+/* What places do for a run of a recording of all places: what is read elsewhere goes there; the
+ * epochs; what was written elsewhere comes back. One place's: EPOCHS alone. */
+enum { WEFT_RECORDED_FETCH, WEFT_RECORDED_EPOCHS, WEFT_RECORDED_RETURN, WEFT_RECORDED_RUNS };
+
+/* Memory of a window at a place of which another place has a copy, `from` this byte on. */
+struct weft_recorded_block {
+    int32_t storage, place;
+    weft_win win;
+    bool read;
+    uint64_t from, end;
+    uint64_t at; /* in the window of tasks, of `storage` */
+};
 
 struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
-    uint64_t epochs; /* that have run */
-    bool ready;
-    unsigned char *memory; /* device memory: the tables */
-    struct weft_share share;
+    bool shared, ready;
+    /* Of a shared one: */
+    struct weft_recorded plan; /* with copies */
+    struct told *told; /* by place, told_bytes each: homes.c */
+    size_t told_bytes;
+    struct weft_recorded_block *block;
+    uint64_t blocks, words; /* where words are in the window of tasks */
+    uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
+    struct weft_recorded_run run[WEFT_RECORDED_RUNS];
 };
 
-/* Makes the tables. Errors: MEMORY, DEVICE, which are not said. */
-weft_status weft_recording_tables(struct weft_recording *r);
+/* Which tasks there are, of one recorded or planned, for messages. */
+static inline const struct weft_recorded *weft_recorded_of(const struct weft_recording *r)
+{
+    return r->plan.tasks != 0 ? &r->plan : &r->recorded;
+}
+
+/* Compares what places have recorded, and tells them what others reach. Collective, blocking.
+ * Errors, which are said: MISMATCH, MEMORY, and the job's own. */
+weft_status weft_homes_agree(struct weft_recording *r, const char *call);
+/* The same at all places: homes of tasks that have none, and whose memory data are in. Errors:
+ * ARGUMENT, MEMORY, which are said. */
+weft_status weft_homes_choose(struct weft_recording *r, const char *call);
+/* Copies between places: r->plan, and the tables of all runs. Local. Errors: MEMORY, DEVICE, which
+ * are said. */
+weft_status weft_plan(struct weft_recording *r, const char *call);
+void weft_plan_forget(struct weft_recording *r);
+/* Where the copy of a piece is in the window of tasks, at its storage. */
+uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data);
+
+void weft_recorded_free(struct weft_recorded *recorded);
+/* Makes the tables of this place's tasks. Errors: MEMORY, DEVICE, which are not said. */
+weft_status weft_recording_tables(struct weft_recording *r, const struct weft_recorded *all,
+                                  int which);
 
 #endif

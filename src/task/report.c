@@ -7,19 +7,25 @@ static const char *name_of(const struct weft_job *job, uint32_t body)
 {
     const weft_task_kernel *kernel = job->tasks != NULL ? job->tasks->kernel : NULL;
 
-    return kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?";
+    return body == WEFT_TASK_COPY                    ? "copy"
+           : kernel != NULL && body < kernel->bodies ? kernel->names[body]
+                                                     : "?";
 }
 
 static void waits_for_recorded(const struct weft_job *job, const struct weft_wait_seen *wait,
                                char *text, size_t bytes)
 {
-    const uint32_t task = (uint32_t)(wait->a >> 32), other = (uint32_t)wait->a;
+    uint32_t number, other;
+    int place, home;
+    const char *const name =
+        weft_recorded_name(job->tasks, (uint32_t)(wait->a >> 32), &number, &home);
+    const char *const before = weft_recorded_name(job->tasks, (uint32_t)wait->a, &other, &place);
 
-    snprintf(
-        text, bytes,
-        "for recorded task %u \"%s\", which has done %llu of %llu epochs, to run task %u \"%s\"",
-        other, weft_recorded_name(job->tasks, other), (unsigned long long)wait->have,
-        (unsigned long long)wait->need, task, weft_recorded_name(job->tasks, task));
+    snprintf(text, bytes,
+             "for recorded task %u \"%s\" of place %d, which has done %llu of %llu epochs, to run "
+             "task %u \"%s\"",
+             other, before, place, (unsigned long long)wait->have, (unsigned long long)wait->need,
+             number, name);
 }
 
 /* The last task that went to another place. */

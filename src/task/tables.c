@@ -1,68 +1,245 @@
 /*
  * task/tables.c - what ranks read of recorded tasks: tables in device memory, which are written
- * once, while the kernel runs.
+ * once, while the kernel runs. Of tasks of all places each has the words, and the steps of its own.
  */
 #include "task/recorded.h"
 #include "task/tasks.h"
 
+#include "runtime/space/tables.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+/* This place's, as they are counted, and then filled in. */
+struct local {
+    const struct weft_recording *r;
+    const struct weft_recorded *all;
+    bool shared; /* words are in the window of tasks */
+    uint64_t steps, parts, edges, arguments, tells;
+    uint64_t *told; /* task << 32 | place, in order, each once */
+};
+
+/* ---- who is told ----------------------------------------------------------------------------- */
+
+static int compare_told(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Which places wait for which of this place's tasks. */
+static bool find_told(struct local *local, int me)
+{
+    const struct weft_recorded *const all = local->all;
+    uint64_t kept = 0;
+
+    for (uint32_t t = 0; local->shared && t < all->tasks; t++)
+        for (uint32_t i = 0; all->task[t].home != me && i < all->task[t].edges; i++) {
+            const uint32_t other = all->edge[all->task[t].edge + i] & ~WEFT_TASK_BEFORE;
+            if (all->task[other].home != me)
+                continue;
+            if (!weft_recorded_grow((void **)&local->told, local->tells, sizeof(*local->told)))
+                return false;
+            local->told[local->tells++] = (uint64_t)other << 32 | (uint32_t)all->task[t].home;
+        }
+    if (local->tells != 0)
+        qsort(local->told, local->tells, sizeof(*local->told), compare_told);
+    for (uint64_t i = 0; i < local->tells; i++)
+        if (i == 0 || local->told[i] != local->told[i - 1])
+            local->told[kept++] = local->told[i];
+    local->tells = kept;
+    return true;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static uint32_t steps_of(const struct local *local, const struct weft_recorded_task *task)
+{
+    const uint32_t ranks = local->r->job->tasks->place.ranks;
+
+    return task->count == 0 ? 1 : task->count < ranks ? (uint32_t)task->count : ranks;
+}
+
+static void count(struct local *local, int me)
+{
+    for (uint32_t t = 0; t < local->all->tasks; t++) {
+        const struct weft_recorded_task *const task = &local->all->task[t];
+        if (task->home != me)
+            continue;
+        local->steps += steps_of(local, task);
+        local->parts += task->datas;
+        local->edges += task->edges;
+        local->arguments += task->room;
+    }
+}
+
 /* Where the tables are in memory at `memory`; the value: its bytes. */
-static size_t lay_out(const struct weft_recording *r, unsigned char *memory,
+static size_t lay_out(const struct local *local, unsigned char *memory,
                       struct weft_task_tables *tables)
 {
     size_t at = 0;
 
     weft_task_carve(memory, &at, sizeof(*tables));
-    *tables = (struct weft_task_tables){
-        .word = weft_task_carve(memory, &at, r->recorded.tasks * sizeof(*tables->word)),
-        .step = weft_task_carve(memory, &at, r->recorded.steps * sizeof(*tables->step)),
-        .edge = weft_task_carve(memory, &at, r->recorded.edges * sizeof(*tables->edge)),
-        .part = weft_task_carve(memory, &at, r->recorded.datas * sizeof(*tables->part)),
-        .arguments = weft_task_carve(memory, &at, r->recorded.arguments_bytes + 1),
-        .steps = r->recorded.steps};
+    tables->word = weft_task_carve(memory, &at, local->all->tasks * sizeof(*tables->word));
+    tables->step = weft_task_carve(memory, &at, local->steps * sizeof(*tables->step));
+    tables->edge = weft_task_carve(memory, &at, local->edges * sizeof(*tables->edge));
+    tables->part = weft_task_carve(memory, &at, local->parts * sizeof(*tables->part));
+    tables->tell = weft_task_carve(memory, &at, local->tells * sizeof(*tables->tell));
+    tables->arguments = weft_task_carve(memory, &at, local->arguments + 1);
+    tables->words = local->r->words;
+    tables->steps = local->steps;
     return at;
 }
 
-static void put(const void *to, const void *from, size_t bytes)
+/* Where ranks of this place have it. */
+static uint64_t address_of(const struct weft_recording *r, const struct weft_recorded_data *data)
 {
-    if (bytes != 0)
-        memcpy((void *)to, from, bytes);
+    const weft_task_data_desc *const desc = &data->desc;
+    const struct weft_window *const window =
+        desc->mode != WEFT_TASK_SCRATCH ? weft_window_find(&r->job->space.state, desc->win) : NULL;
+
+    if (window == NULL)
+        return desc->offset;
+    if (data->storage == desc->place)
+        return (uint64_t)(uintptr_t)window->entry[desc->place].address + desc->offset;
+    return (uint64_t)(uintptr_t)r->job->tasks->place.mail + weft_recorded_copy(r, data);
+}
+
+/* What a copy does, for its rank. */
+static struct weft_task_copy copy_of(const struct weft_recording *r,
+                                     const struct weft_recorded_data *to)
+{
+    const bool home = to->storage == to->desc.place;
+
+    return (struct weft_task_copy){.win = home ? to->desc.win : r->job->tasks->place.win,
+                                   .place = to->storage,
+                                   .offset = home ? to->desc.offset : weft_recorded_copy(r, to),
+                                   .pitch = to->desc.pitch,
+                                   .bytes = to->desc.bytes,
+                                   .rows = weft_task_rows(&to->desc)};
+}
+
+/* Room for what follows in each table. */
+struct next {
+    struct weft_task_step *step;
+    uint32_t *edge, edges;
+    struct weft_task_part *part;
+    uint32_t parts;
+    int32_t *tell;
+    uint32_t tells;
+    unsigned char *arguments;
+    uint32_t arguments_bytes;
+    uint64_t told;
+};
+
+static void fill_lists(const struct local *local, uint32_t t, struct next *next,
+                       struct weft_task_step *step)
+{
+    const struct weft_recorded *const all = local->all;
+    const struct weft_recorded_task *const task = &all->task[t];
+
+    step->edge = next->edges;
+    step->edges = task->edges;
+    for (uint32_t i = 0; i < task->edges; i++)
+        next->edge[next->edges++] = all->edge[task->edge + i];
+    step->part = next->parts;
+    step->parts = task->datas;
+    for (uint32_t i = 0; i < task->datas; i++) {
+        const struct weft_recorded_data *const data = &all->data[task->data + i];
+        next->part[next->parts++] = (struct weft_task_part){
+            address_of(local->r, data), data->desc.pitch};
+    }
+    step->arguments = next->arguments_bytes;
+    if (task->body == WEFT_TASK_COPY)
+        *(struct weft_task_copy *)(next->arguments + next->arguments_bytes) =
+            copy_of(local->r, &all->data[task->data + 1]);
+    else if (task->room != 0)
+        memcpy(next->arguments + next->arguments_bytes, all->arguments + task->arguments,
+               task->room);
+    next->arguments_bytes += task->room;
+    step->tell = next->tells;
+    for (; next->told < local->tells && local->told[next->told] >> 32 == t; next->told++)
+        next->tell[next->tells++] = (int32_t)local->told[next->told];
+    step->tells = next->tells - step->tell;
+}
+
+/* Ranks share calls out beforehand. */
+static void fill_task(const struct local *local, uint32_t t, struct next *next,
+                      struct weft_task_word *word)
+{
+    const struct weft_recorded_task *const task = &local->all->task[t];
+    struct weft_task_step step = {.task = t,
+                                  .body = task->body,
+                                  .steps = steps_of(local, task),
+                                  .scratch = task->scratch};
+
+    fill_lists(local, t, next, &step);
+    for (uint32_t i = 0; i < step.steps; i++) {
+        step.first = step.end;
+        step.end += task->count / step.steps + (i < task->count % step.steps);
+        *next->step++ = step;
+    }
+    word->left = step.steps;
 }
 
 /* The content of `tables` of a copy. */
-static void fill(const struct weft_recorded *all, const struct weft_task_tables *tables)
+static void fill(const struct local *local, const struct weft_task_tables *tables)
 {
-    put(tables->step, all->step, all->steps * sizeof(*all->step));
-    put(tables->edge, all->edge, all->edges * sizeof(*all->edge));
-    put(tables->part, all->part, all->datas * sizeof(*all->part));
-    put(tables->arguments, all->arguments, all->arguments_bytes);
-    for (uint64_t i = 0; i < all->steps; i++)
-        tables->word[all->step[i].task].left = all->step[i].steps;
+    struct next next = {.step = (void *)tables->step,
+                        .edge = (void *)tables->edge,
+                        .part = (void *)tables->part,
+                        .tell = (void *)tables->tell,
+                        .arguments = tables->arguments};
+
+    for (uint32_t t = 0; t < local->all->tasks; t++)
+        if (local->all->task[t].home == local->r->job->numbers.process)
+            fill_task(local, t, &next, &tables->word[t]);
 }
 
 /* In memory beside the kernel, by way of a copy. */
-weft_status weft_recording_tables(struct weft_recording *r)
+static weft_status make(struct weft_recording *r, const struct local *local,
+                        struct weft_recorded_run *run)
 {
     const struct weft_device_ops *const ops = r->job->device_ops;
     struct weft_device *const device = r->job->device;
     struct weft_task_tables tables, there;
-    const size_t bytes = lay_out(r, NULL, &tables);
+    const size_t bytes = lay_out(local, NULL, &tables);
+    const size_t words = local->all->tasks * sizeof(struct weft_task_word);
     unsigned char *const copy = calloc(1, bytes);
     weft_status status = WEFT_ERR_MEMORY;
 
-    r->memory =
-        (ops->alloc_running != NULL ? ops->alloc_running : ops->alloc)(device, bytes, &r->share);
-    if (copy != NULL && r->memory != NULL) {
-        lay_out(r, copy, &tables);
-        fill(&r->recorded, &tables);
-        lay_out(r, r->memory, &there);
+    run->memory = (ops->alloc_running != NULL ? ops->alloc_running : ops->alloc)(device, bytes,
+                                                                               &run->share);
+    if (copy != NULL && run->memory != NULL) {
+        lay_out(local, run->memory, &there);
+        lay_out(local, copy, &tables);
+        fill(local, &tables);
+        if (local->shared)
+            there.word = (void *)((unsigned char *)r->job->tasks->place.mail + r->words);
         memcpy(copy, &there, sizeof(there));
-        status = ops->copy(device, WEFT_STREAM_TABLES, r->memory, copy, bytes);
+        status = ops->copy(device, WEFT_STREAM_TABLES, run->memory, copy, bytes);
+        if (status == WEFT_OK && local->shared)
+            status = ops->copy(device, WEFT_STREAM_TABLES, there.word, tables.word, words);
         if (status == WEFT_OK)
             status = ops->wait(device, WEFT_STREAM_TABLES);
     }
     free(copy);
+    run->steps = local->steps;
+    return status;
+}
+
+weft_status weft_recording_tables(struct weft_recording *r, const struct weft_recorded *all,
+                                  int which)
+{
+    struct local local = {
+        .r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
+    weft_status status = WEFT_ERR_MEMORY;
+
+    if (find_told(&local, r->job->numbers.process)) {
+        count(&local, r->job->numbers.process);
+        status = make(r, &local, &r->run[which]);
+    }
+    free(local.told);
     return status;
 }

@@ -15,7 +15,8 @@ struct weft_tasks {
     void *user;                   /* the program's own */
     uint32_t posted;              /* entries */
     uint32_t phase;
-    uint32_t runs; /* of recorded tasks */
+    uint32_t runs;       /* of recorded tasks */
+    uint64_t used, room; /* bytes of the window; the rest is for recordings of all places */
     struct weft_recording *recordings, *running;
     uint32_t next; /* number of a host's task to look at first for a free one */
     uint32_t generation[WEFT_TASK_STATES];
@@ -40,8 +41,13 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
 void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
                      const struct weft_task_record *record);
 
-/* The body of a task of the recording that runs. */
-const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task);
+/* The body of a task of the recording that runs; its number, and its place. */
+const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, uint32_t *number,
+                               int *home);
+/* Whether ranks of this place load and store in a window at a place as they do in their own. */
+bool weft_task_reaches(const weft_job *job, weft_win win, int place);
+/* Whether a task of these flags may run at a place. */
+bool weft_task_may_run(const weft_job *job, uint32_t flags, int place);
 /* All of them; no kernel runs. */
 void weft_recordings_free(struct weft_tasks *tasks);
 

@@ -1,7 +1,7 @@
 /*
  * Recorded tasks: random ones, whose data overlap anyhow, leave what a serial run leaves, in epoch
- * after epoch; calls of a count; what bodies spawn; recordings beside created tasks; what is
- * refused.
+ * after epoch, at one place and at all; calls of a count; what bodies spawn; recordings beside
+ * created tasks; what is refused.
  */
 #include "support/test.h"
 
@@ -117,13 +117,11 @@ struct recorded {
 };
 
 /* A piece in rows of the first part, or a stretch of the second. */
-static void draw_piece(struct test_env *env, uint64_t *state, weft_win win,
-                       weft_task_data_desc *data)
+static void draw_piece(uint64_t *state, weft_win win, int place, weft_task_data_desc *data)
 {
     uint64_t at;
 
-    *data = (weft_task_data_desc){
-        .win = win, .place = env->numbers->process, .mode = 1 + test_random(state, 3)};
+    *data = (weft_task_data_desc){.win = win, .place = place, .mode = 1 + test_random(state, 3)};
     if (test_random(state, 3) == 0) {
         data->rows = 1;
         data->bytes = 8 * (1 + test_random(state, 200));
@@ -138,8 +136,11 @@ static void draw_piece(struct test_env *env, uint64_t *state, weft_win win,
     data->offset = 8 * at;
 }
 
-static void draw_tasks(struct test_env *env, uint64_t seed, weft_win win, struct recorded *all)
+/* all_places: data are at any of them; else at this one. */
+static void draw_tasks(struct test_env *env, uint64_t seed, weft_win win, bool all_places,
+                       struct recorded *all)
 {
+    const uint32_t places = (uint32_t)env->numbers->processes;
     uint64_t state = seed;
 
     all->count = env->brief ? 12 : MOST;
@@ -147,7 +148,9 @@ static void draw_tasks(struct test_env *env, uint64_t seed, weft_win win, struct
         struct args *const args = &all->args[t];
         *args = (struct args){.number = test_mix(t), .datas = 1 + test_random(&state, DATAS)};
         for (uint32_t d = 0; d < args->datas; d++) {
-            draw_piece(env, &state, win, &all->data[t][d]);
+            draw_piece(&state, win,
+                       all_places ? (int)test_random(&state, places) : env->numbers->process,
+                       &all->data[t][d]);
             args->bytes[d] = (uint32_t)all->data[t][d].bytes;
             args->rows[d] = all->data[t][d].rows;
             args->mode[d] = all->data[t][d].mode;
@@ -155,14 +158,16 @@ static void draw_tasks(struct test_env *env, uint64_t seed, weft_win win, struct
     }
 }
 
-static void run_serially(const struct recorded *all, uint64_t *memory)
+/* memory: of this place, or of all, ALL words each. */
+static void run_serially(const struct recorded *all, bool all_places, uint64_t *memory)
 {
     for (uint32_t t = 0; t < all->count; t++) {
         const struct args *const args = &all->args[t];
         uint64_t sum = args->number;
         for (int writes = 0; writes < 2; writes++)
             for (uint32_t d = 0; d < args->datas; d++) {
-                uint64_t *const words = memory + all->data[t][d].offset / 8;
+                uint64_t *const words = memory + all->data[t][d].offset / 8 +
+                                        (all_places ? (size_t)all->data[t][d].place * ALL : 0);
                 const uint64_t width = args->bytes[d] / 8;
                 if (!writes && args->mode[d] == WEFT_TASK_IN)
                     sum += sum_of(words, PITCH, args->rows[d], width);
@@ -224,7 +229,7 @@ static void at_random(struct test_env *env, const struct user *user, uint64_t *m
     weft_recording_numbers numbers;
     uint64_t ran = 0;
 
-    draw_tasks(env, env->seed + (uint64_t)env->numbers->process, user->win, all);
+    draw_tasks(env, env->seed + (uint64_t)env->numbers->process, user->win, false, all);
     for (uint32_t t = 0; t < all->count; t++)
         add(env, recording, blend_id, &all->args[t], all->data[t], 1);
     TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
@@ -232,7 +237,7 @@ static void at_random(struct test_env *env, const struct user *user, uint64_t *m
     for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++) {
         TEST_EQ(env, weft_tasks_run(recording, epochs[i]), WEFT_OK);
         for (uint32_t e = 0; e < epochs[i]; e++, ran++)
-            run_serially(all, memory);
+            run_serially(all, false, memory);
         compare(env, user, memory);
     }
     TEST_EQ(env, weft_tasks_recorded(recording, &numbers), WEFT_OK);
@@ -240,6 +245,85 @@ static void at_random(struct test_env *env, const struct user *user, uint64_t *m
     TEST_EQ(env, numbers.steps, all->count);
     TEST_EQ(env, numbers.epochs, ran);
     TEST_EQ(env, weft_tasks_free(&(weft_recording *){recording}), WEFT_OK);
+    free(all);
+}
+
+/* The tasks of all places, in one recording, at given and at chosen homes. */
+static weft_recording *record_all(struct test_env *env, const struct recorded *all, weft_win win)
+{
+    const int places = env->numbers->processes;
+    weft_recording *recording = NULL;
+    uint64_t state = env->seed + 7;
+
+    TEST_EQ(env, weft_tasks_record_all(env->job, &recording), WEFT_OK);
+    for (uint32_t t = 0; t < all->count; t++) {
+        const int home = (int)test_random(&state, 2 * (uint32_t)places) - places;
+        weft_task_desc desc = {.body = blend_id,
+                               .arguments = &all->args[t],
+                               .arguments_bytes = sizeof(all->args[t]),
+                               .datas = all->args[t].datas};
+        memcpy(desc.data, all->data[t], sizeof(all->data[t]));
+        if (home == -places)
+            TEST_EQ(env, weft_tasks_add(recording, &desc), WEFT_OK);
+        else
+            TEST_EQ(env, weft_tasks_add_at(recording, &desc, home < 0 ? -1 : home, t), WEFT_OK);
+        if (t % 16 != 5)
+            continue;
+        desc = (weft_task_desc){.body = tick_id, .count = CALLS, .datas = 1};
+        desc.data[0] = (weft_task_data_desc){.win = win,
+                                             .place = (int)(t / 16) % places,
+                                             .offset = COUNTED * 8,
+                                             .bytes = CALLS * 8,
+                                             .mode = WEFT_TASK_INOUT};
+        TEST_EQ(env, weft_tasks_add_at(recording, &desc, -1, t), WEFT_OK);
+    }
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    return recording;
+}
+
+static void run_all_serially(const struct recorded *all, int places, uint64_t *memory)
+{
+    run_serially(all, true, memory);
+    for (uint32_t t = 5; t < all->count; t += 16)
+        for (uint64_t i = 0; i < CALLS; i++) {
+            uint64_t *const word = memory + (size_t)((int)(t / 16) % places) * ALL + COUNTED + i;
+            *word = 3 * *word + i + 1;
+        }
+}
+
+/* Between runs host programs write into their windows. */
+static void at_all_places(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    static const uint32_t epochs[] = {1, 0, 2, 3};
+    const int places = env->numbers->processes, me = env->numbers->process;
+    struct recorded *const all = malloc(sizeof(*all));
+    uint64_t *const want = calloc((size_t)places * ALL, 8), some[64];
+    weft_recording_numbers numbers;
+
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    for (int p = 0; p < places; p++)
+        TEST_EQ(env, weft_host_get(env->job, user->win, p, 0, want + (size_t)p * ALL, ALL * 8),
+                WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    draw_tasks(env, env->seed, user->win, true, all);
+    weft_recording *recording = record_all(env, all, user->win);
+    for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++) {
+        for (int p = 0; p < places; p++)
+            for (uint64_t k = 0; k < 64; k++)
+                want[(size_t)p * ALL + 97 + k] = some[k] = test_mix(i * 64 + k);
+        TEST_EQ(env, weft_host_put(env->job, user->win, me, 97 * 8, some, sizeof(some)), WEFT_OK);
+        TEST_EQ(env, weft_host_flush(env->job, user->win), WEFT_OK);
+        TEST_EQ(env, weft_tasks_run(recording, epochs[i]), WEFT_OK);
+        for (uint32_t e = 0; e < epochs[i]; e++)
+            run_all_serially(all, places, want);
+        compare(env, user, want + (size_t)me * ALL);
+        TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK); /* the next run changes windows */
+    }
+    TEST_EQ(env, weft_tasks_recorded(recording, &numbers), WEFT_OK);
+    TEST_EQ(env, numbers.epochs, 6);
+    TEST_EQ(env, weft_tasks_free(&recording), WEFT_OK);
+    memcpy(memory, want + (size_t)me * ALL, ALL * 8);
+    free(want);
     free(all);
 }
 
@@ -304,6 +388,28 @@ static void others(struct test_env *env, const struct user *user, uint64_t *memo
     TEST(env, recording == NULL);
 }
 
+/* Places that do not record the same. */
+static void unequal(struct test_env *env, weft_task_desc *desc)
+{
+    const bool last = env->numbers->process == env->numbers->processes - 1;
+    weft_recording *other = NULL, *fewer = NULL;
+
+    if (env->numbers->processes == 1)
+        return;
+    desc->data[0].place = 0;
+    TEST_EQ(env, weft_tasks_record_all(env->job, &other), WEFT_OK);
+    TEST_EQ(env, weft_tasks_record_all(env->job, &fewer), WEFT_OK);
+    for (uint64_t i = 0; i < 20; i++) {
+        TEST_EQ(env, weft_tasks_add_at(other, desc, 0, i == 13 && last), WEFT_OK);
+        if (i != 13 || !last)
+            TEST_EQ(env, weft_tasks_add_at(fewer, desc, -1, i), WEFT_OK);
+    }
+    TEST_EQ(env, weft_tasks_add_at(other, desc, env->numbers->processes, 0), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_tasks_ready(other), WEFT_ERR_MISMATCH);
+    TEST_EQ(env, weft_tasks_ready(fewer), WEFT_ERR_MISMATCH);
+    desc->data[0].place = env->numbers->process;
+}
+
 /* A window that is freed before it runs. */
 static void freed(struct test_env *env, weft_task_desc *desc)
 {
@@ -362,6 +468,7 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     TEST_EQ(env, weft_tasks_ready(recording), WEFT_ERR_STATE);
     TEST_EQ(env, weft_tasks_add(NULL, &desc), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_tasks_run(NULL, 1), WEFT_ERR_ARGUMENT);
+    unequal(env, &desc);
     freed(env, &desc);
     env->expect = WEFT_ERR_STATE; /* what weft_close returns */
 }
@@ -371,7 +478,7 @@ static int body(struct test_env *env)
     static const struct {
         const char *name;
         void (*run)(struct test_env *, const struct user *, uint64_t *);
-    } cases[] = {{"random", at_random}, {"counts", counts}, {"others", others}};
+    } cases[] = {{"random", at_random}, {"places", at_all_places}, {"counts", counts}, {"others", others}};
     struct user user = {.check = {.failed = 0}};
     uint64_t *const want = calloc(ALL, 8);
     weft_recording *early = NULL;

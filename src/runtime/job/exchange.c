@@ -163,6 +163,7 @@ const char *weft_exchange_name(uint32_t op)
         [WEFT_EXCHANGE_SCATTER] = "weft_host_scatter",
         [WEFT_EXCHANGE_PGAS] = "weft_pgas_open",
         [WEFT_EXCHANGE_TASKS] = "weft_tasks_begin",
+        [WEFT_EXCHANGE_RECORD] = "weft_tasks_ready",
         [WEFT_EXCHANGE_CLOSE] = "weft_close",
         [WEFT_EXCHANGE_STOPPED] = "weft_close",
     };

@@ -52,8 +52,8 @@ static weft_task_data_desc random_piece(const struct shape *shape)
 static void touch(const struct weft_recorded *all, uint32_t t, uint8_t bytes[SPACES * 2][BYTES])
 {
     memset(bytes, 0, (size_t)SPACES * 2 * BYTES);
-    for (uint32_t i = all->step[t].part; i < all->step[t].part + all->step[t].parts; i++) {
-        const weft_task_data_desc *const data = &all->data[i];
+    for (uint32_t i = all->task[t].data; i < all->task[t].data + all->task[t].datas; i++) {
+        const weft_task_data_desc *const data = &all->data[i].desc;
         if (data->mode == WEFT_TASK_SCRATCH)
             continue;
         for (uint64_t row = 0; row < weft_task_rows(data); row++)
@@ -85,12 +85,12 @@ static void find_conflicts(const struct weft_recorded *all)
 /* exact: data agree on a pitch, so that nothing is thought larger than it is. */
 static void check(struct weft_recorded *all, bool exact)
 {
-    assert_int_equal(weft_edges_find(all), WEFT_OK);
+    assert_int_equal(weft_edges_find(all, NULL, NULL), WEFT_OK);
     find_conflicts(all);
     memset(before, 0, sizeof(before));
     for (uint32_t t = 0; t < TASKS; t++)
-        for (uint32_t i = 0; i < all->step[t].edges; i++) {
-            const uint32_t edge = all->edge[all->step[t].edge + i];
+        for (uint32_t i = 0; i < all->task[t].edges; i++) {
+            const uint32_t edge = all->edge[all->task[t].edge + i];
             const uint32_t other = edge & ~WEFT_TASK_BEFORE;
             const bool earlier = (edge & WEFT_TASK_BEFORE) != 0;
             assert_true(other < TASKS && (earlier || other < t));
@@ -111,17 +111,17 @@ static void check(struct weft_recorded *all, bool exact)
 
 static void random_recordings(const struct shape *shape, bool exact, int rounds)
 {
-    static struct weft_task_step step[TASKS];
-    static weft_task_data_desc data[TASKS * DATAS];
+    static struct weft_recorded_task step[TASKS];
+    static struct weft_recorded_data data[TASKS * DATAS];
 
     for (int round = 0; round < rounds; round++) {
-        struct weft_recorded all = {.step = step, .data = data, .tasks = TASKS};
+        struct weft_recorded all = {.task = step, .data = data, .tasks = TASKS};
         state = (uint64_t)round;
         for (uint32_t t = 0; t < TASKS; t++) {
-            step[t] = (struct weft_task_step){
-                .task = t, .steps = 1, .part = all.datas, .parts = draw(DATAS + 1)};
-            for (uint32_t i = 0; i < step[t].parts; i++)
-                data[all.datas++] = random_piece(shape);
+            step[t] = (struct weft_recorded_task){
+                .data = all.datas, .datas = draw(DATAS + 1)};
+            for (uint32_t i = 0; i < step[t].datas; i++)
+                data[all.datas++].desc = random_piece(shape);
         }
         check(&all, exact);
     }
@@ -162,9 +162,9 @@ static void rows_of_several_pitches(void **unused)
 static void tiles(void **unused)
 {
     enum { SIDE = 40, TILE = 8, PITCH = (SIDE * TILE + 2) };
-    static struct weft_task_step step[2 * SIDE * SIDE];
-    static weft_task_data_desc data[4 * 2 * SIDE * SIDE];
-    struct weft_recorded all = {.step = step, .data = data};
+    static struct weft_recorded_task step[2 * SIDE * SIDE];
+    static struct weft_recorded_data data[4 * 2 * SIDE * SIDE];
+    struct weft_recorded all = {.task = step, .data = data};
 
     (void)unused;
     for (int it = 0; it < 2; it++)
@@ -180,16 +180,16 @@ static void tiles(void **unused)
                              {corner + TILE * PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
                              {corner + field * (uint64_t)!it, TILE, TILE, WEFT_TASK_OUT}};
                 step[all.tasks++] =
-                    (struct weft_task_step){.steps = 1, .part = all.datas, .parts = 4};
+                    (struct weft_recorded_task){.data = all.datas, .datas = 4};
                 for (int i = 0; i < 4; i++)
-                    data[all.datas++] = (weft_task_data_desc){.win = 1,
+                    data[all.datas++].desc = (weft_task_data_desc){.win = 1,
                                                               .offset = piece[i].at,
                                                               .bytes = piece[i].bytes,
                                                               .pitch = PITCH,
                                                               .rows = piece[i].rows,
                                                               .mode = piece[i].mode};
             }
-    assert_int_equal(weft_edges_find(&all), WEFT_OK);
+    assert_int_equal(weft_edges_find(&all, NULL, NULL), WEFT_OK);
     assert_int_equal(all.edges, 2 * (6 * SIDE * SIDE - 4 * SIDE));
     free(all.edge);
 }
@@ -199,19 +199,19 @@ static void tiles(void **unused)
 static void many_readers(void **unused)
 {
     enum { TILES = 50, READERS = 60, TILE = 512, COUNT = TILES * (1 + READERS) };
-    static struct weft_task_step step[COUNT];
-    static weft_task_data_desc data[COUNT];
-    struct weft_recorded all = {.step = step, .data = data, .tasks = COUNT, .datas = COUNT};
+    static struct weft_recorded_task step[COUNT];
+    static struct weft_recorded_data data[COUNT];
+    struct weft_recorded all = {.task = step, .data = data, .tasks = COUNT, .datas = COUNT};
 
     (void)unused;
     for (uint32_t t = 0; t < COUNT; t++) {
-        step[t] = (struct weft_task_step){.task = t, .steps = 1, .part = t, .parts = 1};
-        data[t] = (weft_task_data_desc){.win = 1,
+        step[t] = (struct weft_recorded_task){.data = t, .datas = 1};
+        data[t].desc = (weft_task_data_desc){.win = 1,
                                         .offset = (uint64_t)(t % TILES) * TILE,
                                         .bytes = TILE,
                                         .mode = t < TILES ? WEFT_TASK_OUT : WEFT_TASK_IN};
     }
-    assert_int_equal(weft_edges_find(&all), WEFT_OK);
+    assert_int_equal(weft_edges_find(&all, NULL, NULL), WEFT_OK);
     for (uint32_t t = 0; t < COUNT; t++) {
         const uint32_t now = t < TILES ? 0 : 1; /* the reader's writer; all wait for themselves */
         assert_int_equal(step[t].edges, t < TILES ? READERS + 1 : 2);

@@ -1,0 +1,331 @@
+/*
+ * task/plan.c - what is copied between the places of recorded tasks whose homes are known. All
+ * places make the same plan.
+ *
+ * A place that does not load and store where data are has a copy of that memory. Behind a task that
+ * writes stand copies of what others read of it elsewhere; these are tasks, and wait as all others.
+ * So a storage has what a serial run would have there, wherever one of its tasks reads. A window
+ * gets what was written to copies after the epochs. Where a later task writes over a part of that,
+ * elsewhere, it gets it at once, so that the later one follows.
+ */
+#include "task/recorded.h"
+#include "task/run.h"
+#include "task/tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FETCHED = 1 << 18 }; /* bytes that one rank fetches */
+
+/* What a storage needs of a piece that is written elsewhere. */
+struct want {
+    uint32_t next; /* of the same piece: + 1 */
+    int32_t storage;
+    struct weft_rect rect;
+};
+
+struct plan {
+    struct weft_recording *r;
+    uint32_t *wanted; /* by piece of data as it was recorded: want + 1 */
+    struct want *want;
+    uint64_t wants;
+    struct weft_recorded fetch, back;
+    bool full; /* there is no memory */
+};
+
+/* ---- what is wanted -------------------------------------------------------------------------- */
+
+/* with: a piece that overlaps it. */
+static void want(struct plan *plan, uint32_t data, int32_t storage, const weft_task_data_desc *with)
+{
+    const weft_task_data_desc *const of = &plan->r->recorded.data[data].desc;
+    uint32_t i = plan->wanted[data];
+
+    while (i != 0 && plan->want[i - 1].storage != storage)
+        i = plan->want[i - 1].next;
+    if (i == 0) {
+        plan->full = plan->full || !weft_recorded_grow((void **)&plan->want, plan->wants,
+                                                       sizeof(*plan->want));
+        if (plan->full)
+            return;
+        plan->want[plan->wants++] =
+            (struct want){.next = plan->wanted[data], .storage = storage};
+        i = plan->wanted[data] = (uint32_t)plan->wants;
+    }
+    weft_rect_join(&plan->want[i - 1].rect, of, with);
+}
+
+/* See weft_edges_met. */
+static void met(void *context, uint32_t data, uint32_t with, int later, bool covered)
+{
+    struct plan *const plan = context;
+    struct weft_recorded_data *const first = &plan->r->recorded.data[data];
+    const struct weft_recorded_data *const second = &plan->r->recorded.data[with];
+
+    if (!weft_recorded_writes(first))
+        return;
+    if ((second->desc.mode & WEFT_TASK_IN) != 0 && second->storage != first->storage)
+        want(plan, data, second->storage, &second->desc);
+    if (later != 0 || !weft_recorded_writes(second))
+        return;
+    first->covered = first->covered || covered;
+    if (!covered && second->storage != first->storage && first->storage != first->desc.place) {
+        want(plan, data, first->desc.place, &first->desc);
+        first->returned = true;
+    }
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* A task that copies a piece from one storage to another. */
+static void add_copy(struct plan *plan, struct weft_recorded *to, int32_t home, uint32_t number,
+                     const struct weft_recorded_data *from, int32_t storage)
+{
+    plan->full = plan->full ||
+                 !weft_recorded_grow((void **)&to->task, to->tasks, sizeof(*to->task)) ||
+                 !weft_recorded_grow((void **)&to->data, to->datas, sizeof(*to->data)) ||
+                 !weft_recorded_grow((void **)&to->data, to->datas + 1, sizeof(*to->data));
+    if (plan->full)
+        return;
+    to->task[to->tasks++] =
+        (struct weft_recorded_task){.number = number,
+                                    .body = WEFT_TASK_COPY,
+                                    .data = to->datas,
+                                    .datas = 2,
+                                    .room = (sizeof(struct weft_task_copy) + 15) & ~15u,
+                                    .home = home};
+    for (int i = 0; i < 2; i++) {
+        struct weft_recorded_data *const data = &to->data[to->datas++];
+        *data = (struct weft_recorded_data){.desc = from->desc,
+                                            .storage = i == 0 ? from->storage : storage};
+        data->desc.mode = i == 0 ? WEFT_TASK_IN : WEFT_TASK_OUT;
+    }
+    if (home == plan->r->job->numbers.process && to == &plan->r->plan) {
+        plan->r->copies++;
+        plan->r->copied += weft_task_bytes(&from->desc);
+    }
+}
+
+static struct weft_recorded_data part_of(const struct weft_recorded_data *data,
+                                         const struct weft_rect *rect)
+{
+    struct weft_recorded_data part = *data;
+
+    part.desc.offset += rect->row * data->desc.pitch + rect->at;
+    part.desc.bytes = rect->end - rect->at;
+    part.desc.rows = (uint32_t)(rect->rows_end - rect->row);
+    weft_task_pitch_of(&part.desc);
+    return part;
+}
+
+/* A task as it was recorded, with the copies behind it. */
+static void add_task(struct plan *plan, const struct weft_recorded_task *task)
+{
+    const struct weft_recorded *const all = &plan->r->recorded;
+    struct weft_recorded *const to = &plan->r->plan;
+    const uint32_t first = to->datas;
+
+    plan->full =
+        plan->full || !weft_recorded_grow((void **)&to->task, to->tasks, sizeof(*to->task));
+    for (uint32_t i = 0; i < task->datas && !plan->full; i++) {
+        plan->full = !weft_recorded_grow((void **)&to->data, to->datas, sizeof(*to->data));
+        if (!plan->full)
+            to->data[to->datas++] = all->data[task->data + i];
+    }
+    if (plan->full)
+        return;
+    to->task[to->tasks] = *task;
+    to->task[to->tasks++].data = first;
+    for (uint32_t i = task->data; i < task->data + task->datas; i++)
+        for (uint32_t w = plan->wanted[i]; w != 0; w = plan->want[w - 1].next) {
+            const struct weft_recorded_data part = part_of(&all->data[i], &plan->want[w - 1].rect);
+            add_copy(plan, to, task->home, task->number, &part, plan->want[w - 1].storage);
+        }
+    for (uint32_t i = task->data; i < task->data + task->datas; i++)
+        if (weft_recorded_writes(&all->data[i]) && !all->data[i].covered &&
+            !all->data[i].returned && all->data[i].storage != all->data[i].desc.place)
+            add_copy(plan, &plan->back, task->home, task->number, &all->data[i],
+                     all->data[i].desc.place);
+}
+
+/* ---- memory for copies ----------------------------------------------------------------------- */
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct weft_recorded_block *const x = a, *const y = b;
+
+    if (x->storage != y->storage)
+        return x->storage < y->storage ? -1 : 1;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    if (x->win != y->win)
+        return x->win < y->win ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool same_space(const struct weft_recorded_block *a, const struct weft_recorded_block *b)
+{
+    return a->storage == b->storage && a->place == b->place && a->win == b->win;
+}
+
+/* What is in copies, as spans of bytes, of which those that meet are one. */
+static void find_blocks(struct plan *plan)
+{
+    struct weft_recording *const r = plan->r;
+    uint64_t spans = 0;
+
+    r->blocks = 0;
+    for (uint32_t t = 0, i = 0; i < r->plan.datas; i++) {
+        const struct weft_recorded_data *const data = &r->plan.data[i];
+        const weft_task_data_desc *const d = &data->desc;
+        while (i >= r->plan.task[t].data + r->plan.task[t].datas)
+            t++;
+        if (!weft_recorded_has_bytes(data) || data->storage == d->place)
+            continue;
+        plan->full =
+            plan->full || !weft_recorded_grow((void **)&r->block, spans, sizeof(*r->block));
+        if (plan->full)
+            return;
+        r->block[spans++] = (struct weft_recorded_block){
+            .storage = data->storage,
+            .place = d->place,
+            .win = d->win,
+            .read = (d->mode & WEFT_TASK_IN) != 0 && r->plan.task[t].body != WEFT_TASK_COPY,
+            .from = d->offset,
+            .end = d->offset + (weft_task_rows(d) - 1) * d->pitch + d->bytes};
+    }
+    if (spans != 0)
+        qsort(r->block, spans, sizeof(*r->block), compare_blocks);
+    for (uint64_t i = 0; i < spans; i++) {
+        struct weft_recorded_block *const last = r->blocks != 0 ? &r->block[r->blocks - 1] : NULL;
+        if (last == NULL || !same_space(last, &r->block[i]) || r->block[i].from > last->end) {
+            r->block[r->blocks++] = r->block[i];
+            continue;
+        }
+        last->end = r->block[i].end > last->end ? r->block[i].end : last->end;
+        last->read = last->read || r->block[i].read;
+    }
+}
+
+uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data)
+{
+    const struct weft_recorded_block key = {.storage = data->storage,
+                                            .place = data->desc.place,
+                                            .win = data->desc.win,
+                                            .from = data->desc.offset};
+    uint64_t low = 0, high = r->blocks; /* the last one that does not begin behind it */
+
+    while (low + 1 < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (compare_blocks(&r->block[middle], &key) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return r->block[low].at + data->desc.offset - r->block[low].from;
+}
+
+/* Words first, at the same place everywhere, then copies. What one place uses all leave alone. Data
+ * are aligned as in their windows. Errors: MEMORY. */
+static weft_status place_blocks(struct plan *plan, const char *call)
+{
+    enum { LINE = 256 };
+    struct weft_recording *const r = plan->r;
+    struct weft_tasks *const tasks = r->job->tasks;
+    const uint64_t words = tasks->used + r->plan.tasks * sizeof(struct weft_task_word);
+    uint64_t at = words, end = words;
+
+    r->words = tasks->used;
+    for (uint64_t i = 0; i < r->blocks; i++) {
+        struct weft_recorded_block *const block = &r->block[i];
+        if (i == 0 || r->block[i - 1].storage != block->storage)
+            at = words;
+        block->at = (at + LINE - 1) / LINE * LINE + block->from % LINE;
+        at = block->at + block->end - block->from;
+        end = at > end ? at : end;
+    }
+    if (end > tasks->room)
+        return weft_refused(r->job, WEFT_ERR_MEMORY,
+                            "%s: copies of data of other places need %llu bytes, and %llu are left "
+                            "(WEFT_TASK_COPIES)",
+                            call, (unsigned long long)(end - tasks->used),
+                            (unsigned long long)(tasks->room - tasks->used));
+    tasks->used = (end + LINE - 1) / LINE * LINE;
+    return WEFT_OK;
+}
+
+/* Before the epochs copies are as the windows are. */
+static void add_fetches(struct plan *plan)
+{
+    const struct weft_recording *const r = plan->r;
+
+    for (uint64_t i = 0; i < r->blocks; i++) {
+        const struct weft_recorded_block *const block = &r->block[i];
+        for (uint64_t at = block->from; block->read && at < block->end; at += FETCHED) {
+            const struct weft_recorded_data data = {
+                .desc = {.win = block->win,
+                         .place = block->place,
+                         .offset = at,
+                         .bytes = block->end - at < FETCHED ? block->end - at : FETCHED,
+                         .pitch = block->end - at < FETCHED ? block->end - at : FETCHED},
+                .storage = block->place};
+            add_copy(plan, &plan->fetch, block->place, 0, &data, block->storage);
+        }
+    }
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static weft_status no_memory(const struct plan *plan, const char *call)
+{
+    return weft_refused(plan->r->job, WEFT_ERR_MEMORY, "%s: no memory for tables of %u tasks", call,
+                        plan->r->recorded.tasks);
+}
+
+static weft_status make(struct plan *plan, const char *call)
+{
+    struct weft_recording *const r = plan->r;
+
+    plan->wanted = calloc((size_t)r->recorded.datas + 1, sizeof(*plan->wanted));
+    if (plan->wanted == NULL || weft_edges_find(&r->recorded, met, plan) != WEFT_OK)
+        return no_memory(plan, call);
+    for (uint32_t t = 0; t < r->recorded.tasks && !plan->full; t++)
+        add_task(plan, &r->recorded.task[t]);
+    r->plan.arguments = r->recorded.arguments;
+    find_blocks(plan);
+    add_fetches(plan);
+    if (plan->full || weft_edges_find(&r->plan, NULL, NULL) != WEFT_OK)
+        return no_memory(plan, call);
+    WEFT_TRY(place_blocks(plan, call));
+    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan, &plan->back};
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
+        status = weft_recording_tables(r, list[i], i);
+    return status == WEFT_ERR_MEMORY ? no_memory(plan, call)
+           : status != WEFT_OK       ? weft_refuse(r->job, status)
+                                     : status;
+}
+
+weft_status weft_plan(struct weft_recording *r, const char *call)
+{
+    struct plan plan = {.r = r};
+
+    weft_plan_forget(r);
+    for (uint32_t i = 0; i < r->recorded.datas; i++)
+        r->recorded.data[i].covered = r->recorded.data[i].returned = false;
+    const weft_status status = make(&plan, call);
+    free(plan.wanted);
+    free(plan.want);
+    weft_recorded_free(&plan.fetch);
+    weft_recorded_free(&plan.back);
+    return status;
+}
+
+void weft_plan_forget(struct weft_recording *r)
+{
+    r->plan.arguments = NULL; /* those of what was recorded */
+    weft_recorded_free(&r->plan);
+    free(r->block);
+    r->block = NULL;
+    r->blocks = r->copies = r->copied = 0;
+}
