@@ -1,8 +1,7 @@
 /*
  * stencil2d/main.c - a plate whose points become the mean of their neighbours, by tasks of one tile
- * each. Every place has some of the rows, in two fields, and makes the tasks for its own. Where the
- * rows above or below are another's, a created task fetches them; recorded ones find them in the
- * place's own memory, where the host program of the other place puts them.
+ * each. Every place has some of the rows, in two fields, and creates the tasks for its own. Tasks of
+ * all places are recorded by each, and weft copies between places what they read of each other.
  */
 #include <weft/task.h>
 
@@ -103,11 +102,6 @@ static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uin
         weft_task_data_desc *const data = &desc->data[i];
         data->win = plate->win;
         data->place = place_of(plate, part[i].row, part[i].column, part[i].field, &data->offset);
-        if (o->variant == VARIANT_TASKS) { /* also of rows that are another's */
-            data->place = plate->numbers->process;
-            data->offset = offset_of(plate, plate->first, plate->end, part[i].row, part[i].column,
-                                     part[i].field);
-        }
         data->bytes = part[i].columns * sizeof(double);
         data->pitch = pitch;
         data->rows = part[i].rows;
@@ -115,32 +109,31 @@ static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uin
     }
 }
 
-/* Tiles of this place: how many down, and across. */
-static void grid(const struct plate *plate, uint64_t *down, uint64_t *across, uint64_t *height,
-                 uint64_t *width)
+/* Tiles of so many rows: how many down, and across. */
+static void grid(const struct options *o, uint64_t rows, uint64_t *down, uint64_t *across,
+                 uint64_t *height, uint64_t *width)
 {
-    const struct options *o = &plate->options;
-    const uint64_t rows = plate->end - plate->first;
-
     *height = o->way != 0 ? (rows + o->way - 1) / o->way : o->tile_rows;
     *width = o->way != 0 ? o->n : o->tile_columns;
     *down = rows == 0 ? 0 : (rows + *height - 1) / *height;
     *across = (o->n + *width - 1) / *width;
 }
 
-/* All tasks of an iteration: created, or recorded. */
-static bool make_tasks(const struct plate *plate, uint32_t iteration, weft_recording *recording)
+/* The tasks of an iteration for the rows of a place: created, or recorded. */
+static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
+                       weft_recording *recording)
 {
     const struct options *o = &plate->options;
-    uint64_t down, across, height, width;
+    uint64_t first, end, down, across, height, width;
     weft_status status = WEFT_OK;
 
-    grid(plate, &down, &across, &height, &width);
+    rows_of(o, place, plate->numbers->processes, &first, &end);
+    grid(o, end - first, &down, &across, &height, &width);
     for (uint64_t r = 0; r < down; r++)
         for (uint64_t c = 0; c < across && status == WEFT_OK; c++) {
-            const uint64_t row = plate->first + r * height, column = 1 + c * width;
+            const uint64_t row = first + r * height, column = 1 + c * width;
             const struct tile tile = {
-                .rows = (uint32_t)(plate->end - row < height ? plate->end - row : height),
+                .rows = (uint32_t)(end - row < height ? end - row : height),
                 .columns = (uint32_t)(o->n + 1 - column < width ? o->n + 1 - column : width),
                 .slow = o->slow,
                 .times = o->times};
@@ -155,66 +148,28 @@ static bool make_tasks(const struct plate *plate, uint32_t iteration, weft_recor
 }
 
 /* Some iterations, as an epoch of recorded tasks. */
-static bool record(const struct plate *plate, uint32_t first, uint32_t iterations,
-                   weft_recording **recording)
+static bool record(const struct plate *plate, uint32_t iterations, weft_recording **recording)
 {
-    bool good = weft_tasks_record(plate->job, recording) == WEFT_OK;
+    bool good = weft_tasks_record_all(plate->job, recording) == WEFT_OK;
 
-    for (uint32_t it = first; good && it < first + iterations; it++)
-        good = make_tasks(plate, it, *recording);
+    for (uint32_t it = 0; it < iterations; it++)
+        for (int p = 0; good && p < plate->numbers->processes; p++)
+            good = make_tasks(plate, p, it, *recording);
     return good && weft_tasks_ready(*recording) == WEFT_OK;
 }
 
-/* One of this place's rows, to a neighbour that reads it. */
-static bool hand_on(const struct plate *plate, uint64_t row, int field, int to, int tag)
-{
-    const uint64_t here = offset_of(plate, plate->first, plate->end, row, 0, field);
-    uint64_t first, end;
-
-    rows_of(&plate->options, to, plate->numbers->processes, &first, &end);
-    return weft_host_put_notify(plate->job, plate->win, to,
-                                offset_of(plate, first, end, row, 0, field),
-                                plate->fields + here / sizeof(double),
-                                (plate->options.n + 2) * sizeof(double), tag) == WEFT_OK;
-}
-
-/* What neighbours have written of a field comes to this place, and its own to them. No neighbour is
- * more than an iteration ahead: what it sends meanwhile is of the other field. A row that was put
- * is written again two iterations later, when the neighbour has told that it is there. */
-static bool exchange(const struct plate *plate, int field)
-{
-    enum { FROM_ABOVE, FROM_BELOW };
-    const bool some = plate->first < plate->end;
-    const bool above = some && plate->first > 1, below = some && plate->end <= plate->options.n;
-    uint64_t unused;
-    bool good = true;
-
-    if (above)
-        good = hand_on(plate, plate->first, field,
-                       place_of(plate, plate->first - 1, 0, field, &unused), FROM_BELOW);
-    if (below && good)
-        good = hand_on(plate, plate->end - 1, field, place_of(plate, plate->end, 0, field, &unused),
-                       FROM_ABOVE);
-    return good && (!above || weft_host_wait(plate->job, FROM_ABOVE, 1) == WEFT_OK) &&
-           (!below || weft_host_wait(plate->job, FROM_BELOW, 1) == WEFT_OK);
-}
-
-/* There and back is an epoch of a place that is alone; an odd number ends with one there. Among
- * several, each iteration is a run. */
+/* There and back is an epoch; an odd number ends with one there. */
 static bool run_recorded(const struct plate *plate, double *ms)
 {
     const uint32_t iterations = plate->options.iterations;
-    const bool alone = plate->numbers->processes == 1;
-    weft_recording *way[2];
+    weft_recording *both, *there;
 
-    if (!record(plate, 0, alone ? 2 : 1, &way[0]) || !record(plate, !alone, 1, &way[1]) ||
+    if (!record(plate, 2, &both) || !record(plate, 1, &there) ||
         weft_host_barrier(plate->job) != WEFT_OK)
         return false;
     const double began = now_ms();
-    bool done = !alone || (weft_tasks_run(way[0], iterations / 2) == WEFT_OK &&
-                           weft_tasks_run(way[1], iterations % 2) == WEFT_OK);
-    for (uint32_t it = 0; !alone && done && it < iterations; it++)
-        done = weft_tasks_run(way[it % 2], 1) == WEFT_OK && exchange(plate, (it + 1) % 2);
+    const bool done = weft_tasks_run(both, iterations / 2) == WEFT_OK &&
+                      weft_tasks_run(there, iterations % 2) == WEFT_OK;
     *ms = now_ms() - began;
     return done;
 }
@@ -225,7 +180,7 @@ static bool run_created(const struct plate *plate, double *ms)
     bool done = true;
 
     for (uint32_t it = 0; done && it < plate->options.iterations; it++)
-        done = make_tasks(plate, it, NULL) && weft_tasks_finish(plate->job) == WEFT_OK;
+        done = make_tasks(plate, plate->numbers->process, it, NULL) && weft_tasks_finish(plate->job) == WEFT_OK;
     *ms = now_ms() - began;
     return done;
 }
