@@ -43,6 +43,12 @@ static bool fill(struct factors *f)
     return good;
 }
 
+/* Columns of tiles go round the places. */
+static int place_of(const struct factors *f, uint64_t column)
+{
+    return (int)(column % (uint64_t)f->app.numbers->processes);
+}
+
 /* A tile of the matrix (0) or of the factor (1). */
 static weft_task_data_desc tile_data(const struct factors *f, int which, uint64_t row,
                                      uint64_t column, uint32_t mode)
@@ -50,6 +56,7 @@ static weft_task_data_desc tile_data(const struct factors *f, int which, uint64_
     const struct matrix *const m = &f->matrix;
 
     return (weft_task_data_desc){.win = f->win,
+                                 .place = place_of(f, column),
                                  .offset = (size_t)which * m->bytes +
                                            matrix_tile(m, row, column) * sizeof(double),
                                  .bytes = m->tile_bytes,
@@ -85,15 +92,16 @@ static bool run(struct factors *f)
                             .settings = s,
                             .variant = "tasks",
                             .device = app_device(f->app.job),
-                            .processes = 1,
-                            .ranks = numbers->ranks_here,
+                            .processes = numbers->processes,
+                            .ranks = numbers->ranks,
                             .threads = numbers->threads};
     weft_recording_numbers recorded;
     const double began = now_ms();
-    bool good = weft_tasks_record(f->app.job, &f->recording) == WEFT_OK &&
+    bool good = weft_tasks_record_all(f->app.job, &f->recording) == WEFT_OK &&
                 matrix_tasks(&f->matrix, add, f) && weft_tasks_ready(f->recording) == WEFT_OK;
     const double record_ms = now_ms() - began;
-    if (!good || !report_begin(&report))
+    const bool speaks = numbers->process == 0;
+    if (!good || (speaks && !report_begin(&report)))
         return false;
     double best = 0;
     for (uint64_t i = 0; good && i < s->repetitions; i++) {
@@ -101,12 +109,14 @@ static bool run(struct factors *f)
         good = weft_tasks_run(f->recording, s->iterations) == WEFT_OK;
         const double ms = now_ms() - start;
         best = i == 0 || ms < best ? ms : best;
-        report_repetition(&report, ms, -1);
+        if (speaks)
+            report_repetition(&report, ms, -1);
     }
-    report_end(&report);
+    if (speaks)
+        report_end(&report);
     if (!good || weft_tasks_recorded(f->recording, &recorded) != WEFT_OK)
         return false;
-    if (!s->csv)
+    if (speaks && !s->csv)
         printf(
             "%llu tasks with %llu dependences, recorded in %.1f ms; %.1f%% of them waited; at best "
             "%.1f GFLOP/s\n",
@@ -116,14 +126,21 @@ static bool run(struct factors *f)
     return true;
 }
 
+/* Process 0 fetches all tiles. */
 static bool verify(struct factors *f)
 {
     const struct matrix *const m = &f->matrix;
     double *const factor = app_host_memory(&f->app, m->bytes);
-    const bool good = factor != NULL &&
-                      weft_host_get(f->app.job, f->win, 0, m->bytes, factor, m->bytes) == WEFT_OK &&
-                      matrix_verify(m, &f->app.settings, factor);
+    bool good = factor != NULL;
 
+    for (uint64_t row = 0; row < m->tiles; row++)
+        for (uint64_t column = 0; column <= row && good; column++) {
+            const size_t at = matrix_tile(m, row, column);
+            good = weft_host_get(f->app.job, f->win, place_of(f, column),
+                                 m->bytes + at * sizeof(double), factor + at,
+                                 m->tile_bytes) == WEFT_OK;
+        }
+    good = good && matrix_verify(m, &f->app.settings, factor);
     free(factor);
     return good;
 }
@@ -137,17 +154,12 @@ int main(int argc, char **argv)
         return app_close(&f.app, false);
     const struct settings *const s = &f.app.settings;
     bool good = matrix_of(s, f.app.numbers->process == 0, &f.matrix);
-    if (good && f.app.numbers->processes > 1) {
-        if (f.app.numbers->process == 0)
-            complain("a recording belongs to one place: start one process");
-        good = false;
-    }
     good = good && fill(&f);
     if (good && weft_tasks_begin(f.app.job, &cholesky_tasks, &nothing,
                                  s->threads > 0 ? s->threads : 256, s->ranks) == WEFT_OK) {
         good = run(&f);
         good = weft_tasks_end(f.app.job) == WEFT_OK && good;
-        good = good && (!s->verify || verify(&f));
+        good = good && (!s->verify || f.app.numbers->process != 0 || verify(&f));
         good = weft_host_win_free(f.app.job, &f.win) == WEFT_OK && good;
     } else {
         good = false;
