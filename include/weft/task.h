@@ -189,6 +189,7 @@ typedef struct weft_recording_numbers {
     uint64_t waited;       /* steps of all recordings of this place that had to wait */
     uint64_t copies;       /* of an epoch, that this place sends others; */
     uint64_t copied;       /* their bytes */
+    uint64_t plans;        /* how often weft has chosen homes */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */
 WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,

@@ -144,6 +144,9 @@ struct weft_device_ops {
     /* How many threads a rank really has when `threads` are asked for. */
     int (*threads)(const struct weft_device *device, int threads);
 
+    /* How many ranks run at the same time. May be left out: all. */
+    int (*at_once)(const struct weft_device *device);
+
     /* Zeroed, page-aligned device memory and its handle. NULL when there is none left. */
     void *(*alloc)(struct weft_device *device, size_t bytes, struct weft_share *handle);
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);

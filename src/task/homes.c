@@ -1,6 +1,7 @@
 /*
- * task/homes.c - where recorded tasks of all places run, and that all places have recorded the
- * same.
+ * task/homes.c - where recorded tasks of all places run. Places compare what they have recorded.
+ * Then each has the share of tasks that its speed is of all: a guess at first, then what the epochs
+ * have shown. A round of epochs decides on the next one; the best homes stay.
  */
 #include "task/recorded.h"
 #include "task/tasks.h"
@@ -8,6 +9,7 @@
 #include "runtime/job/exchange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- all have recorded the same -------------------------------------------------------------- */
 
@@ -106,12 +108,20 @@ static int compare_spots(const void *a, const void *b)
     return x->task < y->task ? -1 : 1;
 }
 
+/* Ranks of this place that run at the same time. */
+static double width_of(const weft_job *job)
+{
+    const struct weft_device_ops *const ops = job->device_ops;
+
+    return ops->at_once != NULL && ops->at_once(job->device) < job->numbers.ranks_here
+               ? ops->at_once(job->device)
+               : job->numbers.ranks_here;
+}
+
 /* In bytes a nanosecond, as a first guess: of a GPU's multiprocessor, and of a processor. */
 static double guessed_speed(const weft_job *job)
 {
-    const bool gpu = job->processes[job->numbers.process].kind == WEFT_KIND_CUDA;
-
-    return (gpu ? 25.0 : 6.0) * job->numbers.ranks_here;
+    return (job->processes[job->numbers.process].kind == WEFT_KIND_CUDA ? 25 : 6) * width_of(job);
 }
 
 static const struct told *told_by(const struct weft_recording *r, int place)
@@ -119,7 +129,8 @@ static const struct told *told_by(const struct weft_recording *r, int place)
     return (const void *)((const char *)r->told + (size_t)place * r->told_bytes);
 }
 
-weft_status weft_homes_agree(struct weft_recording *r, const char *call)
+/* What places have recorded, and what they reach. */
+static weft_status agree(struct weft_recording *r, const char *call)
 {
     const struct weft_recorded *const all = &r->recorded;
     const size_t places = (size_t)r->job->numbers.processes;
@@ -218,17 +229,183 @@ static void find_storages(struct weft_recording *r)
         }
 }
 
-weft_status weft_homes_choose(struct weft_recording *r, const char *call)
+/* Homes by these speeds, and the plan. Errors: ARGUMENT, MEMORY, DEVICE, of which the last two are
+ * not said. */
+static weft_status plan_by(struct weft_recording *r, const char *call, const double *speed)
 {
-    double *const speed = calloc((size_t)r->job->numbers.processes, sizeof(*speed));
-    weft_status status = WEFT_ERR_MEMORY;
+    WEFT_TRY(choose_homes(r, call, speed));
+    find_storages(r);
+    r->before += r->run[WEFT_RECORDED_EPOCHS].epochs;
+    r->run[WEFT_RECORDED_EPOCHS].epochs = 0;
+    WEFT_TRY(weft_plan(r));
+    r->plans++;
+    r->calls = 0;
+    for (uint32_t t = 0; t < r->recorded.tasks; t++)
+        if (r->recorded.task[t].home == r->job->numbers.process)
+            r->calls += r->recorded.task[t].count;
+    return WEFT_OK;
+}
 
-    for (int p = 0; speed != NULL && p < r->job->numbers.processes; p++)
-        speed[p] = told_by(r, p)->speed;
-    if (speed != NULL)
-        status = choose_homes(r, call, speed);
-    free(speed);
-    if (status == WEFT_OK)
-        find_storages(r);
-    return status;
+/* Of r->speed, by place. */
+enum { PLANNED, BEST, MEASURED, SPEEDS };
+static double *speeds(const struct weft_recording *r, int which)
+{
+    return r->speed + which * r->job->numbers.processes;
+}
+
+weft_status weft_homes_find(struct weft_recording *r, const char *call)
+{
+    const size_t places = (size_t)r->job->numbers.processes;
+    bool moves = false;
+
+    WEFT_TRY(agree(r, call));
+    r->speed = calloc(SPEEDS * places, sizeof(*r->speed));
+    weft_status status = WEFT_ERR_MEMORY;
+    for (size_t p = 0; r->speed != NULL && p < places; p++)
+        speeds(r, PLANNED)[p] = speeds(r, MEASURED)[p] = told_by(r, (int)p)->speed;
+    if (r->speed != NULL)
+        status = plan_by(r, call, speeds(r, PLANNED));
+    for (uint32_t t = 0; t < r->recorded.tasks; t++)
+        moves = moves || r->recorded.task[t].moves;
+    r->round = moves && r->job->config.steal != 0;
+    if (status == WEFT_OK || status == WEFT_ERR_ARGUMENT)
+        return status;
+    return weft_refused(r->job, status,
+                        "%s: %u tasks: no memory for tables, or for words and copies, of which "
+                        "%llu bytes are needed and %llu left (WEFT_TASK_COPIES)",
+                        call, r->recorded.tasks, (unsigned long long)(r->end - r->words),
+                        (unsigned long long)(r->job->tasks->room - r->words));
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+struct measured {
+    double ns, speed; /* of an epoch; calls a ns of bodies, 0: it has had none */
+};
+
+/* *ns: the longest time of an epoch; all places' speeds. */
+static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs, uint64_t busy)
+{
+    const double calls = (double)r->calls * (double)epochs * width_of(r->job);
+    const struct measured mine = {.ns = *ns, .speed = busy != 0 ? calls / (double)busy : 0};
+    weft_status status;
+    struct measured *const all =
+        weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
+
+    for (int p = 0; all != NULL && p < r->job->numbers.processes; p++) {
+        *ns = all[p].ns > *ns ? all[p].ns : *ns;
+        if (all[p].speed > 0)
+            speeds(r, MEASURED)[p] = all[p].speed;
+    }
+    free(all);
+    return all != NULL ? WEFT_OK : status;
+}
+
+/* The fastest place alone, if others together would help it little. */
+static bool try_alone(struct weft_recording *r)
+{
+    const int places = r->job->numbers.processes;
+    const double *const speed = speeds(r, MEASURED);
+    double all = 0;
+    int first = 0;
+
+    for (int p = 0; p < places; p++) {
+        all += speed[p];
+        first = speed[p] > speed[first] ? p : first;
+    }
+    if (r->alone || all > 1.25 * speed[first])
+        return false;
+    r->alone = true;
+    for (int p = 0; p < places; p++)
+        speeds(r, PLANNED)[p] = p == first ? speed[p] : 0;
+    return true;
+}
+
+static void copy_speeds(struct weft_recording *r, int to, int from)
+{
+    memcpy(speeds(r, to), speeds(r, from),
+           (size_t)r->job->numbers.processes * sizeof(*r->speed));
+}
+
+/* The same at all places: whether there are to be other homes, by r->speed, after a round. The best
+ * plan stays in the end: each place's share by its speed, as long as that helps, or one place. */
+static bool consider(struct weft_recording *r, double ns)
+{
+    enum { MOST_PLANS = 6 };
+    const bool better = r->best_ns <= 0 || ns < 0.97 * r->best_ns;
+
+    r->round *= 2;
+    if (better) {
+        r->best_ns = ns;
+        copy_speeds(r, BEST, PLANNED);
+        if (!r->alone && r->plans < MOST_PLANS) {
+            copy_speeds(r, PLANNED, MEASURED);
+            return true;
+        }
+    }
+    if (try_alone(r))
+        return true;
+    r->round = 0;
+    copy_speeds(r, PLANNED, BEST);
+    return !better;
+}
+
+/* Epochs of a round; *again: homes are to be others. */
+static weft_status run_round(struct weft_recording *r, weft_self *self, uint64_t epochs,
+                             bool *again)
+{
+    const uint64_t busy = weft_load_relaxed_u64(&r->job->tasks->place.host->busy);
+    const uint64_t began = weft_now_ns();
+
+    weft_recorded_run(r, self, WEFT_RECORDED_EPOCHS, epochs, r->round != 0);
+    if (r->round == 0)
+        return WEFT_OK;
+    double ns = (double)(weft_now_ns() - began) / (double)epochs;
+    WEFT_TRY(measure(r, &ns, epochs,
+                     weft_load_relaxed_u64(&r->job->tasks->place.host->busy) - busy));
+    *again = consider(r, ns);
+    return WEFT_OK;
+}
+
+static void copy_all(struct weft_recording *r, weft_self *self, int which)
+{
+    weft_barrier(self, WEFT_COMM_HOST);
+    weft_recorded_run(r, self, which, 1, false);
+    weft_barrier(self, WEFT_COMM_HOST);
+}
+
+/* Other homes, while windows have all data. A plan that has no room is not taken. */
+static weft_status plan_again(struct weft_recording *r, const char *call)
+{
+    weft_status status = plan_by(r, call, speeds(r, PLANNED));
+
+    if (status != WEFT_ERR_MEMORY)
+        return status;
+    copy_speeds(r, PLANNED, BEST);
+    r->round = 0;
+    status = plan_by(r, call, speeds(r, PLANNED));
+    return status == WEFT_OK ? status
+                             : weft_refused(r->job, status, "%s: no memory for a plan of %u tasks",
+                                            call, r->recorded.tasks);
+}
+
+weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,
+                           uint64_t epochs)
+{
+    bool away = false;
+
+    while (epochs != 0) {
+        const uint64_t some = r->round != 0 && r->round < epochs ? r->round : epochs;
+        bool again = false;
+        if (!away)
+            copy_all(r, self, WEFT_RECORDED_FETCH);
+        WEFT_TRY(run_round(r, self, some, &again));
+        epochs -= some;
+        away = !again && epochs != 0;
+        if (!away)
+            copy_all(r, self, WEFT_RECORDED_RETURN);
+        if (again)
+            WEFT_TRY(plan_again(r, call));
+    }
+    return WEFT_OK;
 }

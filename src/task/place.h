@@ -75,7 +75,7 @@ struct weft_task_tables {
 struct weft_task_run {
     struct weft_task_tables tables;
     uint64_t base, total; /* the first epoch; steps of all epochs */
-    uint32_t number, unused;
+    uint32_t number, timed; /* timed: bodies are */
 };
 /* A ticket: the run's number, 24 bits of it, and a count that reaches this when none is left. */
 #define WEFT_TASK_OVER ((uint64_t)1 << 39)
@@ -115,8 +115,8 @@ struct weft_task_rank {
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
     uint64_t executed, taken, bytes;
-    uint64_t stepped,
-        waited;       /* steps of a run, of which the place has not heard; that had to wait */
+    /* Of a run, of which the place has not heard: steps; those that had to wait; time of bodies */
+    uint64_t stepped, waited, busy;
     uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
     uint32_t brief;   /* tasks that it may run before it looks at the clock again; */
     uint64_t looked;  /* when it did */
@@ -144,7 +144,7 @@ enum weft_task_what {
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
-    uint32_t what, a, unused;
+    uint32_t what, a, timed;
     uint64_t tables, base, total;
     uint64_t unused_too[3];
     struct weft_task_record record;
@@ -155,8 +155,8 @@ static_assert(sizeof(struct weft_task_entry) == 64 + sizeof(struct weft_task_rec
 struct weft_task_host {
     uint32_t heard, unused[15];        /* entries that ranks have read */
     uint32_t finished, unused_too[15]; /* the phase that is over */
-    uint32_t ran, unused_also[13];     /* the run that is over; */
-    uint64_t waited;                   /* steps that had to wait, of all runs */
+    uint32_t ran, unused_also[11];     /* the run that is over; */
+    uint64_t waited, busy;             /* of all runs: steps that had to wait; ns of bodies */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
     uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
 };
@@ -198,7 +198,7 @@ struct weft_task_place {
     uint32_t stop;
     uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
     uint64_t over __attribute__((aligned(64))),
-        waited;                       /* steps of the run that are over; that had to wait, ever */
+        waited, busy; /* steps of the run that are over; ever: that had to wait; ns of bodies */
     uint32_t waiting;                 /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */

@@ -225,32 +225,30 @@ uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_re
     return r->block[low].at + data->desc.offset - r->block[low].from;
 }
 
-/* Words first, at the same place everywhere, then copies. What one place uses all leave alone. Data
- * are aligned as in their windows. Errors: MEMORY. */
-static weft_status place_blocks(struct plan *plan, const char *call)
+/* Words first, at the same place everywhere, then copies. What one place uses all leave alone; that
+ * of the copies of an earlier plan may be used again, but words may still be added to. Data are
+ * aligned as in their windows. Errors: MEMORY. */
+static weft_status place_blocks(struct weft_recording *r)
 {
     enum { LINE = 256 };
-    struct weft_recording *const r = plan->r;
     struct weft_tasks *const tasks = r->job->tasks;
-    const uint64_t words = tasks->used + r->plan.tasks * sizeof(struct weft_task_word);
-    uint64_t at = words, end = words;
 
+    if (r->begin != 0 && tasks->used == r->end)
+        tasks->used = r->begin;
     r->words = tasks->used;
-    for (uint64_t i = 0; i < r->blocks; i++) {
+    r->begin = r->end = (r->words + r->plan.tasks * sizeof(struct weft_task_word) + LINE - 1) &
+                        ~(uint64_t)(LINE - 1);
+    for (uint64_t i = 0, at = r->begin; i < r->blocks; i++) {
         struct weft_recorded_block *const block = &r->block[i];
-        if (i == 0 || r->block[i - 1].storage != block->storage)
-            at = words;
-        block->at = (at + LINE - 1) / LINE * LINE + block->from % LINE;
-        at = block->at + block->end - block->from;
-        end = at > end ? at : end;
+        if (i != 0 && r->block[i - 1].storage != block->storage)
+            at = r->begin;
+        block->at = at + block->from % LINE;
+        at = (block->at + block->end - block->from + LINE - 1) & ~(uint64_t)(LINE - 1);
+        r->end = at > r->end ? at : r->end;
     }
-    if (end > tasks->room)
-        return weft_refused(r->job, WEFT_ERR_MEMORY,
-                            "%s: copies of data of other places need %llu bytes, and %llu are left "
-                            "(WEFT_TASK_COPIES)",
-                            call, (unsigned long long)(end - tasks->used),
-                            (unsigned long long)(tasks->room - tasks->used));
-    tasks->used = (end + LINE - 1) / LINE * LINE;
+    if (r->end > tasks->room)
+        return WEFT_ERR_MEMORY;
+    tasks->used = r->end;
     return WEFT_OK;
 }
 
@@ -276,44 +274,37 @@ static void add_fetches(struct plan *plan)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-static weft_status no_memory(const struct plan *plan, const char *call)
-{
-    return weft_refused(plan->r->job, WEFT_ERR_MEMORY, "%s: no memory for tables of %u tasks", call,
-                        plan->r->recorded.tasks);
-}
-
-static weft_status make(struct plan *plan, const char *call)
+static weft_status make(struct plan *plan)
 {
     struct weft_recording *const r = plan->r;
+    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan, &plan->back};
 
     plan->wanted = calloc((size_t)r->recorded.datas + 1, sizeof(*plan->wanted));
-    if (plan->wanted == NULL || weft_edges_find(&r->recorded, met, plan) != WEFT_OK)
-        return no_memory(plan, call);
+    if (plan->wanted == NULL)
+        return WEFT_ERR_MEMORY;
+    WEFT_TRY(weft_edges_find(&r->recorded, met, plan));
     for (uint32_t t = 0; t < r->recorded.tasks && !plan->full; t++)
         add_task(plan, &r->recorded.task[t]);
     r->plan.arguments = r->recorded.arguments;
     find_blocks(plan);
     add_fetches(plan);
-    if (plan->full || weft_edges_find(&r->plan, NULL, NULL) != WEFT_OK)
-        return no_memory(plan, call);
-    WEFT_TRY(place_blocks(plan, call));
-    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan, &plan->back};
-    weft_status status = WEFT_OK;
-    for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
-        status = weft_recording_tables(r, list[i], i);
-    return status == WEFT_ERR_MEMORY ? no_memory(plan, call)
-           : status != WEFT_OK       ? weft_refuse(r->job, status)
-                                     : status;
+    if (plan->full)
+        return WEFT_ERR_MEMORY;
+    WEFT_TRY(weft_edges_find(&r->plan, NULL, NULL));
+    WEFT_TRY(place_blocks(r));
+    for (int i = 0; i < WEFT_RECORDED_RUNS; i++)
+        WEFT_TRY(weft_recording_tables(r, list[i], i));
+    return WEFT_OK;
 }
 
-weft_status weft_plan(struct weft_recording *r, const char *call)
+weft_status weft_plan(struct weft_recording *r)
 {
     struct plan plan = {.r = r};
 
     weft_plan_forget(r);
     for (uint32_t i = 0; i < r->recorded.datas; i++)
         r->recorded.data[i].covered = r->recorded.data[i].returned = false;
-    const weft_status status = make(&plan, call);
+    const weft_status status = make(&plan);
     free(plan.wanted);
     free(plan.want);
     weft_recorded_free(&plan.fetch);

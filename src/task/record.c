@@ -253,13 +253,6 @@ static weft_status make_ready(struct weft_recording *r, const char *call)
     return status == WEFT_OK ? status : weft_refuse(r->job, status);
 }
 
-static weft_status plan_ready(struct weft_recording *r, const char *call)
-{
-    WEFT_TRY(weft_homes_agree(r, call));
-    WEFT_TRY(weft_homes_choose(r, call));
-    return weft_plan(r, call);
-}
-
 weft_status weft_tasks_ready(weft_recording *recording)
 {
     if (recording == NULL)
@@ -270,15 +263,15 @@ weft_status weft_tasks_ready(weft_recording *recording)
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     weft_status status = recording->shared ? weft_host_together(job, host_name) : WEFT_OK;
     if (status == WEFT_OK)
-        status = (recording->shared ? plan_ready : make_ready)(recording, host_name);
+        status = (recording->shared ? weft_homes_find : make_ready)(recording, host_name);
     recording->ready = status == WEFT_OK;
     return weft_host_leave(job, status);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* As many epochs at a time as tickets can say; waits until they are over. */
-static void run_tables(struct weft_recording *r, weft_self *self, int which, uint64_t epochs)
+void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uint64_t epochs,
+                       bool timed)
 {
     struct weft_tasks *const tasks = r->job->tasks;
     struct weft_recorded_run *const run = &r->run[which];
@@ -290,6 +283,7 @@ static void run_tables(struct weft_recording *r, weft_self *self, int which, uin
         struct weft_task_entry *const entry = weft_tasks_entry(r->job, self);
         entry->tables = (uint64_t)(uintptr_t)run->memory;
         entry->base = run->epochs;
+        entry->timed = timed;
         entry->total = some * run->steps;
         weft_tasks_posted(r->job, WEFT_TASK_WHAT_RUN, ++tasks->runs);
         weft_wait_until_u32(self, &tasks->place.host->ran, WEFT_EQ, tasks->runs);
@@ -310,16 +304,10 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
     for (uint32_t i = 0; i < recording->recorded.wins; i++)
         if (weft_host_window(job, host_name, recording->recorded.win[i]) == NULL)
             return weft_host_leave(job, WEFT_ERR_WINDOW);
-    if (!recording->shared) {
-        run_tables(recording, self, WEFT_RECORDED_EPOCHS, epochs);
-        return weft_host_leave(job, WEFT_OK);
-    }
-    for (int i = 0; i < WEFT_RECORDED_RUNS; i++) {
-        weft_barrier(self, WEFT_COMM_HOST);
-        run_tables(recording, self, i,
-                   i == WEFT_RECORDED_EPOCHS || epochs == 0 ? epochs : 1);
-    }
-    weft_barrier(self, WEFT_COMM_HOST);
+    if (recording->shared)
+        WEFT_HOST_TRY(weft_homes_run(recording, self, host_name, epochs));
+    else
+        weft_recorded_run(recording, self, WEFT_RECORDED_EPOCHS, epochs, false);
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -332,10 +320,11 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
                                         .edges = weft_recorded_of(recording)->edges,
                                         .steps = run->steps,
-                                        .epochs = run->epochs,
+                                        .epochs = recording->before + run->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited),
                                         .copies = recording->copies,
-                                        .copied = recording->copied};
+                                        .copied = recording->copied,
+                                        .plans = recording->plans};
     return WEFT_OK;
 }
 
@@ -367,17 +356,29 @@ void weft_recorded_free(struct weft_recorded *recorded)
     *recorded = (struct weft_recorded){.task = NULL};
 }
 
+static void free_tables(struct weft_recording *r, struct weft_recorded_run *run)
+{
+    if (run->memory != NULL)
+        r->job->device_ops->free(r->job->device, run->memory, &run->share);
+    run->memory = NULL;
+}
+
 /* What the host has of it, and, unless a kernel forbids, its memory on the device. */
 static void forget(struct weft_recording *r, bool memory)
 {
     weft_plan_forget(r);
     weft_recorded_free(&r->recorded);
     free(r->told);
+    free(r->speed);
     r->told = NULL;
-    for (int i = 0; memory && i < WEFT_RECORDED_RUNS; i++) {
-        if (r->run[i].memory != NULL)
-            r->job->device_ops->free(r->job->device, r->run[i].memory, &r->run[i].share);
-        r->run[i].memory = NULL;
+    r->speed = NULL;
+    for (int i = 0; memory && i < WEFT_RECORDED_RUNS; i++)
+        free_tables(r, &r->run[i]);
+    for (; memory && r->olds != 0; r->olds--)
+        free_tables(r, &r->old[r->olds - 1]);
+    if (memory) {
+        free(r->old);
+        r->old = NULL;
     }
 }
 

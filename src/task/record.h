@@ -38,6 +38,7 @@ WEFT_INLINE void weft_task_run_begin(weft_self *self, struct weft_task_place *p,
     p->run.base = entry->base;
     p->run.total = entry->total;
     p->run.number = entry->a;
+    p->run.timed = entry->timed;
     weft_store_relaxed_u64(&p->over, 0);
     weft_store_release_device_u64(
         &p->ticket, (uint64_t)entry->a << 40 | (WEFT_TASK_OVER - entry->total), ORDER_task_give);
@@ -53,10 +54,12 @@ WEFT_COLD void weft_task_run_over(weft_self *self, struct weft_task_place *p,
 
     r->stepped = 0;
     weft_task_add64(&p->waited, r->waited);
-    r->waited = 0;
+    weft_task_add64(&p->busy, r->busy);
+    r->waited = r->busy = 0;
     if (weft_task_add64(&p->over, steps) + steps != p->run.total)
         return;
     weft_store_relaxed_u64(&p->host->waited, weft_load_relaxed_u64(&p->waited));
+    weft_store_relaxed_u64(&p->host->busy, weft_load_relaxed_u64(&p->busy));
     weft_store_release_u32(&p->host->ran, p->run.number, ORDER_task_give);
     weft_task_wake(self);
 }
@@ -301,12 +304,16 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
         task->first = step->first;
         task->end = step->end;
         unsigned char *const arguments = going->run.tables.arguments + step->arguments;
+        const bool timed = going->run.timed != 0 && weft_leads(self);
+        const uint64_t began = timed ? weft_port_clock() : 0;
         if (step->body == WEFT_TASK_COPY)
             weft_task_put_copy(self, task, (const struct weft_task_copy *)arguments);
         for (task->index = task->first; task->index < task->end; task->index++) {
             bodies(self, task, step->body, arguments);
             weft_sync(self);
         }
+        if (timed && step->body != WEFT_TASK_COPY)
+            task->rank->busy += weft_port_clock() - began;
         if (traced)
             weft_region_end(self);
         weft_task_step_end(self, p, task->rank, going);

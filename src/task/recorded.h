@@ -113,10 +113,19 @@ struct weft_recording {
     struct weft_recorded plan; /* with copies */
     struct told *told; /* by place, told_bytes each: homes.c */
     size_t told_bytes;
+    double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
+    double best_ns;
+    uint64_t round; /* epochs of the next one; 0: homes stay */
+    uint64_t plans, before; /* before: epochs of earlier plans */
+    uint64_t calls;         /* of an epoch, by this place, of bodies */
+    bool alone;             /* one place was tried alone */
     struct weft_recorded_block *block;
-    uint64_t blocks, words; /* where words are in the window of tasks */
+    uint64_t blocks, words; /* words: where they are in the window of tasks, */
+    uint64_t begin, end;    /* and copies; needed, if they had no room */
     uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
-    struct weft_recorded_run run[WEFT_RECORDED_RUNS];
+    struct weft_recorded_run run[WEFT_RECORDED_RUNS], *old; /* old: beside a kernel that may forbid
+                                                             * to free them */
+    uint64_t olds;
 };
 
 /* Which tasks there are, of one recorded or planned, for messages. */
@@ -125,15 +134,18 @@ static inline const struct weft_recorded *weft_recorded_of(const struct weft_rec
     return r->plan.tasks != 0 ? &r->plan : &r->recorded;
 }
 
-/* Compares what places have recorded, and tells them what others reach. Collective, blocking.
- * Errors, which are said: MISMATCH, MEMORY, and the job's own. */
-weft_status weft_homes_agree(struct weft_recording *r, const char *call);
-/* The same at all places: homes of tasks that have none, and whose memory data are in. Errors:
- * ARGUMENT, MEMORY, which are said. */
-weft_status weft_homes_choose(struct weft_recording *r, const char *call);
-/* Copies between places: r->plan, and the tables of all runs. Local. Errors: MEMORY, DEVICE, which
- * are said. */
-weft_status weft_plan(struct weft_recording *r, const char *call);
+/* As many epochs at a time as tickets can say; waits until they are over. */
+void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uint64_t epochs,
+                       bool timed);
+/* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking.
+ * Errors, which are said: MISMATCH, MEMORY, ARGUMENT, and the job's own. */
+weft_status weft_homes_find(struct weft_recording *r, const char *call);
+/* Runs epochs at all places, and chooses other homes by what it measures. Collective, blocking. */
+weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,
+                           uint64_t epochs);
+/* Copies between places: r->plan, and the tables of all runs. Local. Errors: MEMORY (there is no
+ * room for copies, or for tables), DEVICE, which are not said. */
+weft_status weft_plan(struct weft_recording *r);
 void weft_plan_forget(struct weft_recording *r);
 /* Where the copy of a piece is in the window of tasks, at its storage. */
 uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data);

@@ -236,6 +236,12 @@ weft_status weft_recording_tables(struct weft_recording *r, const struct weft_re
         .r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
     weft_status status = WEFT_ERR_MEMORY;
 
+    if (r->run[which].memory != NULL) { /* of an earlier plan */
+        if (!weft_recorded_grow((void **)&r->old, r->olds, sizeof(*r->old)))
+            return status;
+        r->old[r->olds++] = r->run[which];
+        r->run[which] = (struct weft_recorded_run){.memory = NULL};
+    }
     if (find_told(&local, r->job->numbers.process)) {
         count(&local, r->job->numbers.process);
         status = make(r, &local, &r->run[which]);

@@ -98,6 +98,11 @@ static weft_status cpu_ranks(struct weft_device *device, const struct weft_wish 
     return WEFT_OK;
 }
 
+static int cpu_at_once(const struct weft_device *device)
+{
+    return device->workers.count;
+}
+
 static int cpu_threads(const struct weft_device *device, int threads)
 {
     const int most = (int)device->config->cpu_threads;
@@ -205,6 +210,7 @@ const struct weft_device_ops weft_cpu_device = {
     .share = cpu_share,
     .ranks = cpu_ranks,
     .threads = cpu_threads,
+    .at_once = cpu_at_once,
     .alloc = cpu_alloc,
     .free = cpu_free,
     .map = cpu_map,
