@@ -1,7 +1,7 @@
 /*
  * stencil2d/main.c - a plate whose points become the mean of their neighbours, by tasks of one tile
- * each. Every place has some of the rows, in two fields, and creates the tasks for its own. Tasks of
- * all places are recorded by each, and weft copies between places what they read of each other.
+ * each. Every place has some of the rows, in two fields, and creates the tasks for its own. Tasks
+ * of all places are recorded by each, and weft copies between places what they read of each other.
  */
 #include <weft/task.h>
 
@@ -141,8 +141,10 @@ static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
             describe(plate, row, tile.rows, column, tile.columns, (int)(iteration % 2), &desc);
             desc.arguments = &tile;
             desc.arguments_bytes = sizeof(tile);
-            status = recording != NULL ? weft_tasks_add(recording, &desc)
-                                       : weft_task_create(plate->job, &desc, NULL);
+            status = recording == NULL ? weft_task_create(plate->job, &desc, NULL)
+                     : o->variant == VARIANT_TASKS
+                         ? weft_tasks_add(recording, &desc)
+                         : weft_tasks_add_at(recording, &desc, -1, row * (o->n + 2) + column);
         }
     return status == WEFT_OK;
 }
@@ -158,6 +160,32 @@ static bool record(const struct plate *plate, uint32_t iterations, weft_recordin
     return good && weft_tasks_ready(*recording) == WEFT_OK;
 }
 
+/* Before time is taken the homes of the tasks are chosen; then the plate is as at first. */
+static bool settle(const struct plate *plate, weft_recording *recording)
+{
+    enum { EPOCHS = 127 };
+    const uint64_t rows = plate->end - plate->first + 2;
+    const size_t bytes = rows * (plate->options.n + 2) * sizeof(double);
+    double *const start = malloc(bytes);
+    weft_recording_numbers numbers;
+    bool good = start != NULL && weft_tasks_run(recording, EPOCHS) == WEFT_OK &&
+                weft_tasks_recorded(recording, &numbers) == WEFT_OK;
+
+    if (good)
+        start_rows(plate->options.n, plate->first - 1, rows, start);
+    for (size_t field = 0; good && field < 2; field++)
+        good = weft_host_put(plate->job, plate->win, plate->numbers->process, field * bytes, start,
+                             bytes) == WEFT_OK;
+    good = good && weft_host_flush(plate->job, plate->win) == WEFT_OK;
+    if (good)
+        printf("place %d: %llu of %llu steps, sends %llu bytes in two iterations, plan %llu\n",
+               plate->numbers->process, (unsigned long long)numbers.steps,
+               (unsigned long long)numbers.tasks, (unsigned long long)numbers.copied,
+               (unsigned long long)numbers.plans);
+    free(start);
+    return good;
+}
+
 /* There and back is an epoch; an odd number ends with one there. */
 static bool run_recorded(const struct plate *plate, double *ms)
 {
@@ -165,6 +193,7 @@ static bool run_recorded(const struct plate *plate, double *ms)
     weft_recording *both, *there;
 
     if (!record(plate, 2, &both) || !record(plate, 1, &there) ||
+        (plate->options.variant == VARIANT_PLAN && !settle(plate, both)) ||
         weft_host_barrier(plate->job) != WEFT_OK)
         return false;
     const double began = now_ms();
@@ -180,7 +209,8 @@ static bool run_created(const struct plate *plate, double *ms)
     bool done = true;
 
     for (uint32_t it = 0; done && it < plate->options.iterations; it++)
-        done = make_tasks(plate, plate->numbers->process, it, NULL) && weft_tasks_finish(plate->job) == WEFT_OK;
+        done = make_tasks(plate, plate->numbers->process, it, NULL) &&
+               weft_tasks_finish(plate->job) == WEFT_OK;
     *ms = now_ms() - began;
     return done;
 }
@@ -247,8 +277,9 @@ static bool run(struct plate *plate)
         weft_tasks_begin(plate->job, &stencil2d_tasks, &nothing, o->threads, o->ranks) != WEFT_OK)
         return false;
     double ms;
-    const bool done =
-        o->variant == VARIANT_TASKS ? run_recorded(plate, &ms) : run_created(plate, &ms);
+    const bool done = o->variant == VARIANT_TASKS || o->variant == VARIANT_PLAN
+                          ? run_recorded(plate, &ms)
+                          : run_created(plate, &ms);
     if (weft_tasks_end(plate->job) != WEFT_OK || !done || !tell(plate, ms))
         return false;
     return finish(plate);

@@ -13,7 +13,7 @@
 #include <omp.h>
 #endif
 
-static const char *const names[VARIANTS] = {"omp",    "ranks",   "tasks",
+static const char *const names[VARIANTS] = {"omp",    "ranks",   "tasks",    "plan",
                                             "static", "dynamic", "imbalance"};
 
 const char *variant_name(enum variant variant)
@@ -23,7 +23,8 @@ const char *variant_name(enum variant variant)
 
 static const char usage[] =
     "usage: [weftrun -n PLACES] stencil2d [options]\n"
-    "  --variant NAME  omp | ranks (no tasks) | tasks (recorded once) | static |\n"
+    "  --variant NAME  omp | ranks (no tasks) | tasks (recorded once) |\n"
+    "                  plan (the same, where places are fast) | static |\n"
     "                  dynamic (tasks go to other places) | imbalance (all begin at place --home)\n"
     "  -N N            inner points of a side (1000)\n"
     "  --tile R[xC]    rows and columns of a tile (256x256)\n"

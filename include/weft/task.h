@@ -153,10 +153,10 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
 /*
- * Begins a recording of all places: each records all tasks, alike. In it a task's data may be at any
- * places. weft puts tasks at places, and copies between these what a task reads that another place
- * has or wrote. What such a task writes as WEFT_TASK_OUT it writes completely. weft_tasks_ready and
- * weft_tasks_run are collective. Errors: as weft_tasks_record.
+ * Begins a recording of all places: each records all tasks, alike. In it a task's data may be at
+ * any places. weft puts tasks at places, and copies between these what a task reads that another
+ * place has or wrote. What such a task writes as WEFT_TASK_OUT it writes completely.
+ * weft_tasks_ready and weft_tasks_run are collective. Errors: as weft_tasks_record.
  */
 WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording);
 /*

@@ -53,7 +53,7 @@ struct walk {
     uint32_t *seen[2]; /* by task: the last task that waits for it, + 1; in the epoch before */
     uint32_t task, data;
     uint8_t number;
-    bool full; /* there is no memory */
+    bool full;           /* there is no memory */
     weft_edges_met *met; /* NULL: edges are to be found */
     void *context;
 };
@@ -265,8 +265,8 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
     w->full = w->full ||
               (adds && !weft_recorded_grow((void **)&w->access, w->accesses, sizeof(*w->access)));
     if (adds && !w->full)
-        w->access[w->accesses++] = (struct access){
-            .piece = *p, .task = w->task, .data = w->data, .walk = w->number};
+        w->access[w->accesses++] =
+            (struct access){.piece = *p, .task = w->task, .data = w->data, .walk = w->number};
     for (uint64_t y = row / space->height; y <= last / space->height && !w->full; y++)
         for (uint64_t x = from; x <= to; x++) {
             const uint64_t at = space->first_cell + y * space->across + x;

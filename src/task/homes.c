@@ -27,14 +27,14 @@ static uint64_t hash_tasks(const struct weft_recorded *all, uint32_t tasks)
 
     for (uint32_t t = 0; t < tasks; t++) {
         const struct weft_recorded_task *const task = &all->task[t];
-        const uint64_t numbers[] = {task->count, task->spot,  task->body, task->datas,
+        const uint64_t numbers[] = {task->count, task->spot,  task->body,          task->datas,
                                     task->room,  task->flags, (uint64_t)task->home};
         hash = hash_of(hash, numbers, sizeof(numbers));
         hash = hash_of(hash, all->arguments + task->arguments, task->room);
         for (uint32_t i = task->data; i < task->data + task->datas; i++) {
             const weft_task_data_desc *const d = &all->data[i].desc;
-            const uint64_t piece[] = {d->win,   (uint64_t)d->place, d->offset, d->bytes,
-                                      d->pitch, d->rows,            d->mode};
+            const uint64_t piece[] = {
+                d->win, (uint64_t)d->place, d->offset, d->bytes, d->pitch, d->rows, d->mode};
             hash = hash_of(hash, piece, sizeof(piece));
         }
     }
@@ -181,11 +181,12 @@ static weft_status choose(struct weft_recording *r, const char *call, const stru
         while (p + 1 < places && at + (double)task->count / 2 >= end)
             end += calls * speed[++p] / all;
         at += (double)task->count;
-        task->home = weft_task_may_run(r->job, task->flags, p) ? p
-                                                               : other_home(r->job, task->flags);
+        task->home =
+            weft_task_may_run(r->job, task->flags, p) ? p : other_home(r->job, task->flags);
         if (task->home < 0)
-            return weft_refused(r->job, WEFT_ERR_ARGUMENT, "%s: flags %u keep task %u from all places",
-                                call, task->flags, task->number);
+            return weft_refused(r->job, WEFT_ERR_ARGUMENT,
+                                "%s: flags %u keep task %u from all places", call, task->flags,
+                                task->number);
     }
     return WEFT_OK;
 }
@@ -222,10 +223,9 @@ static void find_storages(struct weft_recording *r)
                 continue;
             while (all->win[w] != data->desc.win)
                 w++;
-            data->storage =
-                told_by(r, home)->reaches[w * places + (size_t)data->desc.place] != 0
-                    ? data->desc.place
-                    : home;
+            data->storage = told_by(r, home)->reaches[w * places + (size_t)data->desc.place] != 0
+                                ? data->desc.place
+                                : home;
         }
 }
 
@@ -323,8 +323,7 @@ static bool try_alone(struct weft_recording *r)
 
 static void copy_speeds(struct weft_recording *r, int to, int from)
 {
-    memcpy(speeds(r, to), speeds(r, from),
-           (size_t)r->job->numbers.processes * sizeof(*r->speed));
+    memcpy(speeds(r, to), speeds(r, from), (size_t)r->job->numbers.processes * sizeof(*r->speed));
 }
 
 /* The same at all places: whether there are to be other homes, by r->speed, after a round. The best
@@ -361,8 +360,8 @@ static weft_status run_round(struct weft_recording *r, weft_self *self, uint64_t
     if (r->round == 0)
         return WEFT_OK;
     double ns = (double)(weft_now_ns() - began) / (double)epochs;
-    WEFT_TRY(measure(r, &ns, epochs,
-                     weft_load_relaxed_u64(&r->job->tasks->place.host->busy) - busy));
+    WEFT_TRY(
+        measure(r, &ns, epochs, weft_load_relaxed_u64(&r->job->tasks->place.host->busy) - busy));
     *again = consider(r, ns);
     return WEFT_OK;
 }

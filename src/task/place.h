@@ -74,7 +74,7 @@ struct weft_task_tables {
 /* Epochs of recorded tasks that run. */
 struct weft_task_run {
     struct weft_task_tables tables;
-    uint64_t base, total; /* the first epoch; steps of all epochs */
+    uint64_t base, total;   /* the first epoch; steps of all epochs */
     uint32_t number, timed; /* timed: bodies are */
 };
 /* A ticket: the run's number, 24 bits of it, and a count that reaches this when none is left. */
@@ -197,9 +197,9 @@ struct weft_task_place {
     uint32_t gone_to; /* a place that has some; service */
     uint32_t stop;
     uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
-    uint64_t over __attribute__((aligned(64))),
-        waited, busy; /* steps of the run that are over; ever: that had to wait; ns of bodies */
-    uint32_t waiting;                 /* ranks that wait in a step */
+    uint64_t over __attribute__((aligned(64))), waited,
+        busy;         /* steps of the run that are over; ever: that had to wait; ns of bodies */
+    uint32_t waiting; /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
     uint32_t lock, unused[15];        /* of the service */

@@ -44,12 +44,11 @@ static void want(struct plan *plan, uint32_t data, int32_t storage, const weft_t
     while (i != 0 && plan->want[i - 1].storage != storage)
         i = plan->want[i - 1].next;
     if (i == 0) {
-        plan->full = plan->full || !weft_recorded_grow((void **)&plan->want, plan->wants,
-                                                       sizeof(*plan->want));
+        plan->full = plan->full ||
+                     !weft_recorded_grow((void **)&plan->want, plan->wants, sizeof(*plan->want));
         if (plan->full)
             return;
-        plan->want[plan->wants++] =
-            (struct want){.next = plan->wanted[data], .storage = storage};
+        plan->want[plan->wants++] = (struct want){.next = plan->wanted[data], .storage = storage};
         i = plan->wanted[data] = (uint32_t)plan->wants;
     }
     weft_rect_join(&plan->want[i - 1].rect, of, with);

@@ -205,8 +205,7 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_add");
     (void)self;
-    const int home =
-        recording->shared && desc != NULL ? home_of(desc) : job->numbers.process;
+    const int home = recording->shared && desc != NULL ? home_of(desc) : job->numbers.process;
     return weft_host_leave(job, add(recording, host_name, desc, home, 0));
 }
 
@@ -228,10 +227,9 @@ bool weft_task_reaches(const weft_job *job, weft_win win, int place)
     const struct weft_window_entry *const there =
         &weft_window_find(&job->space.state, win)->entry[place];
 
-    return there->address != NULL &&
-           (place == job->numbers.process ||
-            (job->device_ops->host_access &&
-             job->space.state.process_table[place].exposed != NULL));
+    return there->address != NULL && (place == job->numbers.process ||
+                                      (job->device_ops->host_access &&
+                                       job->space.state.process_table[place].exposed != NULL));
 }
 
 bool weft_task_may_run(const weft_job *job, uint32_t flags, int place)

@@ -111,17 +111,17 @@ struct weft_recording {
     bool shared, ready;
     /* Of a shared one: */
     struct weft_recorded plan; /* with copies */
-    struct told *told; /* by place, told_bytes each: homes.c */
+    struct told *told;         /* by place, told_bytes each: homes.c */
     size_t told_bytes;
     double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
-    uint64_t round; /* epochs of the next one; 0: homes stay */
+    uint64_t round;         /* epochs of the next one; 0: homes stay */
     uint64_t plans, before; /* before: epochs of earlier plans */
     uint64_t calls;         /* of an epoch, by this place, of bodies */
     bool alone;             /* one place was tried alone */
     struct weft_recorded_block *block;
-    uint64_t blocks, words; /* words: where they are in the window of tasks, */
-    uint64_t begin, end;    /* and copies; needed, if they had no room */
+    uint64_t blocks, words;  /* words: where they are in the window of tasks, */
+    uint64_t begin, end;     /* and copies; needed, if they had no room */
     uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
     struct weft_recorded_run run[WEFT_RECORDED_RUNS], *old; /* old: beside a kernel that may forbid
                                                              * to free them */

@@ -147,8 +147,8 @@ static void fill_lists(const struct local *local, uint32_t t, struct next *next,
     step->parts = task->datas;
     for (uint32_t i = 0; i < task->datas; i++) {
         const struct weft_recorded_data *const data = &all->data[task->data + i];
-        next->part[next->parts++] = (struct weft_task_part){
-            address_of(local->r, data), data->desc.pitch};
+        next->part[next->parts++] =
+            (struct weft_task_part){address_of(local->r, data), data->desc.pitch};
     }
     step->arguments = next->arguments_bytes;
     if (task->body == WEFT_TASK_COPY)
@@ -169,10 +169,8 @@ static void fill_task(const struct local *local, uint32_t t, struct next *next,
                       struct weft_task_word *word)
 {
     const struct weft_recorded_task *const task = &local->all->task[t];
-    struct weft_task_step step = {.task = t,
-                                  .body = task->body,
-                                  .steps = steps_of(local, task),
-                                  .scratch = task->scratch};
+    struct weft_task_step step = {
+        .task = t, .body = task->body, .steps = steps_of(local, task), .scratch = task->scratch};
 
     fill_lists(local, t, next, &step);
     for (uint32_t i = 0; i < step.steps; i++) {
@@ -209,8 +207,8 @@ static weft_status make(struct weft_recording *r, const struct local *local,
     unsigned char *const copy = calloc(1, bytes);
     weft_status status = WEFT_ERR_MEMORY;
 
-    run->memory = (ops->alloc_running != NULL ? ops->alloc_running : ops->alloc)(device, bytes,
-                                                                               &run->share);
+    run->memory =
+        (ops->alloc_running != NULL ? ops->alloc_running : ops->alloc)(device, bytes, &run->share);
     if (copy != NULL && run->memory != NULL) {
         lay_out(local, run->memory, &there);
         lay_out(local, copy, &tables);
@@ -232,8 +230,7 @@ static weft_status make(struct weft_recording *r, const struct local *local,
 weft_status weft_recording_tables(struct weft_recording *r, const struct weft_recorded *all,
                                   int which)
 {
-    struct local local = {
-        .r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
+    struct local local = {.r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
     weft_status status = WEFT_ERR_MEMORY;
 
     if (r->run[which].memory != NULL) { /* of an earlier plan */

@@ -479,7 +479,8 @@ static int body(struct test_env *env)
     static const struct {
         const char *name;
         void (*run)(struct test_env *, const struct user *, uint64_t *);
-    } cases[] = {{"random", at_random}, {"places", at_all_places}, {"counts", counts}, {"others", others}};
+    } cases[] = {
+        {"random", at_random}, {"places", at_all_places}, {"counts", counts}, {"others", others}};
     struct user user = {.check = {.failed = 0}};
     uint64_t *const want = calloc(ALL, 8);
     weft_recording *early = NULL;

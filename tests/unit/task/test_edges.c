@@ -118,8 +118,7 @@ static void random_recordings(const struct shape *shape, bool exact, int rounds)
         struct weft_recorded all = {.task = step, .data = data, .tasks = TASKS};
         state = (uint64_t)round;
         for (uint32_t t = 0; t < TASKS; t++) {
-            step[t] = (struct weft_recorded_task){
-                .data = all.datas, .datas = draw(DATAS + 1)};
+            step[t] = (struct weft_recorded_task){.data = all.datas, .datas = draw(DATAS + 1)};
             for (uint32_t i = 0; i < step[t].datas; i++)
                 data[all.datas++].desc = random_piece(shape);
         }
@@ -179,15 +178,14 @@ static void tiles(void **unused)
                              {corner - PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
                              {corner + TILE * PITCH + field * (uint64_t)it, TILE, 1, WEFT_TASK_IN},
                              {corner + field * (uint64_t)!it, TILE, TILE, WEFT_TASK_OUT}};
-                step[all.tasks++] =
-                    (struct weft_recorded_task){.data = all.datas, .datas = 4};
+                step[all.tasks++] = (struct weft_recorded_task){.data = all.datas, .datas = 4};
                 for (int i = 0; i < 4; i++)
                     data[all.datas++].desc = (weft_task_data_desc){.win = 1,
-                                                              .offset = piece[i].at,
-                                                              .bytes = piece[i].bytes,
-                                                              .pitch = PITCH,
-                                                              .rows = piece[i].rows,
-                                                              .mode = piece[i].mode};
+                                                                   .offset = piece[i].at,
+                                                                   .bytes = piece[i].bytes,
+                                                                   .pitch = PITCH,
+                                                                   .rows = piece[i].rows,
+                                                                   .mode = piece[i].mode};
             }
     assert_int_equal(weft_edges_find(&all, NULL, NULL), WEFT_OK);
     assert_int_equal(all.edges, 2 * (6 * SIDE * SIDE - 4 * SIDE));
@@ -207,9 +205,9 @@ static void many_readers(void **unused)
     for (uint32_t t = 0; t < COUNT; t++) {
         step[t] = (struct weft_recorded_task){.data = t, .datas = 1};
         data[t].desc = (weft_task_data_desc){.win = 1,
-                                        .offset = (uint64_t)(t % TILES) * TILE,
-                                        .bytes = TILE,
-                                        .mode = t < TILES ? WEFT_TASK_OUT : WEFT_TASK_IN};
+                                             .offset = (uint64_t)(t % TILES) * TILE,
+                                             .bytes = TILE,
+                                             .mode = t < TILES ? WEFT_TASK_OUT : WEFT_TASK_IN};
     }
     assert_int_equal(weft_edges_find(&all, NULL, NULL), WEFT_OK);
     for (uint32_t t = 0; t < COUNT; t++) {
