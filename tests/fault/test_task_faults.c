@@ -83,6 +83,7 @@ enum provoked {
     OUTSIDE,
     EARLY,
     KILL,
+    PLACES,
     PROVOKED
 };
 static enum provoked provoked;
@@ -147,6 +148,28 @@ static weft_status record(weft_job *job, weft_win win)
     return status == WEFT_OK ? weft_tasks_run(recording, 1) : status;
 }
 
+/* A ring of all places, which does not end: each task reads what the one before has written. */
+static weft_status record_all(weft_job *job, weft_win win)
+{
+    const int places = weft_numbers_of(job)->processes;
+    weft_recording *recording;
+    weft_status status = weft_tasks_record_all(job, &recording);
+
+    for (int p = 0; p < places && status == WEFT_OK; p++) {
+        weft_task_desc desc = {.body = fine_id, .datas = 2};
+        desc.data[0] =
+            (weft_task_data_desc){.win = win, .place = p, .bytes = 8, .mode = WEFT_TASK_OUT};
+        desc.data[1] = desc.data[0];
+        desc.data[1].place = (p + places - 1) % places;
+        desc.data[1].mode = WEFT_TASK_IN;
+        status = weft_tasks_add(recording, &desc);
+    }
+    if (status == WEFT_OK)
+        status = weft_tasks_ready(recording);
+    fault_add(FAULT_WORD_A);
+    return status == WEFT_OK ? weft_tasks_run(recording, UINT64_MAX / 2) : status;
+}
+
 static weft_status create(weft_job *job, struct user *user, int process)
 {
     static const uint32_t bodies[PROVOKED] = {
@@ -160,6 +183,8 @@ static weft_status create(weft_job *job, struct user *user, int process)
         if (process == 1)
             lie(job, user->win);
     }
+    if (provoked == PLACES)
+        return record_all(job, user->win);
     if (process != 0 || is_lie())
         return WEFT_OK;
     if (provoked == RECORDED)
@@ -262,6 +287,30 @@ static void kills(void)
     }
 }
 
+/* One of three places that run a recording of all. */
+static void kills_place(int victim, const char *path)
+{
+    static struct fault_job job;
+
+    provoked = PLACES;
+    fault_set("WEFT_PATH", path);
+    fault_start(&job, 3, body);
+    for (const double from = fault_now();
+         fault_look(FAULT_WORD_A) < 3 && fault_now() - from < FAULT_HANG_S;)
+        usleep(1000);
+    usleep(20000);
+    fault_kill(&job, victim, 0);
+    check(fault_wait(&job, FAULT_HANG_S), &job, victim, "a process had to be killed");
+    for (int p = 0; p < 3; p++) {
+        char who[32];
+        snprintf(who, sizeof(who), "process %d (pid ", victim);
+        check(p == victim || job.status[p] == WEFT_ERR_PEER_LOST, &job, p,
+              "another status than PEER_LOST");
+        check(p == victim || strstr(job.text[p], who) != NULL, &job, p, "it does not say who");
+    }
+    fault_set("WEFT_PATH", "auto");
+}
+
 int main(void)
 {
     setbuf(stdout, NULL);
@@ -278,10 +327,12 @@ int main(void)
            "in task \"fine\" 0 of place 1");
     expect(EARLY, WEFT_ERR_PROTOCOL, "place 0 says that all is done, and place 0 has done 0 of 1");
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
-    stalls(RECORDED, "for recorded task 0 \"waits\", which has done 0 of 1 epochs",
+    stalls(RECORDED, "for recorded task 0 \"waits\" of place 0, which has done 0 of 1 epochs",
            "to run task 1 \"fine\"");
     stalls(RECORDED, "in weft_wait for tag 3", "in task \"waits\" 0 of place 0");
     kills();
+    for (int p = 0; p < 3; p++)
+        kills_place(p, p == 1 ? "auto" : "proxy");
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
 }

@@ -224,13 +224,13 @@ static void many_readers(void **unused)
 
 static void nothing(void **unused)
 {
-    struct weft_task_step one = {.steps = 1};
-    struct weft_recorded none = {.tasks = 0}, alone = {.step = &one, .tasks = 1};
+    struct weft_recorded_task one = {.count = 1};
+    struct weft_recorded none = {.tasks = 0}, alone = {.task = &one, .tasks = 1};
 
     (void)unused;
-    assert_int_equal(weft_edges_find(&none), WEFT_OK);
+    assert_int_equal(weft_edges_find(&none, NULL, NULL), WEFT_OK);
     assert_int_equal(none.edges, 0);
-    assert_int_equal(weft_edges_find(&alone), WEFT_OK);
+    assert_int_equal(weft_edges_find(&alone, NULL, NULL), WEFT_OK);
     assert_int_equal(one.edges, 1); /* after itself */
     assert_int_equal(alone.edge[one.edge], WEFT_TASK_BEFORE);
     free(alone.edge);

@@ -237,6 +237,7 @@ static void task_calls(void **state)
     REFUSED(weft_task_test, NULL, task, NULL);
     REFUSED(weft_task_cancel, NULL, task);
     REFUSED(weft_tasks_record, NULL, NULL);
+    REFUSED(weft_tasks_record_all, NULL, NULL);
     REFUSED(weft_tasks_finish, NULL);
     REFUSED(weft_tasks_end, NULL);
     REFUSED(weft_tasks_numbers, NULL, &numbers);
