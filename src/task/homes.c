@@ -1,98 +1,18 @@
 /*
- * task/homes.c - where recorded tasks of all places run. Places compare what they have recorded.
- * Then each has the share of tasks that its speed is of all: a guess at first, then what the epochs
- * have shown. A round of epochs decides on the next one; the best homes stay.
+ * task/homes.c - where recorded tasks of all places run. Each place has the share of tasks that its
+ * speed is of all: a guess at first, then what the epochs have shown. A round of epochs decides on
+ * the next one; the best homes stay.
  */
 #include "task/recorded.h"
 #include "task/tasks.h"
 
 #include "runtime/job/exchange.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- all have recorded the same -------------------------------------------------------------- */
-
-static uint64_t hash_of(uint64_t hash, const void *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-    return hash;
-}
-
-/* Of the first tasks. */
-static uint64_t hash_tasks(const struct weft_recorded *all, uint32_t tasks)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (uint32_t t = 0; t < tasks; t++) {
-        const struct weft_recorded_task *const task = &all->task[t];
-        const uint64_t numbers[] = {task->count, task->spot,  task->body,          task->datas,
-                                    task->room,  task->flags, (uint64_t)task->home};
-        hash = hash_of(hash, numbers, sizeof(numbers));
-        hash = hash_of(hash, all->arguments + task->arguments, task->room);
-        for (uint32_t i = task->data; i < task->data + task->datas; i++) {
-            const weft_task_data_desc *const d = &all->data[i].desc;
-            const uint64_t piece[] = {
-                d->win, (uint64_t)d->place, d->offset, d->bytes, d->pitch, d->rows, d->mode};
-            hash = hash_of(hash, piece, sizeof(piece));
-        }
-    }
-    return hash;
-}
-
-/* Whether a number is the same at all places; *other: a place where it is not that of place 0. */
-static weft_status same(weft_job *job, uint64_t mine, bool *equal, int *other)
-{
-    weft_status status;
-    uint64_t *const all =
-        weft_exchange_all(job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
-
-    *equal = true;
-    for (int p = job->numbers.processes; all != NULL && p-- > 1;)
-        if (all[p] != all[0]) {
-            *equal = false;
-            *other = p;
-        }
-    free(all);
-    return all != NULL ? WEFT_OK : status;
-}
-
-/* Error: MISMATCH, with the first task that differs. */
-static weft_status compare(struct weft_recording *r, const char *call)
-{
-    const struct weft_recorded *const all = &r->recorded;
-    uint32_t good = 0, bad = all->tasks;
-    bool equal;
-    int other = 0;
-
-    WEFT_TRY(same(r->job, all->tasks, &equal, &other));
-    if (!equal)
-        return weft_refused(r->job, WEFT_ERR_MISMATCH,
-                            "%s: places have not recorded the same: place %d has %u tasks, place "
-                            "%d another number than place 0",
-                            call, r->job->numbers.process, all->tasks, other);
-    WEFT_TRY(same(r->job, hash_tasks(all, bad), &equal, &other));
-    if (equal)
-        return WEFT_OK;
-    while (good + 1 < bad) { /* the first `good` are equal, the first `bad` are not */
-        const uint32_t tasks = good + (bad - good) / 2;
-        WEFT_TRY(same(r->job, hash_tasks(all, tasks), &equal, &other));
-        *(equal ? &good : &bad) = tasks;
-    }
-    return weft_refused(r->job, WEFT_ERR_MISMATCH,
-                        "%s: places have not recorded the same: task %u of place %d is not that "
-                        "of place 0",
-                        call, good, other);
-}
-
 /* ---- homes ----------------------------------------------------------------------------------- */
-
-/* What a place tells the others. */
-struct told {
-    double speed;
-    unsigned char reaches[]; /* by window and place */
-};
 
 struct spot {
     uint64_t spot;
@@ -106,52 +26,6 @@ static int compare_spots(const void *a, const void *b)
     if (x->spot != y->spot)
         return x->spot < y->spot ? -1 : 1;
     return x->task < y->task ? -1 : 1;
-}
-
-/* Ranks of this place that run at the same time. */
-static double width_of(const weft_job *job)
-{
-    const struct weft_device_ops *const ops = job->device_ops;
-
-    return ops->at_once != NULL && ops->at_once(job->device) < job->numbers.ranks_here
-               ? ops->at_once(job->device)
-               : job->numbers.ranks_here;
-}
-
-/* In bytes a nanosecond, as a first guess: of a GPU's multiprocessor, and of a processor. */
-static double guessed_speed(const weft_job *job)
-{
-    return (job->processes[job->numbers.process].kind == WEFT_KIND_CUDA ? 25 : 6) * width_of(job);
-}
-
-static const struct told *told_by(const struct weft_recording *r, int place)
-{
-    return (const void *)((const char *)r->told + (size_t)place * r->told_bytes);
-}
-
-/* What places have recorded, and what they reach. */
-static weft_status agree(struct weft_recording *r, const char *call)
-{
-    const struct weft_recorded *const all = &r->recorded;
-    const size_t places = (size_t)r->job->numbers.processes;
-    weft_status status = compare(r, call);
-
-    if (status != WEFT_OK)
-        return status;
-    r->told_bytes = (sizeof(struct told) + all->wins * places + 7) & ~(size_t)7;
-    struct told *const mine = calloc(1, r->told_bytes);
-    if (mine == NULL) {
-        weft_job_fail(r->job, WEFT_ERR_MEMORY, "process %d: no memory in %s",
-                      r->job->numbers.process, call);
-        return WEFT_ERR_MEMORY;
-    }
-    mine->speed = guessed_speed(r->job);
-    for (uint32_t w = 0; w < all->wins; w++)
-        for (size_t q = 0; q < places; q++)
-            mine->reaches[w * places + q] = weft_task_reaches(r->job, all->win[w], (int)q);
-    r->told = weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, mine, r->told_bytes, &status);
-    free(mine);
-    return r->told != NULL ? WEFT_OK : status;
 }
 
 /* Another place that may run it. -1: none may. */
@@ -212,7 +86,6 @@ static weft_status choose_homes(struct weft_recording *r, const char *call, cons
 static void find_storages(struct weft_recording *r)
 {
     const struct weft_recorded *const all = &r->recorded;
-    const size_t places = (size_t)r->job->numbers.processes;
 
     for (uint32_t t = 0; t < all->tasks; t++)
         for (uint32_t i = all->task[t].data; i < all->task[t].data + all->task[t].datas; i++) {
@@ -223,9 +96,8 @@ static void find_storages(struct weft_recording *r)
                 continue;
             while (all->win[w] != data->desc.win)
                 w++;
-            data->storage = told_by(r, home)->reaches[w * places + (size_t)data->desc.place] != 0
-                                ? data->desc.place
-                                : home;
+            data->storage =
+                weft_told_reaches(r, home, w, data->desc.place) ? data->desc.place : home;
         }
 }
 
@@ -253,21 +125,34 @@ static double *speeds(const struct weft_recording *r, int which)
     return r->speed + which * r->job->numbers.processes;
 }
 
+/* The guesses, but each place gets a task, so that its speed becomes known. */
+static void guess_speeds(struct weft_recording *r)
+{
+    const int places = r->job->numbers.processes;
+    double calls = 0, all = 0;
+
+    for (uint32_t t = 0; t < r->recorded.tasks; t++)
+        calls += r->recorded.task[t].moves ? (double)r->recorded.task[t].count : 0;
+    for (int p = 0; p < places; p++)
+        all += weft_told_speed(r, p);
+    for (int p = 0; p < places; p++)
+        speeds(r, PLANNED)[p] =
+            calls > 0 ? fmax(weft_told_speed(r, p), all / calls) : weft_told_speed(r, p);
+    r->round = calls > 0 && r->job->config.steal != 0;
+}
+
 weft_status weft_homes_find(struct weft_recording *r, const char *call)
 {
     const size_t places = (size_t)r->job->numbers.processes;
-    bool moves = false;
-
-    WEFT_TRY(agree(r, call));
-    r->speed = calloc(SPEEDS * places, sizeof(*r->speed));
     weft_status status = WEFT_ERR_MEMORY;
-    for (size_t p = 0; r->speed != NULL && p < places; p++)
-        speeds(r, PLANNED)[p] = speeds(r, MEASURED)[p] = told_by(r, (int)p)->speed;
-    if (r->speed != NULL)
+
+    WEFT_TRY(weft_agree(r, call));
+    free(r->speed);
+    r->speed = calloc(SPEEDS * places, sizeof(*r->speed));
+    if (r->speed != NULL) {
+        guess_speeds(r);
         status = plan_by(r, call, speeds(r, PLANNED));
-    for (uint32_t t = 0; t < r->recorded.tasks; t++)
-        moves = moves || r->recorded.task[t].moves;
-    r->round = moves && r->job->config.steal != 0;
+    }
     if (status == WEFT_OK || status == WEFT_ERR_ARGUMENT)
         return status;
     return weft_refused(r->job, status,
@@ -283,20 +168,27 @@ struct measured {
     double ns, speed; /* of an epoch; calls a ns of bodies, 0: it has had none */
 };
 
-/* *ns: the longest time of an epoch; all places' speeds. */
+/* *ns: the longest time of an epoch. All places' speeds; of one without tasks as it was guessed,
+ * compared with others. */
 static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs, uint64_t busy)
 {
-    const double calls = (double)r->calls * (double)epochs * width_of(r->job);
+    const double calls = (double)r->calls * (double)epochs * weft_width_of(r->job);
     const struct measured mine = {.ns = *ns, .speed = busy != 0 ? calls / (double)busy : 0};
+    const int places = r->job->numbers.processes;
+    double *const speed = speeds(r, MEASURED), known = 0, guessed = 0;
     weft_status status;
     struct measured *const all =
         weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
 
-    for (int p = 0; all != NULL && p < r->job->numbers.processes; p++) {
-        *ns = all[p].ns > *ns ? all[p].ns : *ns;
-        if (all[p].speed > 0)
-            speeds(r, MEASURED)[p] = all[p].speed;
+    for (int p = 0; all != NULL && p < places; p++) {
+        *ns = fmax(*ns, all[p].ns);
+        speed[p] = all[p].speed > 0 ? all[p].speed : speed[p];
+        known += speed[p];
+        guessed += speed[p] > 0 ? weft_told_speed(r, p) : 0;
     }
+    for (int p = 0; all != NULL && p < places; p++)
+        if (speed[p] <= 0)
+            speed[p] = guessed > 0 ? weft_told_speed(r, p) * known / guessed : 1;
     free(all);
     return all != NULL ? WEFT_OK : status;
 }

@@ -111,7 +111,7 @@ struct weft_recording {
     bool shared, ready;
     /* Of a shared one: */
     struct weft_recorded plan; /* with copies */
-    struct told *told;         /* by place, told_bytes each: homes.c */
+    struct told *told;         /* by place, told_bytes each: agree.c */
     size_t told_bytes;
     double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
@@ -137,6 +137,14 @@ static inline const struct weft_recorded *weft_recorded_of(const struct weft_rec
 /* As many epochs at a time as tickets can say; waits until they are over. */
 void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uint64_t epochs,
                        bool timed);
+/* Compares what places have recorded, and exchanges what they tell. Collective, blocking. Errors,
+ * which are said: MISMATCH, MEMORY, and the job's own. */
+weft_status weft_agree(struct weft_recording *r, const char *call);
+/* Of a place: a guess of its speed; whether its ranks load and store in a window at another. */
+double weft_told_speed(const struct weft_recording *r, int place);
+bool weft_told_reaches(const struct weft_recording *r, int place, uint32_t window, int other);
+/* How many ranks of this place run at the same time. */
+double weft_width_of(const weft_job *job);
 /* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking.
  * Errors, which are said: MISMATCH, MEMORY, ARGUMENT, and the job's own. */
 weft_status weft_homes_find(struct weft_recording *r, const char *call);
