@@ -135,8 +135,8 @@ WEFT_API weft_status weft_task_cancel(weft_job *job, weft_task_id task);
  * A program records tasks once. The ranks of its place then run all of them, epoch after epoch,
  * without the host program. A task waits for each task recorded before it, and each in the epoch
  * before, whose data overlap its own, if either writes. Pieces of different windows do not overlap.
- * A task's data are where its ranks load and store them: at its own place or, on the CPU device, in
- * processes of the same node.
+ * In a recording of one place a task's data are where its ranks load and store them: at that place
+ * or, on the CPU device, in processes of the same node. In one of all places they are anywhere.
  */
 typedef struct weft_recording weft_recording;
 
@@ -153,32 +153,37 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
  */
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
 /*
- * Begins a recording of all places: each records all tasks, alike. In it a task's data may be at
- * any places. weft puts tasks at places, and copies between these what a task reads that another
- * place has or wrote. What such a task writes as WEFT_TASK_OUT it writes completely.
- * weft_tasks_ready and weft_tasks_run are collective. Errors: as weft_tasks_record.
+ * Begins a recording of all places. Each place records all tasks, in the same order, and then makes
+ * weft_tasks_ready and weft_tasks_run, which are collective. Each task runs at one place, its home.
+ * weft copies between places what a task reads that another place has or has written. A task writes
+ * all bytes of what it has as WEFT_TASK_OUT, and does not write its arguments. Does not block.
+ * Errors: as weft_tasks_record.
  */
 WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording);
 /*
- * As weft_tasks_add. home: the place that runs the task, or -1: weft chooses it, so that tasks of
- * near spots are at one place. weft_tasks_add takes the place of the first data that are written.
+ * As weft_tasks_add, which takes as home the place of the first data that are written. home: a
+ * place, or -1: weft chooses it, by the speed that it measures (not if WEFT_STEAL=off). Tasks of
+ * near spots come to one place. Errors also: ARGUMENT (home is no place, or flags forbid it).
  */
 WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
                                        int home, uint64_t spot);
 /*
- * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY
- * (WEFT_TASK_COPIES); of a recording of all places: MISMATCH, with the first task that differs.
+ * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY; of
+ * a recording of all places: MEMORY (WEFT_TASK_COPIES has no room), ARGUMENT (flags keep a task
+ * from all places), MISMATCH, with the first task that is not the same at all places.
  */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
- * Runs a recording: blocks until the place's ranks have run all its tasks `epochs` times. What
- * those wrote is then visible to host programs and ranks. It may run again. It does not wait for
- * tasks that bodies spawn (weft_tasks_finish does). One recording runs at a time. Errors: STATE
- * (not ready), WINDOW (one was freed).
+ * Runs a recording: blocks until all its tasks have run `epochs` times, of one of all places at all
+ * of them. What they wrote is then in its window, visible to host programs and ranks. They have
+ * seen what those had put and flushed before the call. It may run again. It does not wait for tasks
+ * that bodies spawn (weft_tasks_finish does). One recording runs at a time. Errors: STATE (not
+ * ready), WINDOW (one was freed); PEER_LOST, then what was recorded is of no use any more.
  */
 WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
 /*
- * Frees a recording; *recording is not used any more. A GPU keeps its memory until weft_tasks_end.
+ * Frees a recording; *recording is not used any more. A GPU keeps its memory until weft_tasks_end,
+ * and so does that of WEFT_TASK_COPIES.
  */
 WEFT_API weft_status weft_tasks_free(weft_recording **recording);
 
@@ -187,9 +192,9 @@ typedef struct weft_recording_numbers {
     uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
     uint64_t epochs;       /* that have run */
     uint64_t waited;       /* steps of all recordings of this place that had to wait */
-    uint64_t copies;       /* of an epoch, that this place sends others; */
+    uint64_t copies;       /* that this place makes for others in an epoch; */
     uint64_t copied;       /* their bytes */
-    uint64_t plans;        /* how often weft has chosen homes */
+    uint64_t plans;        /* how often homes have been chosen */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */
 WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
