@@ -207,10 +207,10 @@ WEFT_COLD void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
 /* Other places learn that the task is done. What a copy puts is there, for its target when that
  * learns of it, for others, and for steps of this place, on return. All threads. */
 WEFT_COLD void weft_task_tell_places(weft_self *self, struct weft_task_place *p,
-                                     const struct weft_task_going *going)
+                                     const struct weft_task_tables *tables,
+                                     const struct weft_task_step *step)
 {
-    const struct weft_task_tables *const tables = &going->run.tables;
-    const struct weft_task_step *const step = &tables->step[going->at];
+    const int32_t *const places = tables->tell + step->tell;
     const struct weft_task_copy *const copy =
         step->body == WEFT_TASK_COPY
             ? (const struct weft_task_copy *)(tables->arguments + step->arguments)
@@ -221,24 +221,24 @@ WEFT_COLD void weft_task_tell_places(weft_self *self, struct weft_task_place *p,
         weft_fence(self);
     for (int others = 0; others < 2; others++) {
         for (uint32_t i = 0; i < step->tells; i++) {
-            const int32_t place = tables->tell[step->tell + i];
-            if ((copy == NULL || place != copy->place) == others)
-                weft_add(self, p->win, place, word, 1);
+            if ((copy == NULL || places[i] != copy->place) == others)
+                weft_add(self, p->win, places[i], word, 1);
         }
         if (copy != NULL && others == 0)
             weft_flush(self, copy->win);
     }
 }
 
-/* Its calls are over, in all threads. Who ends the last step of the task says that it is done. */
+/* Its calls are over, in all threads. Who ends the last step of the task says that it is done. The
+ * leader may be in the next step while others leave this one. */
 WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
-                                    struct weft_task_rank *r, struct weft_task_going *going)
+                                    struct weft_task_rank *r, struct weft_task_going *going,
+                                    const struct weft_task_step *step)
 {
-    WEFT_TOGETHER(self, weft_task_step_end(self, p, r, going), 0)
-    const struct weft_task_step *const step = &going->run.tables.step[going->at];
-    struct weft_task_word *const word = &going->run.tables.word[step->task];
+    WEFT_TOGETHER(self, weft_task_step_end(self, p, r, going, step), 0)
 
     if (weft_leads(self)) {
+        struct weft_task_word *const word = &going->run.tables.word[step->task];
         self->work = 0;
         r->executed += step->end - step->first;
         r->stepped++;
@@ -249,11 +249,12 @@ WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
     if (step->tells != 0 || step->body == WEFT_TASK_COPY) {
         weft_sync(self);
         if (going->last)
-            weft_task_tell_places(self, p, going);
+            weft_task_tell_places(self, p, &going->run.tables, step);
     }
     if (!weft_leads(self) || !going->last)
         return;
-    weft_store_release_device_u64(&word->done, going->epoch + 1, ORDER_task_done);
+    weft_store_release_device_u64(&going->run.tables.word[step->task].done, going->epoch + 1,
+                                  ORDER_task_done);
     weft_task_wake_steps(self, p);
 }
 
@@ -304,7 +305,7 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
         task->first = step->first;
         task->end = step->end;
         unsigned char *const arguments = going->run.tables.arguments + step->arguments;
-        const bool timed = going->run.timed != 0 && weft_leads(self);
+        const bool timed = going->run.timed != 0 && weft_thread(self) == 0;
         const uint64_t began = timed ? weft_port_clock() : 0;
         if (step->body == WEFT_TASK_COPY)
             weft_task_put_copy(self, task, (const struct weft_task_copy *)arguments);
@@ -316,7 +317,7 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
             task->rank->busy += weft_port_clock() - began;
         if (traced)
             weft_region_end(self);
-        weft_task_step_end(self, p, task->rank, going);
+        weft_task_step_end(self, p, task->rank, going, step);
     }
 }
 
