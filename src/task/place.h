@@ -41,7 +41,7 @@ struct weft_task_step {
     uint32_t scratch;     /* bit i: part i lies in the rank's scratch memory */
     uint32_t arguments;   /* offset */
     uint32_t tell, tells; /* places that wait for the task */
-    uint32_t unused;
+    uint32_t far;         /* there are such, or it is a copy */
 };
 struct weft_task_word {
     uint64_t done; /* epochs that the task has finished; another place's adds to it */

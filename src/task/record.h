@@ -236,22 +236,27 @@ WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
                                     const struct weft_task_step *step)
 {
     WEFT_TOGETHER(self, weft_task_step_end(self, p, r, going, step), 0)
+    bool last = true;
 
     if (weft_leads(self)) {
         struct weft_task_word *const word = &going->run.tables.word[step->task];
         self->work = 0;
         r->executed += step->end - step->first;
         r->stepped++;
-        going->last = step->steps == 1 || weft_task_add64(&word->left, UINT64_MAX) == 1;
-        if (step->steps > 1 && going->last)
-            weft_store_relaxed_u64(&word->left, step->steps);
+        if (step->steps > 1) {
+            last = weft_task_add64(&word->left, UINT64_MAX) == 1;
+            if (last)
+                weft_store_relaxed_u64(&word->left, step->steps);
+        }
     }
-    if (step->tells != 0 || step->body == WEFT_TASK_COPY) {
+    if (WEFT_UNLIKELY(step->far != 0)) {
+        if (weft_leads(self))
+            going->last = last;
         weft_sync(self);
         if (going->last)
             weft_task_tell_places(self, p, &going->run.tables, step);
     }
-    if (!weft_leads(self) || !going->last)
+    if (!weft_leads(self) || !last)
         return;
     weft_store_release_device_u64(&going->run.tables.word[step->task].done, going->epoch + 1,
                                   ORDER_task_done);
@@ -305,9 +310,9 @@ WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_tas
         task->first = step->first;
         task->end = step->end;
         unsigned char *const arguments = going->run.tables.arguments + step->arguments;
-        const bool timed = going->run.timed != 0 && weft_thread(self) == 0;
+        const bool timed = WEFT_UNLIKELY(going->run.timed != 0) && weft_thread(self) == 0;
         const uint64_t began = timed ? weft_port_clock() : 0;
-        if (step->body == WEFT_TASK_COPY)
+        if (WEFT_UNLIKELY(step->body == WEFT_TASK_COPY))
             weft_task_put_copy(self, task, (const struct weft_task_copy *)arguments);
         for (task->index = task->first; task->index < task->end; task->index++) {
             bodies(self, task, step->body, arguments);

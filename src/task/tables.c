@@ -162,6 +162,7 @@ static void fill_lists(const struct local *local, uint32_t t, struct next *next,
     for (; next->told < local->tells && local->told[next->told] >> 32 == t; next->told++)
         next->tell[next->tells++] = (int32_t)local->told[next->told];
     step->tells = next->tells - step->tell;
+    step->far = step->tells != 0 || task->body == WEFT_TASK_COPY;
 }
 
 /* Ranks share calls out beforehand. */
