@@ -31,7 +31,7 @@ END {
         print "Tiles of " x ": StarPU over tasks, at least " (x < 64 ? 1.3 : x < 256 ? 1.03 : 0.98) " wanted: " judge(of("factor", "starpu", x, "weft"), "least", x < 64 ? 1.3 : x < 256 ? 1.03 : 0.98) ".\n"
     }
     heading("Figure 11: two places together, one of them slow, ms an iteration")
-    table("slow", "times", "nobody slow, static|static|dynamic", "even|static|dynamic")
+    table("slow", "times", "nobody slow, static|static|dynamic|chosen homes", "even|static|dynamic|plan")
     print "N = 4000, 40 tiles of rows. Place 1 does the work of each point so many times; as the later passes find their points in the cache, it is slowed less than that."
     print ""
     for (k = 1; k <= xs["slow"]; k++) {

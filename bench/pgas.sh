@@ -133,7 +133,7 @@ cpu_tasks() {
     n=4000
     for times in 4 9; do
         iteration slow even $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant static -N $n --way 40 --iterations 40
-        for variant in static dynamic; do
+        for variant in static dynamic plan; do
             iteration slow $variant $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant $variant -N $n --way 40 --slow 1:$times --iterations 40
         done
     done
@@ -256,6 +256,7 @@ both() {
         iteration both even-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio 0.5
         [ -z "$ratio" ] || iteration both tuned-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio "$ratio"
     done
+    iteration both plan "$1" "${mixed[@]}" "${app[@]}" --variant plan --weft-TASK_COPIES=8G
     [ -z "$ratio" ] || echo "both,ratio,$round,$1,$ratio" >>"$out/raw.csv"
 }
 
@@ -267,6 +268,7 @@ imbalance() {
         [ "$way" = tiles ] || app+=(--way "$way")
         iteration imbalance alone "$1-$way" env WEFT_STEAL=off "${app[@]}"
         iteration imbalance both "$1-$way" "${app[@]}"
+        iteration imbalance plan "$1-$way" "${app[@]}" --variant plan --ratio 0 --weft-TASK_COPIES=16G
     done
 }
 
