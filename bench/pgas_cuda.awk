@@ -87,7 +87,7 @@ END {
     }
     print "\nThe paper: 20 to 24 times as long between unlike units as within CPU memory.\n"
     heading("Figure 13: all tasks at a CPU's place with one worker, the GPU takes some, ms an iteration")
-    table("imbalance", "N-way", "that place alone|with the GPU", "alone|both")
+    table("imbalance", "N-way", "that place alone|with the GPU|chosen homes", "alone|both|plan")
     for (k = 1; k <= xs["imbalance"]; k++) {
         x = x_of["imbalance", k]
         split(x, part, "-")

@@ -119,7 +119,8 @@ static void grid(const struct options *o, uint64_t rows, uint64_t *down, uint64_
     *across = (o->n + *width - 1) / *width;
 }
 
-/* The tasks of an iteration for the rows of a place: created, or recorded. */
+/* The tasks of an iteration for the rows of a place: created, or recorded. Both ends of the rows
+ * come first: other places wait for them. */
 static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
                        weft_recording *recording)
 {
@@ -131,7 +132,7 @@ static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
     grid(o, end - first, &down, &across, &height, &width);
     for (uint64_t r = 0; r < down; r++)
         for (uint64_t c = 0; c < across && status == WEFT_OK; c++) {
-            const uint64_t row = first + r * height, column = 1 + c * width;
+            const uint64_t row = first + (r + down - 1) % down * height, column = 1 + c * width;
             const struct tile tile = {
                 .rows = (uint32_t)(end - row < height ? end - row : height),
                 .columns = (uint32_t)(o->n + 1 - column < width ? o->n + 1 - column : width),
