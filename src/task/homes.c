@@ -107,8 +107,6 @@ static weft_status plan_by(struct weft_recording *r, const char *call, const dou
 {
     WEFT_TRY(choose_homes(r, call, speed));
     find_storages(r);
-    r->before += r->run[WEFT_RECORDED_EPOCHS].epochs;
-    r->run[WEFT_RECORDED_EPOCHS].epochs = 0;
     WEFT_TRY(weft_plan(r));
     r->plans++;
     r->calls = 0;

@@ -306,6 +306,7 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
         WEFT_HOST_TRY(weft_homes_run(recording, self, host_name, epochs));
     else
         weft_recorded_run(recording, self, WEFT_RECORDED_EPOCHS, epochs, false);
+    recording->epochs += epochs;
     return weft_host_leave(job, WEFT_OK);
 }
 
@@ -318,7 +319,7 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
                                         .edges = weft_recorded_of(recording)->edges,
                                         .steps = run->steps,
-                                        .epochs = recording->before + run->epochs,
+                                        .epochs = recording->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited),
                                         .copies = recording->copies,
                                         .copied = recording->copied,

@@ -88,7 +88,7 @@ void weft_rect_join(struct weft_rect *rect, const weft_task_data_desc *of,
 struct weft_recorded_run {
     unsigned char *memory; /* device memory */
     struct weft_share share;
-    uint64_t steps, epochs; /* of an epoch; that have run */
+    uint64_t steps, epochs; /* of an epoch; that these have run */
 };
 
 /* What places do for a run of a recording of all places: what is read elsewhere goes there; the
@@ -108,6 +108,7 @@ struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
+    uint64_t epochs; /* that have run */
     bool shared, ready;
     /* Of a shared one: */
     struct weft_recorded plan; /* with copies */
@@ -115,10 +116,10 @@ struct weft_recording {
     size_t told_bytes;
     double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
-    uint64_t round;         /* epochs of the next one; 0: homes stay */
-    uint64_t plans, before; /* before: epochs of earlier plans */
-    uint64_t calls;         /* of an epoch, by this place, of bodies */
-    bool alone;             /* one place was tried alone */
+    uint64_t round; /* epochs of the next one; 0: homes stay */
+    uint64_t plans;
+    uint64_t calls; /* of an epoch, by this place, of bodies */
+    bool alone;     /* one place was tried alone */
     struct weft_recorded_block *block;
     uint64_t blocks, words;  /* words: where they are in the window of tasks, */
     uint64_t begin, end;     /* and copies; needed, if they had no room */
