@@ -168,9 +168,10 @@ WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recor
 WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
                                        int home, uint64_t spot);
 /*
- * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY; of
- * a recording of all places: MEMORY (WEFT_TASK_COPIES has no room), ARGUMENT (flags keep a task
- * from all places), MISMATCH, with the first task that is not the same at all places.
+ * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY,
+ * WINDOW (one was freed); of a recording of all places: MEMORY (WEFT_TASK_COPIES has no room),
+ * ARGUMENT (flags keep a task from all places), MISMATCH, with the first task that is not the same
+ * at all places.
  */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*

@@ -5,6 +5,7 @@
 #include "task/tasks.h"
 
 #include "runtime/job/exchange.h"
+#include "runtime/space/tables.h"
 
 #include <stdlib.h>
 
@@ -84,6 +85,23 @@ static weft_status compare(struct weft_recording *r, const char *call)
 }
 
 /* ---- what places tell each other ------------------------------------------------------------- */
+
+bool weft_task_reaches(const weft_job *job, weft_win win, int place)
+{
+    const struct weft_window_entry *const there =
+        &weft_window_find(&job->space.state, win)->entry[place];
+
+    return there->address != NULL && (place == job->numbers.process ||
+                                      (job->device_ops->host_access &&
+                                       job->space.state.process_table[place].exposed != NULL));
+}
+
+bool weft_task_may_run(const weft_job *job, uint32_t flags, int place)
+{
+    const bool gpu = job->processes[place].kind == WEFT_KIND_CUDA;
+
+    return (flags & (gpu ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY)) == 0;
+}
 
 /* What a place tells the others. */
 struct told {

@@ -7,7 +7,6 @@
 #include "task/tasks.h"
 
 #include "base/say.h"
-#include "runtime/space/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +161,15 @@ static weft_status check_state(const struct weft_recording *r, const char *call,
                         ready ? "not ready (weft_tasks_ready)" : "ready");
 }
 
+/* Error: WINDOW: one was freed. */
+static weft_status check_windows(const struct weft_recording *r, const char *call)
+{
+    for (uint32_t i = 0; i < r->recorded.wins; i++)
+        if (weft_host_window(r->job, call, r->recorded.win[i]) == NULL)
+            return WEFT_ERR_WINDOW;
+    return WEFT_OK;
+}
+
 #define NO_RECORDING(call) weft_err(WEFT_ERR_ARGUMENT, "%s: the recording is NULL", call)
 
 /* Whose data it writes first; of a task that writes none, the first place. */
@@ -222,23 +230,6 @@ weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *d
 
 /* ---- ready ----------------------------------------------------------------------------------- */
 
-bool weft_task_reaches(const weft_job *job, weft_win win, int place)
-{
-    const struct weft_window_entry *const there =
-        &weft_window_find(&job->space.state, win)->entry[place];
-
-    return there->address != NULL && (place == job->numbers.process ||
-                                      (job->device_ops->host_access &&
-                                       job->space.state.process_table[place].exposed != NULL));
-}
-
-bool weft_task_may_run(const weft_job *job, uint32_t flags, int place)
-{
-    const bool gpu = job->processes[place].kind == WEFT_KIND_CUDA;
-
-    return (flags & (gpu ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY)) == 0;
-}
-
 /* One place's. */
 static weft_status make_ready(struct weft_recording *r, const char *call)
 {
@@ -259,6 +250,7 @@ weft_status weft_tasks_ready(weft_recording *recording)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
+    WEFT_HOST_TRY(check_windows(recording, host_name));
     weft_status status = recording->shared ? weft_host_together(job, host_name) : WEFT_OK;
     if (status == WEFT_OK)
         status = (recording->shared ? weft_homes_find : make_ready)(recording, host_name);
@@ -299,9 +291,7 @@ weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_run");
     WEFT_HOST_TRY(check_state(recording, host_name, true));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
-    for (uint32_t i = 0; i < recording->recorded.wins; i++)
-        if (weft_host_window(job, host_name, recording->recorded.win[i]) == NULL)
-            return weft_host_leave(job, WEFT_ERR_WINDOW);
+    WEFT_HOST_TRY(check_windows(recording, host_name));
     if (recording->shared)
         WEFT_HOST_TRY(weft_homes_run(recording, self, host_name, epochs));
     else

@@ -411,17 +411,19 @@ static void unequal(struct test_env *env, weft_task_desc *desc)
     desc->data[0].place = env->numbers->process;
 }
 
-/* A window that is freed before it runs. */
+/* A window that is freed before it runs, or is ready. */
 static void freed(struct test_env *env, weft_task_desc *desc)
 {
-    weft_recording *const recording = record(env);
+    weft_recording *const recording = record(env), *const late = record(env);
 
     TEST_EQ(env, weft_host_win_create(env->job, NULL, 0, &desc->data[0].win), WEFT_OK);
     desc->data[0].bytes = 0;
     TEST_EQ(env, weft_tasks_add(recording, desc), WEFT_OK);
+    TEST_EQ(env, weft_tasks_add(late, desc), WEFT_OK);
     TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
     TEST_EQ(env, weft_host_win_free(env->job, &(weft_win){desc->data[0].win}), WEFT_OK);
     TEST_EQ(env, weft_tasks_run(recording, 1), WEFT_ERR_WINDOW);
+    TEST_EQ(env, weft_tasks_ready(late), WEFT_ERR_WINDOW);
 }
 
 static void refused(struct test_env *env, const struct user *user, uint64_t *memory)
