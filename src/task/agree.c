@@ -56,6 +56,18 @@ static weft_status same(weft_job *job, uint64_t mine, bool *equal, int *other)
     return all != NULL ? WEFT_OK : status;
 }
 
+weft_status weft_agree_on(weft_job *job, weft_status mine)
+{
+    weft_status status;
+    weft_status *const all =
+        weft_exchange_all(job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
+
+    for (int p = 0; all != NULL && mine == WEFT_OK && p < job->numbers.processes; p++)
+        mine = all[p];
+    free(all);
+    return all != NULL ? mine : status;
+}
+
 /* Error: MISMATCH, with the first task that differs. */
 static weft_status compare(struct weft_recording *r, const char *call)
 {

@@ -101,13 +101,17 @@ static void find_storages(struct weft_recording *r)
         }
 }
 
-/* Homes by these speeds, and the plan. Errors: ARGUMENT, MEMORY, DEVICE, of which the last two are
- * not said. */
+/* Homes by these speeds, and the plan. Collective. Errors: ARGUMENT, MEMORY, of which this is not
+ * said, DEVICE, and the job's own. */
 static weft_status plan_by(struct weft_recording *r, const char *call, const double *speed)
 {
-    WEFT_TRY(choose_homes(r, call, speed));
-    find_storages(r);
-    WEFT_TRY(weft_plan(r));
+    weft_status status = choose_homes(r, call, speed);
+
+    if (status == WEFT_OK) {
+        find_storages(r);
+        status = weft_plan(r);
+    }
+    WEFT_TRY(weft_agree_on(r->job, status));
     r->plans++;
     r->calls = 0;
     for (uint32_t t = 0; t < r->recorded.tasks; t++)
@@ -142,16 +146,17 @@ static void guess_speeds(struct weft_recording *r)
 weft_status weft_homes_find(struct weft_recording *r, const char *call)
 {
     const size_t places = (size_t)r->job->numbers.processes;
-    weft_status status = WEFT_ERR_MEMORY;
+    weft_status status;
 
     WEFT_TRY(weft_agree(r, call));
     free(r->speed);
     r->speed = calloc(SPEEDS * places, sizeof(*r->speed));
-    if (r->speed != NULL) {
+    status = weft_agree_on(r->job, r->speed != NULL ? WEFT_OK : WEFT_ERR_MEMORY);
+    if (status == WEFT_OK) {
         guess_speeds(r);
         status = plan_by(r, call, speeds(r, PLANNED));
     }
-    if (status == WEFT_OK || status == WEFT_ERR_ARGUMENT)
+    if (status != WEFT_ERR_MEMORY)
         return status;
     return weft_refused(r->job, status,
                         "%s: %u tasks: no memory for tables, or for words and copies, of which "
@@ -273,9 +278,10 @@ static weft_status plan_again(struct weft_recording *r, const char *call)
     copy_speeds(r, PLANNED, BEST);
     r->round = 0;
     status = plan_by(r, call, speeds(r, PLANNED));
-    return status == WEFT_OK ? status
-                             : weft_refused(r->job, status, "%s: no memory for a plan of %u tasks",
-                                            call, r->recorded.tasks);
+    return status != WEFT_ERR_MEMORY
+               ? status
+               : weft_refused(r->job, status, "%s: no memory for a plan of %u tasks", call,
+                              r->recorded.tasks);
 }
 
 weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,

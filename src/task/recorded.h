@@ -141,6 +141,8 @@ void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uin
 /* Compares what places have recorded, and exchanges what they tell. Collective, blocking. Errors,
  * which are said: MISMATCH, MEMORY, and the job's own. */
 weft_status weft_agree(struct weft_recording *r, const char *call);
+/* This place's status, if it is an error, or the first error of another place. Collective. */
+weft_status weft_agree_on(weft_job *job, weft_status mine);
 /* Of a place: a guess of its speed; whether its ranks load and store in a window at another. */
 double weft_told_speed(const struct weft_recording *r, int place);
 bool weft_told_reaches(const struct weft_recording *r, int place, uint32_t window, int other);

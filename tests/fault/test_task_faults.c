@@ -84,6 +84,7 @@ enum provoked {
     EARLY,
     KILL,
     PLACES,
+    COPIES,
     PROVOKED
 };
 static enum provoked provoked;
@@ -183,7 +184,7 @@ static weft_status create(weft_job *job, struct user *user, int process)
         if (process == 1)
             lie(job, user->win);
     }
-    if (provoked == PLACES)
+    if (provoked == PLACES || provoked == COPIES)
         return record_all(job, user->win);
     if (process != 0 || is_lie())
         return WEFT_OK;
@@ -211,8 +212,10 @@ static int body(int process)
                                   provoked == KILL || provoked == RECORDED || is_lie() ? 2 : 1);
     if (status == WEFT_OK) {
         fault_add(FAULT_WORD_READY);
-        create(job, &user, process);
+        const weft_status made = create(job, &user, process);
         status = weft_tasks_end(job);
+        if (provoked == COPIES)
+            status = made;
     }
     fault_add(FAULT_WORD_READY);
     weft_close(job);
@@ -236,6 +239,7 @@ static void expect(enum provoked which, weft_status status, const char *words)
 
     provoked = which;
     fault_set("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0");
+    fault_set("WEFT_TASK_COPIES", which == COPIES ? "64" : "1M");
     fault_start(&job, 2, body);
     fault_await(&job);
     check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
@@ -320,6 +324,9 @@ int main(void)
     expect(TIMEOUT, WEFT_ERR_TIMEOUT, "has waited");
     expect(LISTS, WEFT_ERR_MISMATCH,
            "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
+    expect(COPIES, WEFT_ERR_MEMORY,
+           "weft_tasks_ready: 2 tasks: no memory for tables, or for words "
+           "and copies, of which 256 bytes are needed and 64 left");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,
