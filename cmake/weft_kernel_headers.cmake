@@ -1,5 +1,5 @@
 # Run at install time: kernels compile the device API's code, so its headers go with weft/device.h,
-# under weft/internal, and include each other there: rank/api.h, ccl/api.h, coll/api.h, task/api.h, and
+# under weft/internal, and include each other there: rank/api.h, rank/warp.h, ccl/api.h, coll/api.h, task/api.h, and
 # all that they include.
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
 set(include "#include \"((abi|base|ccl|coll|device|gda|order|pgas|rank|ring|task)/[a-z0-9_/]+[.]h)\"")
@@ -10,7 +10,7 @@ function(install_header from to)
   file(WRITE ${to} "${text}")
 endfunction()
 
-set(headers rank/api.h ccl/api.h coll/api.h pgas/api.h task/api.h) # grows while it is gone through
+set(headers rank/api.h rank/warp.h ccl/api.h coll/api.h pgas/api.h task/api.h) # grows while it is gone through
 set(at 0)
 list(LENGTH headers count)
 while(at LESS count)
@@ -23,6 +23,6 @@ while(at LESS count)
   math(EXPR at "${at} + 1")
   list(LENGTH headers count)
 endwhile()
-foreach(header device ccl coll pgas task)
+foreach(header device ccl coll pgas task warp)
   install_header(${SOURCE}/include/weft/${header}.h ${INCLUDE}/weft/${header}.h)
 endforeach()

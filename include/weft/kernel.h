@@ -50,6 +50,9 @@
 #ifndef WEFT_QUEUES
 #define WEFT_QUEUES 0 /* weft/queue.h makes it 1 */
 #endif
+#ifndef WEFT_WARPS
+#define WEFT_WARPS 0 /* weft/warp.h makes it 1 */
+#endif
 #ifdef __CUDACC__
 extern "C" {
 extern const int weft_program_has_cuda; /* the library looks whether any object defines it */

@@ -165,10 +165,11 @@ WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from
         weft_copy_wide_few(target, from, items);
 }
 
-/* The first warp alone: two items a lane at most, where target, source and size are aligned. */
-WEFT_INLINE void weft_copy_by_warp(unsigned char *target, const unsigned char *from, size_t bytes)
+/* By one warp: two items a lane at most, where target, source and size are aligned. */
+WEFT_INLINE void weft_copy_by_warp(unsigned char *target, const unsigned char *from, size_t bytes,
+                                   unsigned thread)
 {
-    const unsigned items = (unsigned)(bytes / 16), thread = threadIdx.x, second = thread + 32;
+    const unsigned items = (unsigned)(bytes / 16), second = thread + 32;
     uint4 item[2];
 
     if (thread < items)
@@ -290,6 +291,16 @@ WEFT_COLD void weft_copy_any(unsigned char *target, const unsigned char *from,
                       thread % lanes, lanes);
 }
 
+/* A row by one thread of a rank, or one lane of a warp. */
+WEFT_INLINE void weft_copy_lane(unsigned char *target, const unsigned char *from, size_t bytes,
+                                unsigned lane, unsigned lanes)
+{
+    if (!weft_is_small(target, bytes))
+        weft_copy_row(target, from, bytes, lane, lanes);
+    else if (lane == 0)
+        weft_copy_undivided(target, from, bytes);
+}
+
 /*
  * Copies into mapped memory; the same address: nothing to copy. True: the first warp did it alone,
  * and what it stored is ordered before what its first thread does next.
@@ -302,7 +313,12 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     const bool row = shape->height == 1;
     const bool wide = row && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0;
 
-    (void)self;
+    if (weft_alone(self)) {
+        for (size_t row = 0; row < shape->height; row++)
+            weft_copy_lane(target + row * shape->pitch, from + row * shape->source_pitch,
+                           shape->width, 0, 1);
+        return true;
+    }
     /* First, with the fewest steps before its loads. */
     if (wide && shape->width > WEFT_WARP_BYTES && target != from) {
         weft_copy_wide(target, from, shape->width / sizeof(uint4));
@@ -317,7 +333,7 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     }
     if (wide && blockDim.x >= 32) {
         if (threadIdx.x < 32)
-            weft_copy_by_warp(target, from, shape->width);
+            weft_copy_by_warp(target, from, shape->width, threadIdx.x);
         return true;
     }
     weft_copy_any(target, from, *shape);

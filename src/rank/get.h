@@ -64,7 +64,7 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
 {
     const size_t bytes = shape->width;
 #ifdef __CUDACC__
-    if (shape->height == 1 && weft_loads_row(to, from, bytes)) {
+    if (!weft_alone(self) && shape->height == 1 && weft_loads_row(to, from, bytes)) {
         weft_load_row(to, from, bytes);
         return;
     }

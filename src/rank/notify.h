@@ -23,7 +23,7 @@ WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target,
     const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0; /* as there */
     struct weft_trace_event event;
 
-    if ((recorded && !weft_traced(self)) ||
+    if ((recorded && (!weft_traced(self) || weft_alone(self))) ||
         found.handle != (recorded ? comm ^ WEFT_TRACE_ALIAS : comm) || found.target != ~target ||
         target < 0 || !weft_way_is_mapped(to))
         return false;

@@ -283,6 +283,11 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
+    if (weft_alone(self)) { /* other threads may look at what is kept */
+        const struct weft_targets all = window ? weft_find_window(self, handle, target, call)
+                                               : weft_find_comm(self, handle, target, call);
+        return weft_route_of(self, &all, target);
+    }
     if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
                       found.target != (window ? target : ~target))) {
         weft_route_fill(self, handle, target, window, call);
@@ -311,6 +316,7 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
         if (cached->handle == (handle ^ self->tracer.alias))
             weft_cached_clear(cached);
     }
+    weft_scopes_clear(self);
 }
 
 #else

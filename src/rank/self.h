@@ -51,16 +51,22 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process)
     return weft_check_process(self, process, "weft_process_ranks")->ranks;
 }
 
+WEFT_INLINE void weft_region_mark(weft_self *self, enum weft_trace_kind kind, const char *name)
+{
+    if (weft_records(self) && weft_alone_begin(self)) {
+        weft_trace_region(self, kind, name);
+        weft_alone_end(self);
+    }
+}
+
 WEFT_FN void weft_region_begin(weft_self *self, const char *name)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
-        weft_trace_region(self, WEFT_TRACE_REGION, name);
+    weft_region_mark(self, WEFT_TRACE_REGION, name);
 }
 
 WEFT_FN void weft_region_end(weft_self *self)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
-        weft_trace_region(self, WEFT_TRACE_REGION_END, "");
+    weft_region_mark(self, WEFT_TRACE_REGION_END, "");
 }
 
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
@@ -70,8 +76,10 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
     if (count < 0 || count > WEFT_LOG_ARGS)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
                    WEFT_LOG_ARGS, 0, 0);
-    if (weft_thread(self) == 0) /* its threads need not meet */
+    if (weft_thread(self) == 0 && weft_alone_begin(self)) { /* its threads need not meet */
         weft_far(self, weft_post_text)(self, WEFT_COMMAND_LOG, 0, format, count, args);
+        weft_alone_end(self);
+    }
 }
 
 /*

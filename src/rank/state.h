@@ -291,6 +291,7 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
 #include "rank/state_cuda.h"
 #else
 #define weft_far(self, function) function
+#define weft_alone(self)         ((void)(self), false)
 #define weft_has_queues(self)    ((self)->queues != NULL)
 #endif
 

@@ -28,6 +28,16 @@ struct __align__(16) weft_cached
     struct weft_route route;
 };
 
+#if WEFT_WARPS
+/* Calls by one warp, or one thread (rank/warp.h). */
+struct weft_scopes {
+    unsigned lock;      /* who has it acts for the rank, */
+    unsigned alone;     /* and is this thread, + 1 */
+    uint32_t turns[32]; /* of each warp, as weft_port.turn */
+    struct weft_cached kept[32]; /* and the route that it found last */
+};
+#endif
+
 struct weft_cuda_rank {
     weft_self self; /* first: the API hands it around */
     uint64_t zero;  /* weft_far */
@@ -36,6 +46,9 @@ struct weft_cuda_rank {
     uint32_t missed;    /* what was not among them last: its handle, */
     int32_t missed_end; /* and the target after those that were found then */
     double sums[32];    /* weft_block_sum: one a warp */
+#if WEFT_WARPS
+    struct weft_scopes scopes;
+#endif
 #ifdef WEFT_LINES
     const char *place; /* of its last call in the program */
 #endif
@@ -61,6 +74,17 @@ template <class F> static __device__ __forceinline__ F weft_far(const weft_self 
     return (F)((uint64_t)function + ((const volatile struct weft_cuda_rank *)self)->zero);
 }
 
+/* Whether the calling thread is, for the time of a call, all of its rank. */
+#if WEFT_WARPS
+WEFT_INLINE bool weft_alone(const weft_self *self)
+{
+    const volatile struct weft_cuda_rank *const rank = (const volatile struct weft_cuda_rank *)self;
+    return rank->scopes.alone == threadIdx.x + 1;
+}
+#else
+#define weft_alone(self) false
+#endif
+
 /* Whether it drives queues: without weft/queue.h none does, and no code of theirs is there. */
 #define weft_has_queues(self) (WEFT_QUEUES && (self)->queues != NULL)
 
@@ -82,6 +106,17 @@ WEFT_INLINE bool weft_cached_is_clear(const struct weft_cached *cached)
     return cached->handle == UINT32_MAX;
 }
 
+/* What warps keep for themselves. All threads. */
+#if WEFT_WARPS
+WEFT_INLINE void weft_scopes_clear(weft_self *self)
+{
+    weft_for (i, 32)
+        weft_cached_clear(&((struct weft_cuda_rank *)self)->scopes.kept[i]);
+}
+#else
+#define weft_scopes_clear(self) ((void)(self))
+#endif
+
 static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
 
 /*
@@ -100,6 +135,13 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
         to[i] = from[i];
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&rank.routes[i]);
+#if WEFT_WARPS
+    weft_scopes_clear(&rank.self);
+    weft_for (i, 32)
+        rank.scopes.turns[i] = 0;
+    if (threadIdx.x == 0)
+        rank.scopes.lock = rank.scopes.alone = 0;
+#endif
     if (threadIdx.x == 0) {
         rank.zero = 0;
         rank.posting = rank.failing = 0;

@@ -11,6 +11,7 @@
  *     WEFT_TOGETHER_LIST  the elements of a list are arguments, too
  *     WEFT_TOGETHER_FOR   it has a result of that type
  * _ALL, _ALL_FOR: the same by name and arguments; all threads must agree on each of these.
+ *     WEFT_TOGETHER_LANES the threads of each warp make it by themselves, or each thread (1)
  */
 #ifndef WEFT_RANK_TOGETHER_H
 #define WEFT_RANK_TOGETHER_H
@@ -19,10 +20,29 @@
 
 #ifdef __CUDACC__
 
-#define WEFT_TOGETHER(self, call, ...)
-#define WEFT_TOGETHER_THEN(self, call, then, ...)
-#define WEFT_TOGETHER_LIST(self, call, field, list, length, ...)
-#define WEFT_TOGETHER_FOR(type, self, call, ...)
+/* A call of all threads is not made while a warp, or a thread, makes one of its own. */
+#if WEFT_WARPS
+struct weft_whole_rank {
+    __device__ weft_whole_rank()
+    {
+        __syncthreads();
+    }
+    __device__ ~weft_whole_rank()
+    {
+        __syncthreads();
+    }
+};
+#define WEFT_WHOLE_RANK const struct weft_whole_rank whole_rank;
+#else
+#define WEFT_WHOLE_RANK
+#endif
+
+#define WEFT_TOGETHER(self, call, ...)                           WEFT_WHOLE_RANK
+#define WEFT_TOGETHER_THEN(self, call, then, ...)                WEFT_WHOLE_RANK
+#define WEFT_TOGETHER_LIST(self, call, field, list, length, ...) WEFT_WHOLE_RANK
+#define WEFT_TOGETHER_FOR(type, self, call, ...)                 WEFT_WHOLE_RANK
+#define WEFT_TOGETHER_LANES(lanes, self, call, ...)
+#define WEFT_TOGETHER_LANES_FOR(type, lanes, self, call, ...)
 
 #else
 
@@ -65,9 +85,10 @@ static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *sel
     .value = (const uint64_t[]){WEFT_VALUES(__VA_ARGS__)},                                         \
     .count = (int)(sizeof((const uint64_t[]){WEFT_VALUES(__VA_ARGS__)}) / sizeof(uint64_t))
 
-#define WEFT_TOGETHER_AS(self, call, then, field, list, length, ...)                               \
+#define WEFT_TOGETHER_AS(self, call, then, group, field, list, length, ...)                        \
     if (WEFT_UNLIKELY(weft_threads(self) != 1)) {                                                  \
-        struct weft_call together = {WEFT_CALL(__VA_ARGS__), .field = list, .listed = length};     \
+        struct weft_call together = {                                                              \
+            WEFT_CALL(__VA_ARGS__), .lanes = group, .field = list, .listed = length};              \
         if (weft_together(self, &together)) {                                                      \
             call;                                                                                  \
             weft_team_made((self)->port.team);                                                     \
@@ -76,16 +97,20 @@ static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *sel
         return;                                                                                    \
     }
 #define WEFT_TOGETHER(self, call, ...)                                                             \
-    WEFT_TOGETHER_AS(self, call, (void)0, targets, NULL, 0, __VA_ARGS__)
+    WEFT_TOGETHER_AS(self, call, (void)0, 0, targets, NULL, 0, __VA_ARGS__)
 #define WEFT_TOGETHER_THEN(self, call, then, ...)                                                  \
-    WEFT_TOGETHER_AS(self, call, then, targets, NULL, 0, __VA_ARGS__)
+    WEFT_TOGETHER_AS(self, call, then, 0, targets, NULL, 0, __VA_ARGS__)
 #define WEFT_TOGETHER_LIST(self, call, field, list, length, ...)                                   \
-    WEFT_TOGETHER_AS(self, call, (void)0, field, list, length, __VA_ARGS__)
+    WEFT_TOGETHER_AS(self, call, (void)0, 0, field, list, length, __VA_ARGS__)
+#define WEFT_TOGETHER_LANES(lanes, self, call, ...)                                                \
+    WEFT_TOGETHER_AS(self, call, (void)0, lanes, targets, NULL, 0, __VA_ARGS__)
 
 #define WEFT_TOGETHER_FOR(type, self, call, ...)                                                   \
+    WEFT_TOGETHER_LANES_FOR(type, 0, self, call, __VA_ARGS__)
+#define WEFT_TOGETHER_LANES_FOR(type, group, self, call, ...)                                      \
     if (WEFT_UNLIKELY(weft_threads(self) != 1)) {                                                  \
         type result;                                                                               \
-        struct weft_call together = {WEFT_CALL(__VA_ARGS__), .result = &result,                    \
+        struct weft_call together = {WEFT_CALL(__VA_ARGS__), .lanes = group, .result = &result,    \
                                      .bytes = sizeof(result)};                                     \
         if (weft_together(self, &together)) {                                                      \
             result = call;                                                                         \

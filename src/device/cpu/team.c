@@ -28,6 +28,7 @@ struct thread {
     struct weft_fiber *fiber;
     struct weft_call *call; /* in which it waits; NULL: it runs, or can */
     bool ended;
+    char ordered; /* of the first thread of a warp: an address for ThreadSanitizer */
 };
 
 struct weft_thread_team {
@@ -35,10 +36,10 @@ struct weft_thread_team {
     void (*run)(void *);
     void *argument;
     int threads, current;
-    int waiting;       /* threads that wait in a call, */
-    int ended;         /* and that have ended */
-    uint64_t meetings; /* so far; those that follow one another differ in the last bit, */
+    int ended;         /* threads */
+    uint64_t meetings; /* of all, so far; those that follow one another differ in the last bit, */
     char ordered[2];   /* for which there is an address each that ThreadSanitizer knows */
+    char scoped;       /* the same: calls of warps change the rank one after the other */
     struct shared *shared;
     struct thread thread[];
 };
@@ -67,14 +68,18 @@ WEFT_UNSEEN void weft_team_rest(const struct weft_thread_team *team)
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
-/* One of those that can run, of which there is at least one. */
-WEFT_UNSEEN static int choose(const struct weft_thread_team *team)
+/* One of those that can run: the next below `from`, in random mode any; -1: there is none. */
+WEFT_UNSEEN static int choose(const struct weft_thread_team *team, int from)
 {
     int able[WEFT_TEAM_MOST], count = 0;
 
-    for (int t = team->threads - 1; t >= 0; t--)
+    for (int i = 1; i <= team->threads; i++) {
+        const int t = (from - i + team->threads) % team->threads;
         if (team->thread[t].call == NULL && !team->thread[t].ended)
             able[count++] = t;
+    }
+    if (count == 0)
+        return -1;
     return able[weft_model != NULL ? weft_model->draw((uint32_t)count) : 0];
 }
 
@@ -108,7 +113,7 @@ struct weft_thread_team *weft_team_create(struct weft_port *port, int threads, s
             return NULL;
         }
     }
-    team->current = choose(team);
+    team->current = choose(team, threads);
     port->fiber = team->thread[team->current].fiber;
     port->team = team;
     port->stack = 0; /* any memory may be a thread's own: weft_team_holds knows */
@@ -146,11 +151,19 @@ WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
     team->thread[team->current].ended = true;
     if (++team->ended == team->threads)
         return;
-    give_way(team, choose(team));
+    give_way(team, choose(team, team->threads));
     abort(); /* nobody gives way to one that has ended */
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */
+
+/* Whether a thread waits in the same call as another. */
+static bool calls_like(const struct weft_thread_team *team, int thread, int like)
+{
+    const struct weft_call *call = team->thread[thread].call;
+
+    return call != NULL && strcmp(call->name, team->thread[like].call->name) == 0;
+}
 
 /* The names of all threads that make the same call as one does: "thread 1", "threads 0, 2, 3". */
 static void list_threads(const struct weft_thread_team *team, int like, char *text, size_t bytes)
@@ -158,10 +171,10 @@ static void list_threads(const struct weft_thread_team *team, int like, char *te
     int used = 0, count = 0;
 
     for (int t = 0; t < team->threads; t++)
-        count += strcmp(team->thread[t].call->name, team->thread[like].call->name) == 0;
+        count += calls_like(team, t, like);
     used = snprintf(text, bytes, count == 1 ? "thread" : "threads");
     for (int t = 0; t < team->threads && used < (int)bytes; t++)
-        if (strcmp(team->thread[t].call->name, team->thread[like].call->name) == 0)
+        if (calls_like(team, t, like))
             used += snprintf(text + used, bytes - (size_t)used, "%s%d",
                              count-- > 0 && used < 8 ? " " : ", ", t);
 }
@@ -181,27 +194,29 @@ static bool is_own(const struct weft_thread_team *team, int thread, uint64_t add
     return address - weft_fiber_stack(fiber) < weft_fiber_stack_bytes(fiber);
 }
 
-static void name_calls(const struct weft_thread_team *team, int other,
+static void name_calls(const struct weft_thread_team *team, int one, int other,
                        struct weft_disagreement *why)
 {
+    const int lanes = team->thread[one].call->lanes | team->thread[other].call->lanes;
     char most[60], rest[60];
 
-    list_threads(team, 0, most, sizeof(most));
+    list_threads(team, one, most, sizeof(most));
     list_threads(team, other, rest, sizeof(rest));
     why->status = WEFT_ERR_MISMATCH;
     snprintf(why->text, sizeof(why->text),
-             "%s by %s, but %s by %s: the threads of a rank make each call together",
-             team->thread[0].call->name, most, team->thread[other].call->name, rest);
+             "%s by %s, but %s by %s: the threads of a %s make each call together",
+             team->thread[one].call->name, most, team->thread[other].call->name, rest,
+             lanes != 0 ? "warp" : "rank");
 }
 
-static void name_values(const struct weft_thread_team *team, int other, int n,
+static void name_values(const struct weft_thread_team *team, int first, int other, int n,
                         struct weft_disagreement *why)
 {
-    const struct weft_call *one = team->thread[0].call, *two = team->thread[other].call;
+    const struct weft_call *one = team->thread[first].call, *two = team->thread[other].call;
     char name[32];
 
     name_argument(one->arguments, n, name, sizeof(name));
-    if (is_own(team, 0, one->value[n]) && is_own(team, other, two->value[n])) {
+    if (is_own(team, first, one->value[n]) && is_own(team, other, two->value[n])) {
         why->status = WEFT_ERR_ARGUMENT;
         snprintf(why->text, sizeof(why->text),
                  "%s: %s is on each thread's own stack, which no GPU could send or fill", one->name,
@@ -211,10 +226,11 @@ static void name_values(const struct weft_thread_team *team, int other, int n,
     why->status = WEFT_ERR_MISMATCH;
     snprintf(
         why->text, sizeof(why->text),
-        "%s: %s is %lld (0x%llx) for thread 0, but %lld (0x%llx) for thread %d: the threads of "
-        "a rank pass the same",
-        one->name, name, (long long)one->value[n], (unsigned long long)one->value[n],
-        (long long)two->value[n], (unsigned long long)two->value[n], other);
+        "%s: %s is %lld (0x%llx) for thread %d, but %lld (0x%llx) for thread %d: the threads of "
+        "a %s pass the same",
+        one->name, name, (long long)one->value[n], (unsigned long long)one->value[n], first,
+        (long long)two->value[n], (unsigned long long)two->value[n], other,
+        one->lanes != 0 ? "warp" : "rank");
 }
 
 static bool same_element(const struct weft_call *one, const struct weft_call *two, int i)
@@ -240,17 +256,18 @@ static int first_difference(const struct weft_call *one, const struct weft_call 
 }
 
 /* Whether two threads are in the same call. */
-static bool agree(const struct weft_thread_team *team, int other, struct weft_disagreement *why)
+static bool agree(const struct weft_thread_team *team, int first, int other,
+                  struct weft_disagreement *why)
 {
-    const struct weft_call *one = team->thread[0].call, *two = team->thread[other].call;
+    const struct weft_call *one = team->thread[first].call, *two = team->thread[other].call;
 
     if (strcmp(two->name, one->name) != 0) {
-        name_calls(team, other, why);
+        name_calls(team, first, other, why);
         return false;
     }
     for (int n = 0; n < one->count; n++)
         if (two->value[n] != one->value[n]) {
-            name_values(team, other, n, why);
+            name_values(team, first, other, n, why);
             return false;
         }
     const int i = first_difference(one, two);
@@ -263,22 +280,56 @@ static bool agree(const struct weft_thread_team *team, int other, struct weft_di
     return false;
 }
 
+/* The threads that make a call together with this one: first .. end - 1. */
+static int first_of(const struct weft_call *call, int thread)
+{
+    return call->lanes == 0 ? 0 : thread - thread % call->lanes;
+}
+
+static int end_of(const struct weft_thread_team *team, const struct weft_call *call, int first)
+{
+    const int left = team->threads - first;
+
+    return first + (call->lanes == 0 || call->lanes > left ? left : call->lanes);
+}
+
+/* A thread of the same warp that waits in a call of all threads, or of a warp where the caller's
+ * is of all; -1: there is none. */
+static int apart_from(const struct weft_thread_team *team, const struct weft_call *call, int thread)
+{
+    const int first = thread - thread % WEFT_TEAM_WARP;
+
+    for (int t = first; t < first + WEFT_TEAM_WARP && t < team->threads && call->lanes != 1; t++)
+        if (team->thread[t].call != NULL && team->thread[t].call->lanes != call->lanes)
+            return t;
+    return -1;
+}
+
 WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                                          struct weft_disagreement *why)
 {
-    const void *const order = &team->ordered[team->meetings & 1];
-    bool agreed = true;
+    const int me = team->current, first = first_of(call, me), end = end_of(team, call, first);
+    const int apart = apart_from(team, call, me);
+    const void *const order = call->lanes == 0 ? &team->ordered[team->meetings & 1]
+                                               : (const void *)&team->thread[first].ordered;
+    bool all = true, agreed = apart < 0;
 
     weft_fiber_release(order);
-    team->thread[team->current].call = call;
-    if (++team->waiting < team->threads) {
-        give_way(team, choose(team));
+    team->thread[me].call = call;
+    for (int t = first; t < end; t++)
+        all &= team->thread[t].call != NULL;
+    if (!all && agreed) {
+        give_way(team, choose(team, team->threads));
         weft_fiber_acquire(order);
         return WEFT_MET_MADE;
     }
     weft_fiber_acquire(order);
-    for (int t = 1; t < team->threads && agreed; t++)
-        agreed = agree(team, t, why);
+    if (call->lanes != 0)
+        weft_fiber_acquire(&team->scoped);
+    if (!agreed)
+        name_calls(team, me, apart, why);
+    for (int t = first + 1; t < end && agreed; t++)
+        agreed = agree(team, first, t, why);
     act_as(0, 1);
     return agreed ? WEFT_MET_LAST : WEFT_MET_AT_ODDS;
 }
@@ -287,19 +338,40 @@ WEFT_UNSEEN void weft_team_made(struct weft_thread_team *team)
 {
     const int me = team->current;
     const struct weft_call *mine = team->thread[me].call;
+    const int first = first_of(mine, me), end = end_of(team, mine, first);
 
     act_as(me, team->threads);
-    for (int t = 0; t < team->threads; t++) {
+    for (int t = first; t < end; t++) {
         const struct weft_call *call = team->thread[t].call;
         team->thread[t].call = NULL;
         if (t != me && mine->result != NULL)
             memcpy(call->result, mine->result, mine->bytes);
     }
-    weft_fiber_release(&team->ordered[team->meetings++ & 1]);
-    team->waiting = 0;
-    const int next = weft_model != NULL ? choose(team) : me;
+    if (mine->lanes != 0) {
+        weft_fiber_release(&team->scoped);
+        weft_fiber_release(&team->thread[first].ordered);
+    } else {
+        weft_fiber_release(&team->ordered[team->meetings++ & 1]);
+    }
+    const int next = weft_model != NULL ? choose(team, team->threads) : me;
     if (next != me)
         give_way(team, next);
+}
+
+WEFT_UNSEEN bool weft_team_pass(struct weft_thread_team *team)
+{
+    const int me = team->current, next = choose(team, me);
+    struct weft_call *const call = team->thread[me].call;
+
+    if (next < 0)
+        return false;
+    weft_fiber_release(&team->scoped);
+    weft_port_yield(team->port);
+    team->thread[me].call = NULL; /* it can go on */
+    give_way(team, next);
+    team->thread[me].call = call;
+    weft_fiber_acquire(&team->scoped);
+    return true;
 }
 
 const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread)

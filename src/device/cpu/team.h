@@ -3,9 +3,10 @@
  *
  * Each is a fiber, and they share what runs their rank: its worker, or in random mode its task. One
  * runs at a time, until it meets the others: in weft_sync, and in each call that all threads make
- * together. There it gives way to one that is not there yet: to the highest number, in random mode
- * to any. Who comes last sees whether all have come with the same call, makes it for all, and is
- * the first to go on; in random mode anyone may be.
+ * together, or those of a warp. There it gives way to one that is not there yet: to the highest
+ * number, in random mode to any. Who comes last sees whether all have come with the same call,
+ * makes it for all, and is the first to go on; in random mode anyone may be. While one warp makes
+ * its call, no other thread runs, unless that call waits for notifications (weft_team_pass).
  *
  * So a thread runs far ahead of the others wherever nothing keeps it from that, and a barrier that
  * the kernel lacks shows. To ThreadSanitizer a meeting orders what the threads did before it, and
@@ -25,7 +26,7 @@ struct weft_thread_value;
 struct weft_port;
 struct weft_thread_team;
 
-enum { WEFT_TEAM_MOST = 64, WEFT_TEAM_TEXT = 200 };
+enum { WEFT_TEAM_MOST = 256, WEFT_TEAM_WARP = 32, WEFT_TEAM_TEXT = 200 };
 
 /* Relaxed, as fibers of one thread have one weft_strand, and ThreadSanitizer takes them for
  * several. */
@@ -57,6 +58,7 @@ struct weft_call {
     const int *targets; /* one of the two may be a list, */
     const weft_put_item *items;
     int listed;   /* of so many elements */
+    int lanes;    /* how many threads make it together: 0: all */
     void *result; /* where the thread wants what the call returns; NULL: nothing */
     size_t bytes;
     struct weft_thread_value
@@ -96,13 +98,15 @@ void weft_team_rest(const struct weft_thread_team *team);
 void weft_team_leave(struct weft_thread_team *team);
 
 /*
- * By each thread of a rank in a call. Waits for the others. After LAST and AT_ODDS the rank has one
+ * By each thread of a rank in a call. Waits for the others that make it. After LAST and AT_ODDS the rank has one
  * thread, its caller (weft_strand); after LAST until weft_team_made.
  */
 enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                              struct weft_disagreement *why);
 /* By the last, when the call is made: all get its result. */
 void weft_team_made(struct weft_thread_team *team);
+/* By the last, in a call of a warp that waits: lets another thread run. False: none can. */
+bool weft_team_pass(struct weft_thread_team *team);
 /* By the last, before that: the call as a thread made it. */
 const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread);
 

@@ -289,7 +289,7 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
 WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, size_t offset,
                                   const void *source, size_t bytes, int tag)
 {
-    const struct weft_crew crew = weft_crew_first_warp();
+    const struct weft_crew crew = weft_crew_first_warp(self);
     struct weft_head head = {.address = to->home + offset,
                              .bytes = (uint32_t)bytes,
                              .tag = (uint32_t)tag,

@@ -109,7 +109,7 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
 #ifdef __CUDACC__
     /* Two spellings of one question, after the compiler: bench/bandwidth.cu takes 12 registers more
      * with the second, the stencil spills 400 bytes more with the first. */
-    if (WEFT_COPY_LARGE ? threadIdx.x != 0 : !weft_leads(self))
+    if (WEFT_COPY_LARGE && !WEFT_WARPS ? threadIdx.x != 0 : !weft_leads(self))
         return;
 #endif
     if (tag < 0)
@@ -176,7 +176,8 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
         if (WEFT_UNLIKELY(weft_has_queues(self)) &&
             weft_queue_put(self, win, *to, target, offset, source, *shape, tag))
             return;
-        if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
+        const struct weft_crew crew = weft_crew_first_warp(self);
+        if (crew.lane >= crew.lanes)
             return;
         if (weft_path_stores(self, to, shape))
             weft_far(self, weft_proxy_store)(self, win, to->process, target, to->address + offset,

@@ -154,7 +154,7 @@ WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int 
                                 unsigned char *to, const void *source, struct weft_shape shape,
                                 int tag)
 {
-    const struct weft_crew crew = weft_crew_first_warp();
+    const struct weft_crew crew = weft_crew_first_warp(self);
 
     if (crew.lane == 0 && self->unsettled != 0)
         weft_settle(self, process);
@@ -184,7 +184,7 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
 
     command.flags |= WEFT_COMMAND_INLINE;
 #ifdef __CUDACC__
-    if (weft_post_by_crew(self, weft_crew_first_warp(), &command, source, (uint32_t)bytes, after))
+    if (weft_post_by_crew(self, weft_crew_first_warp(self), &command, source, (uint32_t)bytes, after))
         weft_post_counted(self, process);
 #else
     weft_sent_shared(NULL, source, bytes);

@@ -57,6 +57,13 @@ WEFT_INLINE bool weft_traced(const weft_self *self)
     return WEFT_UNLIKELY(self->tracer.alias != 0);
 }
 
+/* Whether the calling thread writes the log: the leader, in a traced job. Only it does: another
+ * thread that waits for room, to say why it fails, is not recorded. */
+WEFT_INLINE bool weft_records(const weft_self *self)
+{
+    return weft_traced(self) && (weft_alone(self) || weft_thread(self) == 0);
+}
+
 /*
  * A moment by both clocks: a kernel begins or ends, or goes on. Its first rank tells the host what
  * time it is (runtime/trace/trace.c). The leader; for others it does nothing.
@@ -67,7 +74,7 @@ WEFT_COLD void weft_trace_moment(weft_self *self, enum weft_trace_kind kind)
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event event;
 
-    if (weft_thread(self) != 0)
+    if (weft_thread(self) != 0 && !weft_alone(self))
         return;
     event.process = WEFT_TRACE_NOBODY;
     event.slot = WEFT_TRACE_ANYRANK;
@@ -198,30 +205,27 @@ WEFT_COLD void weft_trace_end(weft_self *self, int depth)
 WEFT_INLINE void weft_trace_enter(weft_self *self, enum weft_trace_kind kind, int tag,
                                   uint64_t amount)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_records(self))
         weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, WEFT_TRACE_NOBODY, amount);
 }
 
 WEFT_INLINE void weft_trace_leave(weft_self *self)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_records(self))
         weft_trace_end(self, WEFT_TRACE_CALL);
 }
 
-/*
- * Around a wait inside of a call. Only the leader writes the log: another thread that waits for
- * room, to say why it fails, is not recorded.
- */
+/* Around a wait inside of a call. */
 WEFT_INLINE void weft_trace_wait(weft_self *self, enum weft_trace_kind kind, int32_t process,
                                  uint64_t amount)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_records(self))
         weft_trace_begin(self, kind, WEFT_TRACE_INNER, -1, process, amount);
 }
 
 WEFT_INLINE void weft_trace_waited(weft_self *self)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_records(self))
         weft_trace_end(self, WEFT_TRACE_INNER);
 }
 

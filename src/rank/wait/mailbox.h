@@ -39,9 +39,11 @@ WEFT_INLINE struct weft_crew weft_crew_alone(void)
 }
 
 /* Those that write a message. Others have lane >= lanes. */
-WEFT_INLINE struct weft_crew weft_crew_first_warp(void)
+WEFT_INLINE struct weft_crew weft_crew_first_warp(const weft_self *self)
 {
     struct weft_crew crew = weft_crew_alone();
+    if (weft_alone(self))
+        return crew;
 #ifdef __CUDACC__
     crew.lane = threadIdx.x;
     crew.lanes = blockDim.x < 32 ? 1 : 32;
@@ -209,7 +211,7 @@ WEFT_COLD void weft_give_all(weft_self *self)
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
 #ifdef __CUDACC__
-    if (threadIdx.x != 0)
+    if (threadIdx.x != 0 && !weft_alone(self))
         return; /* a thread that fails alone, on its way to say so */
 #endif
     if (self->eager_bytes == 0)

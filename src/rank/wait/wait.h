@@ -24,7 +24,7 @@
 WEFT_INLINE bool weft_leads(const weft_self *self)
 {
 #ifdef __CUDACC__
-    return weft_thread(self) == 0;
+    return weft_alone(self) || weft_thread(self) == 0;
 #else
     (void)self;
     return true;
@@ -36,7 +36,8 @@ WEFT_INLINE void weft_block_sync(const weft_self *self)
 {
     (void)self;
 #ifdef __CUDACC__
-    weft_sync(self);
+    if (!weft_alone(self))
+        weft_sync(self);
 #endif
 }
 
@@ -110,6 +111,8 @@ WEFT_COLD bool weft_attend_to(weft_self *self)
     if ((told & WEFT_ROUTES_STALE) != 0)
         weft_for (i, WEFT_ROUTES)
             weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
+    if ((told & WEFT_ROUTES_STALE) != 0)
+        weft_scopes_clear(self);
     if (threadIdx.x == 0)
         atomicAnd(&self->stopped, ~(uint32_t)(WEFT_ROUTES_STALE | WEFT_AGAIN));
     __syncthreads();
@@ -131,6 +134,8 @@ WEFT_INLINE bool weft_attend(weft_self *self)
 /* A barrier of all threads of the rank, where it learns what its leader has to say. */
 WEFT_INLINE void weft_join(weft_self *self)
 {
+    if (weft_alone(self))
+        return;
     __syncthreads();
     weft_attend(self);
 }
@@ -154,9 +159,41 @@ WEFT_COLD void weft_tell_rank(weft_self *self, uint32_t what)
 /* Once a channel. */
 WEFT_INLINE void weft_tell_news(weft_self *self)
 {
+    if (weft_alone(self)) /* they stay for the rank's next call */
+        return;
     if (self->news != 0)
         weft_tell_rank(self, self->news);
     self->news = 0;
+}
+
+/*
+ * Makes the calling thread its rank until weft_alone_end: weft_leads, weft_join and what else
+ * stands for the rank's threads then mean it alone. False: the job has failed. Without weft/warp.h
+ * nothing is done.
+ */
+WEFT_INLINE bool weft_alone_begin(weft_self *self)
+{
+#if WEFT_WARPS
+    struct weft_scopes *const scopes = &((struct weft_cuda_rank *)self)->scopes;
+
+    while (atomicCAS(&scopes->lock, 0, 1) != 0)
+        if (weft_has_stopped(self))
+            return false;
+    __threadfence_block();
+    *(volatile unsigned *)&scopes->alone = threadIdx.x + 1;
+#endif
+    return true;
+}
+
+WEFT_INLINE void weft_alone_end(weft_self *self)
+{
+#if WEFT_WARPS
+    struct weft_scopes *const scopes = &((struct weft_cuda_rank *)self)->scopes;
+
+    *(volatile unsigned *)&scopes->alone = 0;
+    __threadfence_block();
+    atomicExch(&scopes->lock, 0);
+#endif
 }
 
 /* Now and then: has the job failed? */
@@ -220,6 +257,17 @@ static inline void weft_routes_stale(weft_self *self)
 }
 
 static inline void weft_join(weft_self *self)
+{
+    (void)self;
+}
+
+static inline bool weft_alone_begin(weft_self *self)
+{
+    (void)self; /* one thread runs at a time */
+    return true;
+}
+
+static inline void weft_alone_end(weft_self *self)
 {
     (void)self;
 }
