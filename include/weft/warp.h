@@ -12,9 +12,9 @@
  * flushes and collectives stay with all threads (weft/device.h).
  *
  * Order. The calls of a warp among each other are ordered as a rank's. A notification is a release
- * of what its warp did before, and of what the warp learned from others (weft_sync, weft_wait_warp).
- * Between two warps, and between a warp and the calls of all threads, only weft_sync and a call of
- * all threads order.
+ * of what its warp did before, and of what the warp learned from others (weft_sync,
+ * weft_wait_warp). Between two warps, and between a warp and the calls of all threads, only
+ * weft_sync and a call of all threads order.
  *
  * What does not go straight to mapped memory is done by one thread of the warp, and by one warp of
  * a rank at a time: through the host, by a queue, or by a channel. On a GPU each call of all

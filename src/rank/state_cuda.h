@@ -31,9 +31,9 @@ struct __align__(16) weft_cached
 #if WEFT_WARPS
 /* Calls by one warp, or one thread (rank/warp.h). */
 struct weft_scopes {
-    unsigned lock;      /* who has it acts for the rank, */
-    unsigned alone;     /* and is this thread, + 1 */
-    uint32_t turns[32]; /* of each warp, as weft_port.turn */
+    unsigned lock;               /* who has it acts for the rank, */
+    unsigned alone;              /* and is this thread, + 1 */
+    uint32_t turns[32];          /* of each warp, as weft_port.turn */
     struct weft_cached kept[32]; /* and the route that it found last */
 };
 #endif

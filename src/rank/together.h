@@ -87,8 +87,8 @@ static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *sel
 
 #define WEFT_TOGETHER_AS(self, call, then, group, field, list, length, ...)                        \
     if (WEFT_UNLIKELY(weft_threads(self) != 1)) {                                                  \
-        struct weft_call together = {                                                              \
-            WEFT_CALL(__VA_ARGS__), .lanes = group, .field = list, .listed = length};              \
+        struct weft_call together = {WEFT_CALL(__VA_ARGS__), .lanes = group, .field = list,        \
+                                     .listed = length};                                            \
         if (weft_together(self, &together)) {                                                      \
             call;                                                                                  \
             weft_team_made((self)->port.team);                                                     \

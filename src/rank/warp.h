@@ -207,7 +207,8 @@ static __device__ __forceinline__ void weft_load_by_lanes(void *to, const void *
         T item[4];
         WEFT_UNROLL
         for (int k = 0; k < 4; k++)
-            item[k] = weft_load_relaxed((const T *)from + (i + k * lanes < count ? i + k * lanes : i));
+            item[k] =
+                weft_load_relaxed((const T *)from + (i + k * lanes < count ? i + k * lanes : i));
         WEFT_UNROLL
         for (int k = 0; k < 4; k++)
             if (i + k * lanes < count)
@@ -362,7 +363,7 @@ WEFT_INLINE bool weft_warp_consume(weft_self *self, uint32_t tag, uint32_t count
     volatile uint32_t *const consumed = &self->consumed[tag];
 
     weft_warp_serve(self);
-    const bool nic = (self->waits | WEFT_WAITS_TRACED) == (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
+    const bool nic = WEFT_QUEUES && (self->waits & ~WEFT_WAITS_TRACED) == WEFT_WAITS_BY_NIC;
     const uint32_t all = weft_count_read_with(self, weft_count_index(self->slot, tag), nic);
     *have = all - *consumed;
     if (*have < count || !weft_alone_begin(self))

@@ -16,7 +16,9 @@ enum {
     WRONG_EARLY = 1, /* chain: nobody says that he has the data, */
     WRONG_OTHER,     /* or one of two, for both, */
     WRONG_LARGE,     /* also where the other's go directly */
-    WRONG_LATE       /* answer: a rank reads on after its answer */
+    WRONG_LATE,      /* answer: a rank reads on after its answer */
+    WRONG_WARP,      /* warps: one puts, another tells, and they do not meet; to another process, */
+    WRONG_WARP_NEAR  /* or in turns */
 };
 
 struct litmus_data {
@@ -45,5 +47,6 @@ WEFT_KERNEL_DECLARE(litmus_tickets);
 WEFT_KERNEL_DECLARE(litmus_heap);
 WEFT_KERNEL_DECLARE(litmus_chain);
 WEFT_KERNEL_DECLARE(litmus_answer);
+WEFT_KERNEL_DECLARE(litmus_warps);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROCESSES = 2, RANKS = 2 };
+enum { PROCESSES = 2, RANKS = 2, LITMUS_WARPS = 33 }; /* two warps */
 
 const struct litmus litmus_table[] = {
     {"near", &litmus_near, "auto", "default", "put_notify inside a process", NULL, 0},
@@ -82,6 +82,9 @@ const struct litmus litmus_table[] = {
     {"chain-queue", &litmus_chain, "queue", "default", "the same, in a request", NULL, 0},
     {"answer-eager", &litmus_answer, "direct", "eager", "data overwritten after an answer", NULL,
      0},
+    {"warps", &litmus_warps, "direct", "default", "puts, notifications and gets by warps", NULL, 0},
+    {"warps-proxy", &litmus_warps, "proxy", "default", "the same through the host", NULL, 0},
+    {"warps-eager", &litmus_warps, "direct", "eager", "the same through channels", NULL, 0},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
 
@@ -96,12 +99,17 @@ const struct litmus litmus_wrong[] = {
     {"chain-large", &litmus_chain, "direct", "eager", "the same beside a channel", NULL,
      WRONG_LARGE},
     {"answer-late", &litmus_answer, "direct", "eager", "read after the answer", NULL, WRONG_LATE},
+    {"warps-apart", &litmus_warps, "direct", "default", "one warp tells of another's put", NULL,
+     WRONG_WARP},
+    {"warps-apart-near", &litmus_warps, "auto", "default", "the same, also in a process", NULL,
+     WRONG_WARP_NEAR},
 };
 const int litmus_wrong_count = sizeof(litmus_wrong) / sizeof(litmus_wrong[0]);
 
 /* The kernel, once. Non-zero: it failed. */
 static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_data *data)
 {
+    const int threads = litmus->kernel == &litmus_warps ? LITMUS_WARPS : 1;
     int failed = 1;
 
     data->wrong = litmus->wrong;
@@ -110,7 +118,7 @@ static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_
     data->sources = calloc(RANKS, LITMUS_EACH);
     if (data->mapped != NULL && data->plain != NULL && data->sources != NULL &&
         weft_register(job, data->plain, RANKS * LITMUS_EACH) == WEFT_OK &&
-        weft_prepare(job, litmus->kernel, 1, RANKS) == WEFT_OK &&
+        weft_prepare(job, litmus->kernel, threads, RANKS) == WEFT_OK &&
         weft_run(job, data, sizeof(*data), NULL) == WEFT_OK)
         failed = data->check.failed != 0 || data->check.done != RANKS;
     if (data->check.failed != 0)
@@ -159,6 +167,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     snprintf(schedule, sizeof(schedule), "random:%" PRIu64, seed);
     setenv("WEFT_CPU_SCHEDULE", schedule, 1);
     setenv("WEFT_PATH", litmus->path, 1);
+    setenv("WEFT_CPU_THREADS", litmus->kernel == &litmus_warps ? "33" : "1", 1);
     setenv("WEFT_MUTATE", mutate, 1);
     setenv("WEFT_COMMAND_RING", small ? "32" : "64", 1);
     setenv("WEFT_SHM_RING", small ? "4096" : "16384", 1);

@@ -158,7 +158,7 @@ WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
 /* ---- meeting --------------------------------------------------------------------------------- */
 
 /* Whether a thread waits in the same call as another. */
-static bool calls_like(const struct weft_thread_team *team, int thread, int like)
+WEFT_UNSEEN static bool calls_like(const struct weft_thread_team *team, int thread, int like)
 {
     const struct weft_call *call = team->thread[thread].call;
 
@@ -194,8 +194,8 @@ static bool is_own(const struct weft_thread_team *team, int thread, uint64_t add
     return address - weft_fiber_stack(fiber) < weft_fiber_stack_bytes(fiber);
 }
 
-static void name_calls(const struct weft_thread_team *team, int one, int other,
-                       struct weft_disagreement *why)
+WEFT_UNSEEN static void name_calls(const struct weft_thread_team *team, int one, int other,
+                                   struct weft_disagreement *why)
 {
     const int lanes = team->thread[one].call->lanes | team->thread[other].call->lanes;
     char most[60], rest[60];
@@ -295,7 +295,8 @@ static int end_of(const struct weft_thread_team *team, const struct weft_call *c
 
 /* A thread of the same warp that waits in a call of all threads, or of a warp where the caller's
  * is of all; -1: there is none. */
-static int apart_from(const struct weft_thread_team *team, const struct weft_call *call, int thread)
+WEFT_UNSEEN static int apart_from(const struct weft_thread_team *team, const struct weft_call *call,
+                                  int thread)
 {
     const int first = thread - thread % WEFT_TEAM_WARP;
 

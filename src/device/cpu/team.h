@@ -98,8 +98,8 @@ void weft_team_rest(const struct weft_thread_team *team);
 void weft_team_leave(struct weft_thread_team *team);
 
 /*
- * By each thread of a rank in a call. Waits for the others that make it. After LAST and AT_ODDS the rank has one
- * thread, its caller (weft_strand); after LAST until weft_team_made.
+ * By each thread of a rank in a call. Waits for the others that make it. After LAST and AT_ODDS the
+ * rank has one thread, its caller (weft_strand); after LAST until weft_team_made.
  */
 enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                              struct weft_disagreement *why);

@@ -184,7 +184,8 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
 
     command.flags |= WEFT_COMMAND_INLINE;
 #ifdef __CUDACC__
-    if (weft_post_by_crew(self, weft_crew_first_warp(self), &command, source, (uint32_t)bytes, after))
+    if (weft_post_by_crew(self, weft_crew_first_warp(self), &command, source, (uint32_t)bytes,
+                          after))
         weft_post_counted(self, process);
 #else
     weft_sent_shared(NULL, source, bytes);
