@@ -1,5 +1,5 @@
 # Run at install time: kernels compile the device API's code, so its headers go with weft/device.h,
-# under weft/internal, and include each other there: rank/api.h, rank/warp.h, ccl/api.h, coll/api.h, task/api.h, and
+# under weft/internal, and include each other there: rank/api.h, rank/thread.h, ccl/api.h, coll/api.h, task/api.h, and
 # all that they include.
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
 set(include "#include \"((abi|base|ccl|coll|device|gda|order|pgas|rank|ring|task)/[a-z0-9_/]+[.]h)\"")
@@ -10,7 +10,7 @@ function(install_header from to)
   file(WRITE ${to} "${text}")
 endfunction()
 
-set(headers rank/api.h rank/warp.h ccl/api.h coll/api.h pgas/api.h task/api.h) # grows while it is gone through
+set(headers rank/api.h rank/thread.h ccl/api.h coll/api.h pgas/api.h task/api.h) # grows while it is gone through
 set(at 0)
 list(LENGTH headers count)
 while(at LESS count)

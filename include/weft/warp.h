@@ -18,7 +18,8 @@
  *
  * What does not go straight to mapped memory is done by one thread of the warp, and by one warp of
  * a rank at a time: through the host, by a queue, or by a channel. On a GPU each call of all
- * threads in such a file begins and ends with a block barrier more.
+ * threads in such a file begins and ends with a block barrier more. A timeline (WEFT_TRACE) shows
+ * the calls of warps in the place of their rank's, and no waits of warps.
  *
  * Errors end the job, as those of the rank's calls. That some threads of a warp make a call, and
  * others another one, is undefined on a GPU. The CPU device with WEFT_CPU_THREADS reports it
@@ -62,7 +63,8 @@ WEFT_FN int weft_test_warp(weft_self *self, int tag, uint32_t count);
 /*
  * Update one aligned word of 64 bits of a member's window as weft_fetch_add_relaxed and the like:
  * atomically with all updates, in order with this thread's own updates of the same word. Nothing
- * else is ordered. They return the old value, and block.
+ * else is ordered. They return the old value, and block. A loop that waits for another thread of
+ * its rank by these calls may not end on the CPU device, where threads take turns.
  */
 WEFT_FN uint64_t weft_fetch_add_thread(weft_self *self, weft_win win, int target, size_t offset,
                                        uint64_t value);
@@ -81,7 +83,7 @@ WEFT_FN uint64_t weft_compare_swap_thread(weft_self *self, weft_win win, int tar
 #undef WEFT_AT
 #define WEFT_AT(self) self
 #endif
-#include "rank/warp.h"
+#include "rank/thread.h"
 #ifdef WEFT_LINES
 #define WEFT_LINES_OF_WARP
 #include <weft/lines.h>

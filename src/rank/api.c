@@ -4,7 +4,7 @@
  */
 #include "rank/api.h"
 #include "rank/host.h"
-#include "rank/warp.h"
+#include "rank/thread.h"
 
 weft_op weft_update_begin(weft_self *self, weft_win win, int target, size_t offset,
                           const struct weft_change *change, void *old)

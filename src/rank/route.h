@@ -216,6 +216,15 @@ WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct wef
                          found->entry != NULL ? &found->entry[target] : NULL);
 }
 
+/* The route to a rank of a window, or of a communicator, by the tables. */
+WEFT_HOT struct weft_route weft_route_find(weft_self *self, uint32_t handle, int target,
+                                           bool window, const char *call)
+{
+    const struct weft_targets found = window ? weft_find_window(self, handle, target, call)
+                                             : weft_find_comm(self, handle, target, call);
+    return weft_route_of(self, &found, target);
+}
+
 #ifdef __CUDACC__
 
 WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handle, int target)
@@ -283,11 +292,8 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
-    if (weft_alone(self)) { /* other threads may look at what is kept */
-        const struct weft_targets all = window ? weft_find_window(self, handle, target, call)
-                                               : weft_find_comm(self, handle, target, call);
-        return weft_route_of(self, &all, target);
-    }
+    if (weft_alone(self)) /* other threads may look at what is kept */
+        return weft_route_find(self, handle, target, window, call);
     if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
                       found.target != (window ? target : ~target))) {
         weft_route_fill(self, handle, target, window, call);
@@ -321,19 +327,8 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 
 #else
 
-WEFT_HOT struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
-                                             const char *call)
-{
-    const struct weft_targets found = weft_find_window(self, win, target, call);
-    return weft_route_of(self, &found, target);
-}
-
-WEFT_HOT struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
-                                           const char *call)
-{
-    const struct weft_targets found = weft_find_comm(self, comm, target, call);
-    return weft_route_of(self, &found, target);
-}
+#define weft_route_window(self, win, target, call) weft_route_find(self, win, target, true, call)
+#define weft_route_comm(self, comm, target, call)  weft_route_find(self, comm, target, false, call)
 
 static inline void weft_route_forget(weft_self *self, uint32_t handle)
 {

@@ -54,14 +54,6 @@ WEFT_INLINE uint32_t weft_warp_turn(weft_self *self)
     return turn;
 }
 
-WEFT_INLINE struct weft_route weft_warp_look_up(weft_self *self, uint32_t handle, int target,
-                                                bool window, const char *call)
-{
-    const struct weft_targets found = window ? weft_find_window(self, handle, target, call)
-                                             : weft_find_comm(self, handle, target, call);
-    return weft_route_of(self, &found, target);
-}
-
 WEFT_INLINE bool weft_is_kept(const struct weft_cached *cached, uint32_t handle, int target)
 {
     return cached->handle == handle && cached->target == target;
@@ -80,7 +72,7 @@ WEFT_INLINE struct weft_route weft_warp_route(weft_self *self, uint32_t handle, 
         return ranks->route;
     if (target >= 0 && !late && weft_is_kept(own, handle, number))
         return own->route;
-    const struct weft_route to = weft_warp_look_up(self, handle, target, window, call);
+    const struct weft_route to = weft_route_find(self, handle, target, window, call);
     __syncwarp(weft_warp_mask()); /* all have looked */
     if (weft_lane() == 0 && !late)
         weft_route_keep(own, handle, number, &to);
@@ -89,25 +81,18 @@ WEFT_INLINE struct weft_route weft_warp_route(weft_self *self, uint32_t handle, 
 }
 
 /* Before something goes straight to a target, or by its channel: what went another way is there,
- * and nothing in the channel is for the same place. The first lane. */
-WEFT_COLD void weft_warp_clear(weft_self *self, struct weft_route to, uint64_t low, uint64_t bytes)
-{
-    if (!weft_alone_begin(self))
-        return;
-    weft_channel_clear(self, &to, low, bytes);
-    if (self->unsettled != 0)
-        weft_settle(self, to.process);
-    weft_alone_end(self);
-}
-
-/* The same, where it has to be. All lanes. */
+ * and nothing in the channel is for the same place. All lanes. */
 WEFT_INLINE void weft_warp_make_way(weft_self *self, const struct weft_route *to, uint64_t low,
                                     uint64_t bytes, bool late)
 {
     if (!WEFT_UNLIKELY(late || !weft_way_is_mapped(to)))
         return;
-    if (weft_lane() == 0)
-        weft_warp_clear(self, *to, low, bytes);
+    if (weft_lane() == 0 && weft_alone_begin(self)) {
+        weft_channel_clear(self, to, low, bytes);
+        if (self->unsettled != 0)
+            weft_settle(self, to->process);
+        weft_alone_end(self);
+    }
     weft_warp_meet(self);
 }
 
@@ -131,16 +116,6 @@ WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, in
     }
 }
 
-/* A put by the rank's way. What is wrong with it is said. The first lane. */
-WEFT_COLD void weft_put_alone(weft_self *self, weft_win win, int target, size_t offset,
-                              const void *source, size_t bytes, int tag, const char *call)
-{
-    if (!weft_alone_begin(self))
-        return;
-    weft_put_recorded(self, win, target, offset, source, weft_one_row(bytes), tag, call);
-    weft_alone_end(self);
-}
-
 WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, size_t offset,
                                    const void *source, size_t bytes, int tag, const char *call)
 {
@@ -152,8 +127,10 @@ WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, si
 
     if (!weft_warp_reaches(self, &to, offset, bytes) || source == NULL ||
         (tag >= 0 && bytes < to.eager)) {
-        if (weft_lane() == 0)
-            weft_put_alone(self, win, target, offset, source, bytes, tag, call);
+        if (weft_lane() == 0 && weft_alone_begin(self)) { /* which says what is wrong, too */
+            weft_put_recorded(self, win, target, offset, source, weft_one_row(bytes), tag, call);
+            weft_alone_end(self);
+        }
         return;
     }
     weft_warp_make_way(self, &to, to.home + offset, bytes, late);
@@ -170,14 +147,6 @@ WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, si
     }
 }
 
-WEFT_COLD void weft_notify_alone(weft_self *self, weft_comm comm, int target, int tag)
-{
-    if (!weft_alone_begin(self))
-        return;
-    weft_notify_recorded(self, comm, target, tag, false, "weft_notify_warp");
-    weft_alone_end(self);
-}
-
 WEFT_INLINE void weft_notify_by_lanes(weft_self *self, weft_comm comm, int target, int tag)
 {
     weft_warp_meet(self); /* the release covers what every lane did */
@@ -190,10 +159,12 @@ WEFT_INLINE void weft_notify_by_lanes(weft_self *self, weft_comm comm, int targe
         weft_warp_make_way(self, &to, 0, 0, late);
     if (weft_lane() != 0)
         return;
-    if (near)
+    if (near) {
         weft_warp_tell(self, &to, tag);
-    else
-        weft_notify_alone(self, comm, target, tag);
+    } else if (weft_alone_begin(self)) {
+        weft_notify_recorded(self, comm, target, tag, false, "weft_notify_warp");
+        weft_alone_end(self);
+    }
     weft_warp_turn(self);
 }
 
@@ -233,15 +204,6 @@ WEFT_INLINE void weft_load_warp(void *to, const unsigned char *from, size_t byte
     }
 }
 
-WEFT_COLD void weft_get_alone(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                              size_t bytes)
-{
-    if (!weft_alone_begin(self))
-        return;
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get_warp");
-    weft_alone_end(self);
-}
-
 WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                    size_t bytes)
 {
@@ -251,8 +213,11 @@ WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size
     const unsigned char *const at = (const unsigned char *)((uintptr_t)route.address + offset);
 
     if (!weft_warp_reaches(self, &route, offset, bytes) || to == NULL) {
-        if (weft_lane() == 0)
-            weft_get_alone(self, win, from, offset, to, bytes);
+        if (weft_lane() == 0 && weft_alone_begin(self)) {
+            weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true,
+                         "weft_get_warp");
+            weft_alone_end(self);
+        }
     } else {
         weft_warp_make_way(self, &route, route.home + offset, bytes, late);
         weft_load_warp(to, at, bytes);
@@ -264,33 +229,14 @@ WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size
 
 #else
 
-/* The thread that makes the call for its warp. */
-static inline unsigned weft_lane(void)
-{
-    return 0;
-}
-
-static inline void weft_warp_meet(weft_self *self)
-{
-    weft_check_stop(self);
-}
-
-static inline void weft_put_by_lanes(weft_self *self, weft_win win, int target, size_t offset,
-                                     const void *source, size_t bytes, int tag, const char *call)
-{
-    weft_put_row(self, win, target, offset, source, bytes, tag, call);
-}
-
-static inline void weft_notify_by_lanes(weft_self *self, weft_comm comm, int target, int tag)
-{
-    weft_notify_any(self, comm, target, tag, false, "weft_notify_warp");
-}
-
-static inline void weft_get_by_lanes(weft_self *self, weft_win win, int from, size_t offset,
-                                     void *to, size_t bytes)
-{
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get_warp");
-}
+/* By the thread that makes the call for its warp. */
+#define weft_lane()          0
+#define weft_warp_meet(self) weft_check_stop(self)
+#define weft_put_by_lanes    weft_put_row
+#define weft_notify_by_lanes(self, comm, target, tag)                                              \
+    weft_notify_any(self, comm, target, tag, false, __func__)
+#define weft_get_by_lanes(self, win, from, offset, to, bytes)                                      \
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, __func__)
 
 /* Lets other threads of the rank run. False: none can. */
 static inline bool weft_warp_pass(weft_self *self)
@@ -357,7 +303,10 @@ WEFT_INLINE void weft_warp_serve(weft_self *self)
     weft_alone_end(self);
 }
 
-/* Consumes the notifications, if they are there; *have: how many are. One thread of the warp. */
+/*
+ * Consumes the notifications, if they are there; *have: how many are. Another warp may have taken
+ * some that came after the look: then this is negative. One thread of the warp.
+ */
 WEFT_INLINE bool weft_warp_consume(weft_self *self, uint32_t tag, uint32_t count, uint32_t *have)
 {
     volatile uint32_t *const consumed = &self->consumed[tag];
@@ -366,10 +315,10 @@ WEFT_INLINE bool weft_warp_consume(weft_self *self, uint32_t tag, uint32_t count
     const bool nic = WEFT_QUEUES && (self->waits & ~WEFT_WAITS_TRACED) == WEFT_WAITS_BY_NIC;
     const uint32_t all = weft_count_read_with(self, weft_count_index(self->slot, tag), nic);
     *have = all - *consumed;
-    if (*have < count || !weft_alone_begin(self))
+    if ((int32_t)(*have - count) < 0 || !weft_alone_begin(self))
         return false;
-    *have = all - *consumed; /* another warp may have taken some */
-    const bool there = *have >= count;
+    *have = all - *consumed;
+    const bool there = (int32_t)(*have - count) >= 0;
     if (there)
         *consumed += count;
     weft_alone_end(self);
@@ -397,38 +346,20 @@ WEFT_INLINE bool weft_warp_round(weft_self *self, uint32_t *rounds, uint32_t tag
 #endif
 }
 
-/* The end of a wait that began then. One thread of the warp. */
-WEFT_INLINE void weft_warp_waited(weft_self *self, uint32_t rounds, uint64_t begin, int tag,
-                                  uint32_t count)
-{
-    struct weft_trace_event event;
-
-    if (!weft_alone_begin(self))
-        return;
-    weft_wait_over(self, rounds);
-    if (weft_traced(self)) {
-        event.process = WEFT_TRACE_NOBODY;
-        event.slot = WEFT_TRACE_ANYRANK;
-        event.amount = count;
-        event.what = weft_trace_what(WEFT_TRACE_WAIT, tag, count);
-        event.begin = begin;
-        weft_trace_single(self, &event);
-    }
-    weft_alone_end(self);
-}
-
 WEFT_FN void weft_wait_warp(weft_self *self, int tag, uint32_t count)
 {
     WEFT_TOGETHER_LANES(WEFT_WARP_THREADS, self, weft_wait_warp(self, tag, count), tag, count)
     weft_check_tag(self, tag, "weft_wait_warp");
     weft_warp_meet(self);
     if (weft_lane() == 0) {
-        const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
         uint32_t rounds = 0, have = 0;
         while (!weft_warp_consume(self, (uint32_t)tag, count, &have) &&
                weft_warp_round(self, &rounds, (uint32_t)tag, have, count))
             continue;
-        weft_warp_waited(self, rounds, begin, tag, count);
+        if (rounds != 0 && weft_alone_begin(self)) {
+            weft_wait_over(self, rounds);
+            weft_alone_end(self);
+        }
     }
     weft_warp_meet(self);
 }
@@ -452,52 +383,5 @@ WEFT_FN int weft_test_warp(weft_self *self, int tag, uint32_t count)
     weft_warp_meet(self);
     return there;
 }
-
-/* ---- updates by a thread --------------------------------------------------------------------- */
-
-WEFT_INLINE uint64_t weft_update_by_thread(weft_self *self, weft_win win, int target, size_t offset,
-                                           struct weft_change change, const char *call)
-{
-    uint64_t old = 0;
-
-#ifdef __CUDACC__
-    if (WEFT_UNLIKELY(weft_has_stopped(self)))
-        weft_exit(self);
-    const struct weft_cached *const kept = weft_route_place(self, win, target);
-    const struct weft_route to = weft_is_kept(kept, win, target)
-                                     ? kept->route
-                                     : weft_warp_look_up(self, win, target, true, call);
-    if (weft_warp_reaches(self, &to, offset, 8) && ((to.home + offset) & 7) == 0) {
-        old = weft_update_relaxed(to.address + offset, &change);
-        weft_warp_turn(self);
-        return old;
-    }
-#endif
-    if (weft_alone_begin(self)) {
-        old = weft_far(self, weft_update_any)(self, win, target, offset, change, WEFT_RELAXED, NULL,
-                                              NULL, call);
-        weft_alone_end(self);
-    }
-    return old;
-}
-
-#define WEFT_THREAD_CALL(name, how, value, expected, parameters, ...)                              \
-    WEFT_FN uint64_t name parameters                                                               \
-    {                                                                                              \
-        WEFT_TOGETHER_LANES_FOR(uint64_t, 1, self, name(self, __VA_ARGS__), __VA_ARGS__)           \
-        return weft_update_by_thread(self, win, target, offset,                                    \
-                                     weft_change(how, WEFT_U64, value, expected), #name);          \
-    }
-WEFT_THREAD_CALL(weft_fetch_add_thread, WEFT_SUM, value, 0,
-                 (weft_self * self, weft_win win, int target, size_t offset, uint64_t value), win,
-                 target, offset, value)
-WEFT_THREAD_CALL(weft_swap_thread, WEFT_REPLACE, value, 0,
-                 (weft_self * self, weft_win win, int target, size_t offset, uint64_t value), win,
-                 target, offset, value)
-WEFT_THREAD_CALL(weft_compare_swap_thread, WEFT_COMPARE, desired, expected,
-                 (weft_self * self, weft_win win, int target, size_t offset, uint64_t expected,
-                  uint64_t desired),
-                 win, target, offset, expected, desired)
-#undef WEFT_THREAD_CALL
 
 #endif

@@ -6,6 +6,7 @@
 #define WEFT_SHARED_BYTES 64
 #include "support/expect.h"
 #include "weft/coll.h"
+#include "weft/warp.h"
 #include "weft/weft.h"
 
 #include <stdio.h>
@@ -29,6 +30,10 @@ enum fault {
     SHARED_SOURCE,
     SHARED_BYTES,
     FETCHED_TO_STACK,
+    PART_OF_WARP,
+    WARP_TAG_DIFFERS,
+    WARP_RANK,
+    THREAD_WORD,
     SUMMED_FROM_STACK
 };
 
@@ -52,6 +57,19 @@ static void misbehave(weft_self *self, weft_win win, double *mine, const struct 
             weft_put(self, win, me, 0, mine, 8);
         break;
     case EARLY_END:
+        break;
+    case PART_OF_WARP:
+        if (thread == 0)
+            weft_put_warp(self, win, me, 0, mine, 8);
+        break;
+    case WARP_TAG_DIFFERS:
+        weft_notify_warp(self, WEFT_COMM_WORLD, me, thread == 2 ? 7 : 5);
+        break;
+    case WARP_RANK:
+        weft_get_warp(self, win, 9, 0, mine, 8);
+        break;
+    case THREAD_WORD:
+        weft_swap_thread(self, win, me, 4, 1);
         break;
     case TAG_DIFFERS:
         weft_notify(self, WEFT_COMM_WORLD, me, thread == 2 ? 7 : 5);
@@ -166,6 +184,13 @@ static int all_named(void)
            names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "memory 0x") +
            names(FETCHED_TO_STACK, WEFT_ERR_ARGUMENT,
                  "weft_get: to is on each thread's own stack") +
+           names(PART_OF_WARP, WEFT_ERR_MISMATCH,
+                 "weft_put_warp by thread 0, but weft_win_free by thread") +
+           names(WARP_TAG_DIFFERS, WEFT_ERR_MISMATCH,
+                 "weft_notify_warp: tag is 5 (0x5) for thread 0, but 7 (0x7) for thread 2: the "
+                 "threads of a warp pass the same") +
+           names(WARP_RANK, WEFT_ERR_RANK, "weft_get_warp: target 9 is not one of the window's") +
+           names(THREAD_WORD, WEFT_ERR_ARGUMENT, "weft_swap_thread: offset 4 of the window") +
            names(SUMMED_FROM_STACK, WEFT_ERR_ARGUMENT,
                  "weft_allreduce: source is on each thread's own stack");
 }

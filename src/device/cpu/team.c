@@ -328,7 +328,7 @@ WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_thread_team *team, struct w
     if (call->lanes != 0)
         weft_fiber_acquire(&team->scoped);
     if (!agreed)
-        name_calls(team, me, apart, why);
+        name_calls(team, me < apart ? me : apart, me < apart ? apart : me, why);
     for (int t = first + 1; t < end && agreed; t++)
         agreed = agree(team, first, t, why);
     act_as(0, 1);

@@ -261,16 +261,9 @@ static inline void weft_join(weft_self *self)
     (void)self;
 }
 
-static inline bool weft_alone_begin(weft_self *self)
-{
-    (void)self; /* one thread runs at a time */
-    return true;
-}
-
-static inline void weft_alone_end(weft_self *self)
-{
-    (void)self;
-}
+/* One thread runs at a time. */
+#define weft_alone_begin(self) ((void)(self), true)
+#define weft_alone_end(self)   ((void)(self))
 
 static inline void weft_tell_news(weft_self *self)
 {
