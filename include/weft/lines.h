@@ -76,6 +76,18 @@
 #define weft_timer_start(self) weft_timer_start(WEFT_AT(self))
 #define weft_timer_stop(self) weft_timer_stop(WEFT_AT(self))
 #endif
+#ifdef WEFT_LINES_OF_WARP
+#undef WEFT_LINES_OF_WARP
+#define weft_put_warp(self, ...) weft_put_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_put_notify_warp(self, ...) weft_put_notify_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_notify_warp(self, ...) weft_notify_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_get_warp(self, ...) weft_get_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_wait_warp(self, ...) weft_wait_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_test_warp(self, ...) weft_test_warp(WEFT_AT(self), __VA_ARGS__)
+#define weft_fetch_add_thread(self, ...) weft_fetch_add_thread(WEFT_AT(self), __VA_ARGS__)
+#define weft_swap_thread(self, ...) weft_swap_thread(WEFT_AT(self), __VA_ARGS__)
+#define weft_compare_swap_thread(self, ...) weft_compare_swap_thread(WEFT_AT(self), __VA_ARGS__)
+#endif
 #ifdef WEFT_LINES_OF_COLL
 #undef WEFT_LINES_OF_COLL
 #define weft_broadcast(self, ...) weft_broadcast(WEFT_AT(self), __VA_ARGS__)
