@@ -61,18 +61,9 @@ WEFT_INLINE struct weft_counted weft_count_read_parts(const weft_self *self, uin
 }
 
 /* Nobody on this device sleeps. */
-WEFT_INLINE void weft_count_nudge(struct weft_exposed *target)
-{
-    (void)target;
-}
-WEFT_INLINE void weft_count_shown(struct weft_exposed *target)
-{
-    (void)target;
-}
-WEFT_INLINE void weft_count_watch(const weft_self *self, int watchers)
-{
-    (void)self, (void)watchers;
-}
+#define weft_count_nudge(target)         ((void)(target))
+#define weft_count_shown(target)         ((void)(target))
+#define weft_count_watch(self, watchers) ((void)(self))
 
 #else
 

@@ -302,18 +302,6 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     return found.route;
 }
 
-WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
-                                                const char *call)
-{
-    return weft_route_cached(self, win, target, true, call);
-}
-
-WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
-                                              const char *call)
-{
-    return weft_route_cached(self, comm, target, false, call);
-}
-
 /* The handle is about to be freed. Between two barriers. */
 WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 {
@@ -327,14 +315,12 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 
 #else
 
-#define weft_route_window(self, win, target, call) weft_route_find(self, win, target, true, call)
-#define weft_route_comm(self, comm, target, call)  weft_route_find(self, comm, target, false, call)
-
-static inline void weft_route_forget(weft_self *self, uint32_t handle)
-{
-    (void)self, (void)handle;
-}
+#define weft_route_cached               weft_route_find
+#define weft_route_forget(self, handle) ((void)(self))
 
 #endif
+
+#define weft_route_window(self, win, target, call) weft_route_cached(self, win, target, true, call)
+#define weft_route_comm(self, comm, target, call)  weft_route_cached(self, comm, target, false, call)
 
 #endif

@@ -245,30 +245,14 @@ WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 
 #else
 
-static inline bool weft_has_stopped(const weft_self *self)
-{
-    (void)self; /* its calls do not return (weft_check_stop) */
-    return false;
-}
-
-static inline void weft_routes_stale(weft_self *self)
-{
-    (void)self; /* routes are looked up each time */
-}
-
-static inline void weft_join(weft_self *self)
-{
-    (void)self;
-}
-
-/* One thread runs at a time. */
-#define weft_alone_begin(self) ((void)(self), true)
-#define weft_alone_end(self)   ((void)(self))
-
-static inline void weft_tell_news(weft_self *self)
-{
-    (void)self;
-}
+/* One thread runs at a time; routes are looked up each time; when the job has failed its calls do
+ * not return (weft_check_stop). */
+#define weft_join(self)         ((void)(self))
+#define weft_alone_begin(self)  ((void)(self), true)
+#define weft_alone_end(self)    ((void)(self))
+#define weft_tell_news(self)    ((void)(self))
+#define weft_routes_stale(self) ((void)(self))
+#define weft_has_stopped(self)  ((void)(self), false)
 
 /*
  * A rank whose job has failed does not go on. At the start of every call, and in every wait. The
