@@ -58,8 +58,13 @@ WEFT_DEVICE_FN struct rate_side find_side(weft_self *self, const struct rate_dat
 WEFT_DEVICE_FN void send(const struct rate_side *me)
 {
     const size_t bytes = me->words * sizeof(*me->source);
-    weft_put_notify(me->self, me->win, me->other, (size_t)me->index * bytes, me->source, bytes,
-                    TAG_DATA);
+    const size_t at = (size_t)me->index * bytes;
+#ifdef RATE_BY_WARP
+    if (weft_thread(me->self) < 32)
+        weft_put_notify_warp(me->self, me->win, me->other, at, me->source, bytes, TAG_DATA);
+#else
+    weft_put_notify(me->self, me->win, me->other, at, me->source, bytes, TAG_DATA);
+#endif
 }
 
 WEFT_DEVICE_FN void flood(const struct rate_side *me, uint64_t messages)
@@ -143,7 +148,11 @@ WEFT_KERNEL(gpu_rate, struct rate_data, user)
 
 #include <stdio.h>
 
+#ifdef RATE_BY_WARP
+static const char *const kinds[] = {"warp_to_one", "warp_to_many", "warp_answered"};
+#else
 static const char *const kinds[] = {"to_one", "to_many", "answered"};
+#endif
 
 static void print(const weft_numbers *numbers, const struct rate_data *data, double seconds)
 {
