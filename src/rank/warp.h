@@ -238,11 +238,11 @@ WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size
 #define weft_get_by_lanes(self, win, from, offset, to, bytes)                                      \
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, __func__)
 
-/* Lets other threads of the rank run. False: none can. */
-static inline bool weft_warp_pass(weft_self *self)
+/* Lets other threads of the rank run. waits: this one can do nothing else. False: none can. */
+static inline bool weft_warp_pass(weft_self *self, bool waits)
 {
     weft_batch_send(self);
-    return self->port.team != NULL && weft_team_pass(self->port.team);
+    return self->port.team != NULL && weft_team_pass(self->port.team, waits);
 }
 
 #endif
@@ -337,7 +337,7 @@ WEFT_INLINE bool weft_warp_round(weft_self *self, uint32_t *rounds, uint32_t tag
     }
     return !weft_has_stopped(self);
 #else
-    if (!weft_warp_pass(self))
+    if (!weft_warp_pass(self, true))
         return weft_wait_round(self, rounds, WEFT_WAIT_TAG, tag, have, need);
     ++*rounds;
     weft_tell(self, WEFT_WAIT_TAG, tag, have, need);
@@ -377,7 +377,7 @@ WEFT_FN int weft_test_warp(weft_self *self, int tag, uint32_t count)
 #else
     if (there)
         weft_port_waited(&self->port);
-    else if (!weft_warp_pass(self))
+    else if (!weft_warp_pass(self, false))
         weft_port_poll(&self->port); /* loops around it must let others run */
 #endif
     weft_warp_meet(self);

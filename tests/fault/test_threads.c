@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS = 2, THREADS = 4, N = 64, SEEDS = 20 };
+enum { RANKS = 2, THREADS = 64, N = 64, SEEDS = 20 };
 
 enum fault {
     RIGHT,
@@ -33,6 +33,7 @@ enum fault {
     PART_OF_WARP,
     WARP_TAG_DIFFERS,
     WARP_RANK,
+    WARPS_WAIT,
     THREAD_WORD,
     SUMMED_FROM_STACK
 };
@@ -64,6 +65,9 @@ static void misbehave(weft_self *self, weft_win win, double *mine, const struct 
         break;
     case WARP_TAG_DIFFERS:
         weft_notify_warp(self, WEFT_COMM_WORLD, me, thread == 2 ? 7 : 5);
+        break;
+    case WARPS_WAIT:
+        weft_wait_warp(self, 5, 1);
         break;
     case WARP_RANK:
         weft_get_warp(self, win, 9, 0, mine, 8);
@@ -223,6 +227,8 @@ int main(void)
     int failures = all_named() + shows_no_sync();
     setenv("WEFT_CPU_SCHEDULE", "random:3", 1);
     failures += all_named();
+    setenv("WEFT_CPU_THREADS", "64", 1);
+    failures += names(WARPS_WAIT, WEFT_ERR_DEADLOCK, "in weft_wait for tag 5: has 0 of 1");
     unsetenv("WEFT_CPU_SCHEDULE");
     setenv("WEFT_CPU_THREADS", "1", 1);
     failures += names(OWN_STACK, WEFT_ERR_ARGUMENT, "memory 0x") +

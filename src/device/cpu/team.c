@@ -28,6 +28,7 @@ struct thread {
     struct weft_fiber *fiber;
     struct weft_call *call; /* in which it waits; NULL: it runs, or can */
     bool ended;
+    bool waits;   /* it can run, but waits for notifications, and so may all that can */
     char ordered; /* of the first thread of a warp: an address for ThreadSanitizer */
 };
 
@@ -359,17 +360,25 @@ WEFT_UNSEEN void weft_team_made(struct weft_thread_team *team)
         give_way(team, next);
 }
 
-WEFT_UNSEEN bool weft_team_pass(struct weft_thread_team *team)
+WEFT_UNSEEN bool weft_team_pass(struct weft_thread_team *team, bool waits)
 {
     const int me = team->current, next = choose(team, me);
     struct weft_call *const call = team->thread[me].call;
+    bool idle = waits && weft_model != NULL; /* which looks for a deadlock */
 
     if (next < 0)
         return false;
+    for (int t = 0; t < team->threads; t++)
+        idle &= team->thread[t].call != NULL || team->thread[t].ended || team->thread[t].waits;
     weft_fiber_release(&team->scoped);
-    weft_port_yield(team->port);
+    if (idle)
+        weft_port_wait(team->port);
+    else
+        weft_port_yield(team->port);
+    team->thread[me].waits = waits;
     team->thread[me].call = NULL; /* it can go on */
     give_way(team, next);
+    team->thread[me].waits = false;
     team->thread[me].call = call;
     weft_fiber_acquire(&team->scoped);
     return true;

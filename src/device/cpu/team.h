@@ -105,8 +105,9 @@ enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *ca
                              struct weft_disagreement *why);
 /* By the last, when the call is made: all get its result. */
 void weft_team_made(struct weft_thread_team *team);
-/* By the last, in a call of a warp that waits: lets another thread run. False: none can. */
-bool weft_team_pass(struct weft_thread_team *team);
+/* By the last, in a call of a warp that found nothing: lets another thread run. waits: it can do
+ * nothing else. False: no other can run. */
+bool weft_team_pass(struct weft_thread_team *team, bool waits);
 /* By the last, before that: the call as a thread made it. */
 const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread);
 
