@@ -11,10 +11,10 @@
  * The other side is a rank as ever: its windows, tags and counts. Windows, communicators, barriers,
  * flushes and collectives stay with all threads (weft/device.h).
  *
- * Order. The calls of a warp among each other are ordered as a rank's. A notification is a release
- * of what its warp did before, and of what the warp learned from others (weft_sync,
- * weft_wait_warp). Between two warps, and between a warp and the calls of all threads, only
- * weft_sync and a call of all threads order.
+ * Order. The calls of a warp among each other are ordered as a rank's. What a rank's notification
+ * covers of the rank (weft/device.h), a warp's covers of the warp: what it did before, and what it
+ * learned from others (weft_sync, weft_wait_warp). Between two warps, and between a warp and the
+ * calls of all threads, only weft_sync and a call of all threads order.
  *
  * What does not go straight to mapped memory is done by one thread of the warp, and by one warp of
  * a rank at a time: through the host, by a queue, or by a channel. On a GPU each call of all

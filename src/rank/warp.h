@@ -105,15 +105,21 @@ WEFT_INLINE bool weft_warp_reaches(const weft_self *self, const struct weft_rout
            offset <= to->bytes && bytes <= to->bytes - offset;
 }
 
-/* The notification behind what all lanes did, and have met for. The first lane. */
+/*
+ * The notification behind what all lanes did, and have met for; tag < 0: none, but what the channel
+ * brings next comes after it: another warp may have fenced the channel meanwhile. The first lane.
+ */
 WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, int tag)
 {
-    if (weft_way_is_mapped(to)) {
+    if (weft_way_is_mapped(to) && tag >= 0)
         weft_mapped_notify(self, to->way, to, (uint32_t)tag, false, false);
-    } else if (weft_alone_begin(self)) {
+    if (weft_way_is_mapped(to) || !weft_alone_begin(self))
+        return;
+    if (tag >= 0)
         weft_channel_notify(self, to, (uint32_t)tag, false);
-        weft_alone_end(self);
-    }
+    else
+        weft_route_out(self, to)->dirty = WEFT_OUT_FENCE;
+    weft_alone_end(self);
 }
 
 WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, size_t offset,
@@ -141,8 +147,7 @@ WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, si
         weft_copy_lane(there, from, bytes, weft_lane(), weft_lanes());
     __syncwarp(weft_warp_mask()); /* the release covers what every lane copied */
     if (weft_lane() == 0) {
-        if (tag >= 0)
-            weft_warp_tell(self, &to, tag);
+        weft_warp_tell(self, &to, tag);
         weft_warp_turn(self);
     }
 }
