@@ -30,8 +30,6 @@ struct far_watch {
     void (*ready)(const struct far_copy *copy);
     /* It is done. */
     void (*done)(const struct far_copy *copy);
-    /* The tables grow while a kernel runs, under their lock. False: they get nothing. */
-    bool (*grown)(size_t bytes);
     /* Two devices have no atomic operations on each other's memory. */
     bool no_atomics;
 };

@@ -4,11 +4,15 @@
 
 #include "base/say.h"
 #include "runtime/gda/queues.h"
+#include "runtime/space/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_WORDS = 7 }; /* of a rank for a process: sent_to, asked and answered; settled */
+enum {
+    LINE = 64 /* what lies there begins at a multiple of it */,
+    LIST_WORDS = 7
+}; /* of a rank for a process: sent_to, asked and answered; settled */
 
 static void *at(const struct weft_image *image, size_t offset)
 {
@@ -27,12 +31,9 @@ weft_status weft_image_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers = calloc(n, sizeof(*image->peers));
     image->counts = calloc(counters, sizeof(*image->counts));
-    image->ranges = calloc((size_t)job->space.state.windows_count + job->space.state.comms_count,
-                           sizeof(*image->ranges));
     image->exposed = job->device_ops->alloc(
         job->device, weft_exposed_bytes(&job->space.state, counters, true), &image->exposed_share);
-    if (image->peers == NULL || image->counts == NULL || image->ranges == NULL ||
-        image->exposed == NULL)
+    if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers[job->numbers.process].exposed = image->exposed;
     return WEFT_OK;
@@ -42,15 +43,10 @@ static void drop_tables(struct weft_job *job)
 {
     struct weft_image *image = job->ranks.image;
 
-    weft_arena_clear(&image->arena);
     weft_job_host_free(job, image->seen);
     image->seen = NULL;
-    while (image->blocks != NULL) {
-        struct weft_image_block *block = image->blocks;
-        image->blocks = block->next;
-        job->device_ops->free(job->device, block->memory, &block->share);
-        free(block);
-    }
+    if (image->memory != NULL)
+        job->device_ops->free(job->device, image->memory, &image->share);
     image->memory = NULL;
 }
 
@@ -68,72 +64,74 @@ void weft_image_close(struct weft_job *job)
         job->device_ops->free(job->device, image->exposed, &image->exposed_share);
     free(image->peers);
     free(image->counts);
-    free(image->ranges);
     free(image);
     job->ranks.image = NULL;
 }
 
 /* ---- the tables of a kernel ---- */
 
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
 static size_t take_bytes(size_t *end, size_t bytes)
 {
     const size_t offset = *end;
-    *end += weft_arena_size(bytes);
+    *end += whole_lines(bytes);
     return offset;
 }
 
-/* Of the arena at first; it doubles when it grows. */
-static size_t room_of(const struct weft_image_numbers *n)
+/* What a communicator of so many ranks takes, or, where that is more, of so many host programs. */
+static size_t members_bytes(const struct weft_job *job, size_t ranks, size_t hosts)
 {
-    const size_t least =
-        4 * weft_image_window_bytes(n->ranks) + 2 * weft_image_comm_bytes(n, n->ranks) +
-        weft_arena_size(weft_comm_bytes(n->processes, WEFT_SLOTS, n->processes)); /* HOST */
-    return weft_arena_size(n->room > least ? n->room : least);
+    const size_t processes = (size_t)job->numbers.processes;
+    const size_t a = weft_comm_bytes(ranks, (size_t)job->numbers.ranks_here + 1, processes);
+    const size_t b = weft_comm_bytes(hosts, WEFT_SLOTS, processes);
+
+    return whole_lines(a > b ? a : b);
 }
 
-struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n)
+/* Every window and communicator that there may be has a place of its own, as large as the largest:
+ * one of all ranks or, of those of one process, of its ranks. */
+static struct weft_image_layout lay_out(const struct weft_job *job)
 {
-    struct weft_image_layout at;
+    const size_t here = (size_t)job->numbers.ranks_here, processes = (size_t)job->numbers.processes;
+    const size_t ranks = (size_t)job->numbers.ranks, entry = sizeof(struct weft_window_entry);
+    const size_t windows = job->space.state.windows_count, comms = job->space.state.comms_count;
+    struct weft_image_layout at = {
+        .entries_each = {whole_lines(ranks * entry), whole_lines(here * entry)},
+        .members_each = {members_bytes(job, ranks, processes), members_bytes(job, here, 1)}};
     size_t end = 0;
 
     at.state = take_bytes(&end, sizeof(struct weft_state));
-    at.processes = take_bytes(&end, n->processes * sizeof(struct weft_process_entry));
-    at.windows = take_bytes(&end, n->windows * sizeof(struct weft_window));
-    at.comms = take_bytes(&end, n->comms * sizeof(struct weft_comm_entry));
-    at.lists = take_bytes(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
-    at.barriers = take_bytes(&end, n->here * n->comms * sizeof(uint32_t));
-    at.room = take_bytes(&end, room_of(n));
+    at.processes = take_bytes(&end, processes * sizeof(struct weft_process_entry));
+    at.windows = take_bytes(&end, windows * sizeof(struct weft_window));
+    at.comms = take_bytes(&end, comms * sizeof(struct weft_comm_entry));
+    at.entries = take_bytes(&end, (windows / 2 + 1) * (at.entries_each[0] + at.entries_each[1]));
+    at.members = take_bytes(&end, (comms / 2 + 1) * (at.members_each[0] + at.members_each[1]));
+    at.lists = take_bytes(&end, here * LIST_WORDS * processes * sizeof(uint32_t));
+    at.barriers = take_bytes(&end, here * comms * sizeof(uint32_t));
     at.bytes = end;
     return at;
 }
 
-static struct weft_image_numbers numbers_of(const struct weft_job *job)
+/* The place of an index, in a table of so many (tables.h: which are shared). */
+static void *place_of(const struct weft_image *image, size_t first, const size_t each[2],
+                      uint32_t count, uint32_t index)
 {
-    return (struct weft_image_numbers){.ranks = (size_t)job->numbers.ranks,
-                                       .here = (size_t)job->numbers.ranks_here,
-                                       .processes = (size_t)job->numbers.processes,
-                                       .windows = job->space.state.windows_count,
-                                       .comms = job->space.state.comms_count,
-                                       .room = (size_t)job->config.tables};
+    const uint32_t local = weft_tables_local(count);
+    const size_t offset =
+        index < local ? index * each[0] : local * each[0] + (index - local) * each[1];
+
+    return at(image, first + offset);
 }
 
-/* One more block, of which the arena gets what lies behind `first`. */
-static weft_status add_block(struct weft_job *job, size_t bytes, size_t first, bool running)
+static void *members_of(const struct weft_job *job, weft_comm comm)
 {
-    struct weft_image *image = job->ranks.image;
-    struct weft_image_block *block = calloc(1, sizeof(*block));
-
-    if (block == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory to manage %zu bytes", bytes);
-    block->memory = (running ? job->device_ops->alloc_running
-                             : job->device_ops->alloc)(job->device, bytes, &block->share);
-    if (block->memory == NULL) {
-        free(block);
-        return WEFT_ERR_MEMORY;
-    }
-    block->next = image->blocks;
-    image->blocks = block;
-    return weft_arena_add(&image->arena, block->memory + first, bytes - first);
+    const struct weft_image *image = job->ranks.image;
+    return place_of(image, image->at.members, image->at.members_each, job->space.state.comms_count,
+                    weft_handle_index(comm));
 }
 
 /* Nothing after a failure. The source stays until `finish` returns. */
@@ -199,22 +197,21 @@ weft_status weft_image_prepare(struct weft_job *job)
 
     if (image == NULL)
         return WEFT_OK;
-    const struct weft_image_numbers numbers = numbers_of(job);
     drop_tables(job);
-    memset(image->ranges, 0, (numbers.windows + numbers.comms) * sizeof(*image->ranges));
-    image->at = weft_image_lay_out(&numbers);
-    weft_status status = add_block(job, image->at.bytes, image->at.room, false);
-    if (status != WEFT_OK)
-        return status;
-    image->memory = image->blocks->memory;
-    image->seen = job->device_ops->host_alloc(job->device, (numbers.here + 1) * WEFT_TAGS *
-                                                               sizeof(*image->seen));
+    image->at = lay_out(job);
+    image->memory = job->device_ops->alloc(job->device, image->at.bytes, &image->share);
+    if (image->memory == NULL)
+        return WEFT_ERR_MEMORY;
+    const size_t slots = (size_t)job->numbers.ranks_here + 1;
+    image->seen =
+        job->device_ops->host_alloc(job->device, slots * WEFT_TAGS * sizeof(*image->seen));
     if (image->seen == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", numbers.here);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", slots - 1);
     const size_t words =
         (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
-    status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
-                                   (uint32_t)job->config.counter_start, words);
+    weft_status status =
+        job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
+                              (uint32_t)job->config.counter_start, words);
     if (status == WEFT_OK)
         status = write_state(job);
     write_tables(job);
@@ -318,98 +315,56 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
                                  WEFT_BARRIER_WORDS * sizeof(struct weft_counter) / 4);
 }
 
-/* Memory of an entry (its index in ranges); NULL: there is none, and the job has failed. */
-static void *range_of(struct weft_job *job, uint32_t index, size_t bytes, const char *what,
-                      int32_t members)
+static void conclude(struct weft_job *job, weft_status status)
 {
-    struct weft_image *image = job->ranks.image;
-    const bool can = job->device_ops->alloc_running != NULL;
-    const size_t had = image->arena.bytes; /* more than any entry takes */
-
-    image->ranges[index] = weft_arena_take(&image->arena, bytes);
-    if (image->ranges[index] != NULL)
-        return image->ranges[index];
-    if (can && add_block(job, had, 0, true) == WEFT_OK) {
-        weft_say(WEFT_SAY_INFO,
-                 "process %d: the tables of windows and communicators grow from %zu to %zu bytes "
-                 "of device memory (WEFT_TABLES)",
-                 job->numbers.process, had, image->arena.bytes);
-        return image->ranges[index] = weft_arena_take(&image->arena, bytes);
-    }
-    weft_job_fail(job, WEFT_ERR_LIMIT,
-                  "process %d: no room for a %s of %d ranks: of %zu bytes for windows and "
-                  "communicators %zu are taken, and while a kernel runs the device has no more "
-                  "(%s): set WEFT_TABLES to %zu or more, or free some",
-                  job->numbers.process, what, members, had, image->arena.taken,
-                  can ? weft_err_last() : "it cannot", 2 * had);
-    return NULL;
-}
-
-/* An entry is written; what a freed one had is free now that ranks see it no more. */
-static void conclude(struct weft_job *job, weft_status status, uint32_t index, bool freed)
-{
-    struct weft_image *image = job->ranks.image;
-
     status = finish(job, status);
     if (status != WEFT_OK)
         weft_job_cannot(job, status, "write to its device");
-    if (!freed)
-        return;
-    weft_arena_give(&image->arena, image->ranges[index]);
-    image->ranges[index] = NULL;
 }
 
 void weft_image_comm(struct weft_job *job, weft_comm comm)
 {
-    const uint32_t index = weft_handle_index(comm), range = job->space.state.windows_count + index;
+    const uint32_t index = weft_handle_index(comm);
     const struct weft_comm_entry *entry = &job->space.state.comms[index];
     const struct weft_image *image = job->ranks.image;
-    const bool freed = entry->handle == WEFT_COMM_NONE;
+    const size_t processes = (size_t)job->numbers.processes;
     struct weft_comm_entry there = *entry;
     weft_status status = WEFT_OK;
 
     if (image == NULL || image->memory == NULL)
         return;
-    if (freed) {
+    if (entry->handle == WEFT_COMM_NONE) {
         status = clear_words(job, index);
     } else {
-        const size_t bytes =
-            weft_comm_bytes((size_t)entry->members, entry->slots, (size_t)job->numbers.processes);
-        void *lists = range_of(job, range, bytes, "communicator", entry->members);
-        if (lists == NULL)
-            return;
-        weft_comm_place(&there, lists, (size_t)job->numbers.processes);
-        write(job, &status, lists, entry->member, bytes);
+        weft_comm_place(&there, members_of(job, comm), processes);
+        write(job, &status, there.member, entry->member,
+              weft_comm_bytes((size_t)entry->members, entry->slots, processes));
     }
     write(job, &status, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));
-    conclude(job, status, range, freed);
+    conclude(job, status);
 }
 
 void weft_image_window(struct weft_job *job, weft_win win)
 {
+    const struct weft_state *state = &job->space.state;
     const uint32_t index = weft_handle_index(win);
-    const struct weft_window *window = &job->space.state.windows[index];
+    const struct weft_window *window = &state->windows[index];
     const struct weft_image *image = job->ranks.image;
-    const bool freed = window->handle == WEFT_WIN_NONE;
     struct weft_window there = *window;
     weft_status status = WEFT_OK;
 
     if (image == NULL || image->memory == NULL)
         return;
-    if (!freed) {
-        const size_t members = (size_t)window->members;
+    if (window->handle != WEFT_WIN_NONE) {
+        const struct weft_member *first = state->comms[weft_handle_index(window->comm)].member;
         there.entry =
-            range_of(job, index, weft_image_window_bytes(members), "window", window->members);
-        if (there.entry == NULL)
-            return;
-        const struct weft_member *first =
-            job->space.state.comms[weft_handle_index(window->comm)].member;
-        there.member =
-            image->ranges[job->space.state.windows_count + weft_handle_index(window->comm)];
+            place_of(image, image->at.entries, image->at.entries_each, state->windows_count, index);
+        there.member = members_of(job, window->comm);
         there.member += window->member - first; /* of an exposure: one of them */
-        write(job, &status, there.entry, window->entry, members * sizeof(*window->entry));
+        write(job, &status, there.entry, window->entry,
+              (size_t)window->members * sizeof(*window->entry));
     }
     write(job, &status, at(image, image->at.windows + index * sizeof(there)), &there,
           sizeof(there));
-    conclude(job, status, index, freed);
+    conclude(job, status);
 }

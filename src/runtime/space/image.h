@@ -7,8 +7,6 @@
 #define WEFT_RUNTIME_SPACE_IMAGE_H
 
 #include "runtime/job/job.h"
-#include "runtime/space/arena.h"
-#include "runtime/space/tables.h"
 
 struct weft_image {
     /* For the whole job: the counters, which other processes map. */
@@ -20,39 +18,15 @@ struct weft_image {
     } * peers;        /* by process */
     uint32_t *counts; /* what the host stored in its words of the counters */
 
-    /* For the prepared kernel: device memory, where things lie in it, and what it grew by. */
+    /* For the prepared kernel: device memory, where things lie in it, and what entries take. */
     struct weft_image_layout {
-        size_t state, processes, windows, comms, lists, barriers, room, bytes;
+        size_t state, processes, windows, comms, entries, members, lists, barriers, bytes;
+        size_t entries_each[2], members_each[2]; /* of what processes share; of one process */
     } at;
-    struct weft_image_block {
-        struct weft_image_block *next;
-        unsigned char *memory;
-        struct weft_share share;
-    } * blocks;                /* the last one holds all that the layout names */
-    unsigned char *memory;     /* of that one; NULL: no kernel is prepared */
-    struct weft_arena arena;   /* members and entries, from room on and in the other blocks */
-    void **ranges;             /* of the arena: of each window, then of each communicator */
+    unsigned char *memory; /* NULL: no kernel is prepared */
+    struct weft_share share;
     struct weft_counter *seen; /* for weft_image_counters: the device's host_alloc */
 };
-
-/* What the tables of a kernel follow from. */
-struct weft_image_numbers {
-    size_t ranks, here, processes; /* of the job, of this process, of the job */
-    size_t windows, comms;         /* lengths of the tables */
-    size_t room;                   /* WEFT_TABLES */
-};
-
-/* Where the tables lie; with room for four windows of all ranks, at least. */
-struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n);
-/* What a window, and a communicator of this process's ranks and these, take of the room. */
-static inline size_t weft_image_window_bytes(size_t members)
-{
-    return weft_arena_size(members * sizeof(struct weft_window_entry));
-}
-static inline size_t weft_image_comm_bytes(const struct weft_image_numbers *n, size_t members)
-{
-    return weft_arena_size(weft_comm_bytes(members, n->here + 1, n->processes));
-}
 
 weft_status weft_image_open(struct weft_job *job);
 void weft_image_close(struct weft_job *job);
