@@ -1,9 +1,10 @@
 /*
  * fault/test_hostile_mpi.c - messages that a broken or hostile process may send over the network
  * mpi: each ends in WEFT_ERR_PROTOCOL, and not a byte of memory is written. This program itself is
- * the other process, and sends through the functions that stand in for an MPI (mpi/inside.h).
+ * the other process, and sends through the functions that stand in for an MPI
+ * (support/mpi_inside.c).
  */
-#include "mpi/inside.h"
+#include "net/mpi/inside.h"
 #include "net/peer/packet.h"
 #include "net/transport.h"
 #include "support/notices.h"
@@ -60,7 +61,7 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
                                        .events = {.sent = done, .delivered = done},
                                        .kinds = &kinds};
     if (weft_net_open(&net, &weft_transport_mpi, &open) != WEFT_OK ||
-        weft_mpi_inside_open(&attacker, 1, 2) != WEFT_OK ||
+        weft_mpi_stand_in.open(&attacker, 1, 2) != WEFT_OK ||
         weft_net_reg(net, memory, MEMORY, false, &entry.key) != WEFT_OK)
         abort();
     weft_net_address(net, address);
@@ -69,8 +70,8 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
     memcpy(&token, address, sizeof(token));
     packet.token += token;
     memcpy(&victim, address + WEFT_PEER_ADDRESS, sizeof(victim));
-    weft_mpi_inside_connect(&attacker, 0, victim);
-    own[0] = weft_mpi_inside_address(&attacker);
+    weft_mpi_stand_in.connect(&attacker, 0, victim);
+    memcpy(&own[0], attacker.bits, sizeof(own[0]));
     own[1] = 1; /* its rank */
     memcpy(address + WEFT_PEER_ADDRESS, own, sizeof(own));
     if (weft_net_connect(net, 1, address) != WEFT_OK)
@@ -79,7 +80,7 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
     const struct weft_entry_head head = weft_entry_pack(&entry);
     memcpy(message, &packet, sizeof(packet));
     memcpy(message + sizeof(packet), &head, sizeof(head));
-    if (weft_mpi_inside.isend(&attacker, message, bytes, 0, TAG, &request) != 0)
+    if (weft_mpi_stand_in.ops->isend(&attacker, message, bytes, 0, TAG, &request) != 0)
         abort();
     for (int i = 0; i < 100 && status == WEFT_OK; i++) {
         bool did = false;
@@ -87,7 +88,7 @@ static weft_status attack(const char *threads, struct weft_packet packet, size_t
         if (status == WEFT_OK)
             status = weft_net_progress(net, WEFT_NET_SEND, &did);
     }
-    weft_mpi_inside_close(&attacker);
+    weft_mpi_stand_in.ops->release(&attacker);
     weft_net_close(net);
     return status;
 }

@@ -18,10 +18,21 @@ struct weft_mpi_fifo {
     uint32_t first, count;
 };
 
+/*
+ * What stands for an MPI where processes are tasks of one address space: its own communicator is
+ * what the others know an end by. Tests have one (tests/support/mpi_inside.c), and nobody else.
+ */
+struct weft_mpi_stand_in {
+    const struct weft_mpi_ops *ops;
+    weft_status (*open)(struct weft_mpi_handle *comm, int process, int processes);
+    void (*connect)(struct weft_mpi_handle *comm, int process, uint64_t end);
+};
+extern const struct weft_mpi_stand_in weft_mpi_stand_in __attribute__((weak));
+
 /* What the others need to find a process. */
 struct weft_mpi_address {
-    uint64_t inside; /* in this address space; 0: none */
-    int64_t rank;    /* in the communicator */
+    uint64_t end; /* of a stand-in; 0: none */
+    int64_t rank; /* in the communicator */
 };
 
 struct weft_mpi_peer {
@@ -34,7 +45,7 @@ struct weft_mpi_peer {
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_mpi_ops *ops;
+    const struct weft_mpi_ops *ops; /* NULL: a process alone needs no MPI */
     struct weft_mpi_handle comm;
     bool single;                     /* one thread makes all calls */
     struct weft_mpi_address address; /* this process's */

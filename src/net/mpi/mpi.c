@@ -2,11 +2,9 @@
  * net/mpi/mpi.c - opening, connecting and closing, and the table.
  *
  * Each job has a communicator of its own, so that nothing of an earlier job, or of the program's
- * own MPI calls, is ever taken for its messages. Tasks of one address space, which no MPI knows
- * apart, do the same over mpi/inside.h.
+ * own MPI calls, is ever taken for its messages.
  */
 #include "base/say.h"
-#include "mpi/inside.h"
 #include "net/mpi/inside.h"
 
 #include <stdlib.h>
@@ -48,6 +46,19 @@ static weft_status open_library(struct weft_transport *t)
     return weft_mpi_duplicate(t->ops, &library->comm, &t->comm, config->connect_s);
 }
 
+static weft_status open_stand_in(struct weft_transport *t)
+{
+    if (&weft_mpi_stand_in == NULL && t->open.processes == 1)
+        return WEFT_OK;
+    if (&weft_mpi_stand_in == NULL)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network mpi: no MPI tells processes apart that are threads of one");
+    t->ops = weft_mpi_stand_in.ops;
+    const weft_status status = weft_mpi_stand_in.open(&t->comm, t->open.process, t->open.processes);
+    memcpy(&t->address.end, t->comm.bits, sizeof(t->address.end));
+    return status;
+}
+
 static void free_transport(struct weft_transport *t)
 {
     free(t->out.buffers);
@@ -66,7 +77,6 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "mpi: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->ops = &weft_mpi_inside;
     n->address.rank = open->process;
     n->single = open->config->mpi_threads == WEFT_MPI_THREADS_SINGLE;
     n->peers = calloc(processes, sizeof(*n->peers));
@@ -78,15 +88,12 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
             ? weft_err(WEFT_ERR_MEMORY,
                        "mpi: no memory for %zu peers and twice %d bytes of packets", processes,
                        BYTES)
-        : open->one_address_space || processes == 1
-            ? weft_mpi_inside_open(&n->comm, open->process, open->processes)
-            : open_library(n);
+        : open->one_address_space || processes == 1 ? open_stand_in(n)
+                                                    : open_library(n);
     if (status != WEFT_OK) {
         free_transport(n);
         return status;
     }
-    if (n->ops == &weft_mpi_inside)
-        n->address.inside = weft_mpi_inside_address(&n->comm);
     for (size_t p = 0; p < processes; p++)
         n->process_of[p] = -1;
     for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
@@ -115,11 +122,11 @@ static weft_status mpi_connect(struct weft_transport *t, int process, const void
     if (theirs.rank < 0 || theirs.rank >= t->open.processes || t->process_of[theirs.rank] >= 0)
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d says that it is rank %lld of %d",
                         process, (long long)theirs.rank, t->open.processes);
-    if (t->ops == &weft_mpi_inside)
-        weft_mpi_inside_connect(&t->comm, process, theirs.inside);
+    if (t->address.end != 0)
+        weft_mpi_stand_in.connect(&t->comm, process, theirs.end);
     t->peers[process].rank = (int)theirs.rank;
     t->process_of[theirs.rank] = process;
-    if (++t->connected == t->open.processes)
+    if (++t->connected == t->open.processes && t->ops != NULL)
         for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
             weft_mpi_post(t, i);
     return t->in.status;
@@ -180,9 +187,9 @@ static bool part(struct weft_transport *t)
 static void close_mpi(struct weft_transport *t)
 {
     weft_net_unpin(&t->open, t->in.buffers);
-    if (t->ops == &weft_mpi_inside) {
-        weft_mpi_inside_close(&t->comm);
-    } else if (t->connected == t->open.processes && !part(t)) {
+    if (t->address.end != 0) {
+        t->ops->release(&t->comm);
+    } else if (t->ops != NULL && t->connected == t->open.processes && !part(t)) {
         weft_mpi_abandon(); /* but the program may still call MPI: what it reads and writes stays */
         return;
     }

@@ -1,15 +1,16 @@
 /*
- * mpi/inside.c - see the header.
+ * support/mpi_inside.c - a stand-in for an MPI between tasks of one address space: no MPI, and
+ * MPI's rules. Messages of one sender and tag are matched in order; a large one is not sent before
+ * it has been received. So sanitizers and random mode see all of the network mpi.
  *
  * An end is a list of messages that nobody has received yet. A small message is a copy, and the
  * receiver's. A large one points at its source and stays the sender's request's: the receiver
  * copies, and with that the request is done. One lock for all ends: who closes an end takes back
  * what it sent and lets go of what it was sent, and nobody copies meanwhile.
  */
-#include "mpi/inside.h"
-
 #include "base/say.h"
 #include "base/task.h"
+#include "net/mpi/inside.h"
 #include "order/atomic.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void set(struct weft_mpi_handle *handle, void *pointer)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-weft_status weft_mpi_inside_open(struct weft_mpi_handle *comm, int process, int processes)
+static weft_status inside_open(struct weft_mpi_handle *comm, int process, int processes)
 {
     struct end *end = calloc(1, sizeof(*end));
     struct end **peers = calloc((size_t)processes, sizeof(struct end *));
@@ -81,12 +82,7 @@ weft_status weft_mpi_inside_open(struct weft_mpi_handle *comm, int process, int 
     return WEFT_OK;
 }
 
-uint64_t weft_mpi_inside_address(const struct weft_mpi_handle *comm)
-{
-    return (uint64_t)(uintptr_t)in(comm);
-}
-
-void weft_mpi_inside_connect(struct weft_mpi_handle *comm, int process, uint64_t address)
+static void inside_connect(struct weft_mpi_handle *comm, int process, uint64_t address)
 {
     struct end *end = in(comm);
     end->peers[process] = (void *)(uintptr_t)address; /* of this address space */
@@ -116,7 +112,8 @@ static void free_request(struct request *request)
     free(request);
 }
 
-void weft_mpi_inside_close(struct weft_mpi_handle *comm)
+/* What others sent and nobody received is gone. No other end sends any more. */
+static int inside_release(struct weft_mpi_handle *comm)
 {
     struct end *end = in(comm);
 
@@ -137,6 +134,7 @@ void weft_mpi_inside_close(struct weft_mpi_handle *comm)
     weft_unlock(&lock);
     free(end->peers);
     free(end);
+    return 0;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -261,11 +259,15 @@ static bool truncated(int error)
 }
 
 /* What only starts and ends an MPI is not there: nobody asks it of this table. */
-const struct weft_mpi_ops weft_mpi_inside = {
+static const struct weft_mpi_ops ops = {
     .name = "inside",
     .explain = explain,
     .truncated = truncated,
+    .release = inside_release,
     .isend = isend,
     .irecv = irecv,
     .test = test,
 };
+
+const struct weft_mpi_stand_in weft_mpi_stand_in = {
+    .ops = &ops, .open = inside_open, .connect = inside_connect};
