@@ -3,6 +3,8 @@
  * processes differ: each process ends with a status that says what it was, within seconds, or the
  * job is right.
  */
+#include "base/task.h"
+#include "gda/softnic/engine.h"
 #include "support/fault_job.h"
 #include "weft/device.h"
 
@@ -54,6 +56,8 @@ static const struct faults {
     const char *name;
     const weft_kernel *kernel;
     int rounds;                         /* 0: for ever */
+    uint32_t syndrome;                  /* of the AT-th request that the NIC begins; 0: of none */
+    uint64_t hold_ns;                   /* so late it begins the first one, and what is behind it */
     const char *variable[2], *value[2]; /* of process 0, or of all */
     bool differs;
     weft_status status;
@@ -62,38 +66,37 @@ static const struct faults {
 } table[] = {
     {.name = "nobody answers",
      .kernel = &exchanging,
-     .variable = {"WEFT_SOFTNIC_FAULT"},
-     .value = {"0x15@100"},
+     .syndrome = 0x15,
      .differs = true,
      .status = WEFT_ERR_PEER_LOST,
      .says = "failed with syndrome 0x15"},
     {.name = "access is refused",
      .kernel = &exchanging,
-     .variable = {"WEFT_SOFTNIC_FAULT"},
-     .value = {"0x13@100"},
+     .syndrome = 0x13,
      .differs = true,
      .status = WEFT_ERR_PROTOCOL,
      .says = "failed with syndrome 0x13"},
     {.name = "any other error",
      .kernel = &exchanging,
-     .variable = {"WEFT_SOFTNIC_FAULT"},
-     .value = {"0x14@100"},
+     .syndrome = 0x14,
      .differs = true,
      .status = WEFT_ERR_NETWORK,
      .says = "failed with syndrome 0x14"},
     {.name = "completions are late",
      .kernel = &flooding,
      .rounds = 40,
-     .variable = {"WEFT_SOFTNIC_FAULT", "WEFT_GDA_DEPTH"},
-     .value = {"hold:500", "16"},
+     .hold_ns = 500000000,
+     .variable = {"WEFT_GDA_DEPTH"},
+     .value = {"16"},
      .status = WEFT_OK,
      .says = ""},
     {.name = "a stall",
      .kernel = &flooding,
      .rounds = 20,
-     .variable = {"WEFT_SOFTNIC_FAULT", "WEFT_GDA_DEPTH"},
-     .value = {"hold:2500", "16"},
+     .hold_ns = 2500000000,
      .differs = true,
+     .variable = {"WEFT_GDA_DEPTH"},
+     .value = {"16"},
      .status = WEFT_OK,
      .says = "for room in its queue to process 1"},
     {.name = "only one process has queues",
@@ -139,11 +142,55 @@ static const struct faults {
 
 static const struct faults *faults;
 
+/* ---- what goes wrong in the NIC: by the progress task ---------------------------------------- */
+
+enum { AT = 100 };
+static bool goes_wrong; /* in this process */
+static const struct weft_softnic_wire *wire;
+static uint64_t begun, since;
+
+static bool begin_wrong(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+{
+    if (since == 0)
+        since = weft_now_ns();
+    if (weft_now_ns() - since < faults->hold_ns)
+        return false;
+    if (faults->syndrome == 0 || begun != AT) {
+        const bool did = wire->begin(queue, work);
+        begun += did;
+        return did;
+    }
+    begun++;
+    weft_softnic_finish(work, faults->syndrome);
+    return true;
+}
+
+static bool proceed(struct weft_softnic_queue *queue)
+{
+    return wire->proceed(queue);
+}
+
+static const struct weft_softnic_wire wrong_wire = {.begin = begin_wrong, .proceed = proceed};
+
+bool __real_weft_softnic_round(struct weft_softnic_queue *queue);
+bool __wrap_weft_softnic_round(struct weft_softnic_queue *queue);
+bool __wrap_weft_softnic_round(struct weft_softnic_queue *queue)
+{
+    if (goes_wrong && queue->process == 1 && queue->wire != &wrong_wire) {
+        wire = queue->wire;
+        queue->wire = &wrong_wire;
+    }
+    return __real_weft_softnic_round(queue);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
 static int body(int process)
 {
     struct data data = {.rounds = faults->rounds};
     weft_job *job;
 
+    goes_wrong = process == 0 && (faults->syndrome != 0 || faults->hold_ns != 0);
     for (int i = 0; i < 2 && faults->variable[i] != NULL; i++)
         if (process == 0 || !faults->differs)
             setenv(faults->variable[i], faults->value[i], 1);

@@ -129,22 +129,18 @@ static bool fetch(struct weft_softnic_queue *queue)
 
 static bool begin_next(struct weft_softnic_queue *queue)
 {
-    struct weft_softnic *nic = queue->nic;
     bool did = false;
 
     while (queue->next != queue->end) {
         struct weft_softnic_work *work = &queue->works[queue->next % queue->slots];
         if (weft_load_relaxed_u32(&work->finished) == 0) {
-            const bool wrong = nic->fault.syndrome != 0 && nic->begun == nic->fault.at;
-            const uint32_t syndrome =
-                wrong ? nic->fault.syndrome : weft_softnic_check(nic->keys, &work->request);
+            const uint32_t syndrome = weft_softnic_check(queue->nic->keys, &work->request);
             if (syndrome != 0)
                 weft_softnic_finish(work, syndrome);
             else if (work->request.opcode == WEFT_MLX5_NOP)
                 weft_softnic_finish(work, 0);
             else if (!queue->wire->begin(queue, work))
                 break;
-            nic->begun++;
         }
         queue->next++;
         did = true;
@@ -162,18 +158,6 @@ void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome)
     weft_store_release_u32(&work->finished, 1, ORDER_answer_post);
 }
 
-/* A fault on demand: the first completions come late. */
-static bool is_held(struct weft_softnic_queue *queue)
-{
-    const uint64_t hold = queue->nic->fault.hold_ns;
-
-    if (hold == 0)
-        return false;
-    if (queue->since == 0)
-        queue->since = weft_now_ns();
-    return weft_now_ns() - queue->since < hold;
-}
-
 /* Completions of what is finished, in order. */
 static bool complete(struct weft_softnic_queue *queue)
 {
@@ -183,8 +167,6 @@ static bool complete(struct weft_softnic_queue *queue)
         const struct weft_softnic_work *work = &queue->works[queue->first % queue->slots];
         if (weft_load_acquire_u32(&work->finished, ORDER_answer_seen) == 0)
             break;
-        if (is_held(queue))
-            return true;
         if (work->syndrome != 0) {
             queue->broken = work->syndrome;
             queue->failed = work->index;
@@ -231,30 +213,4 @@ void weft_softnic_close(struct weft_softnic_queue *queue)
 {
     free(queue->works);
     queue->works = NULL;
-}
-
-bool weft_softnic_fault_parse(const char *text, struct weft_softnic_fault *fault)
-{
-    *fault = (struct weft_softnic_fault){0};
-    while (*text != '\0') {
-        char *end;
-        if (strncmp(text, "hold:", 5) == 0) {
-            fault->hold_ns = strtoull(text + 5, &end, 10) * 1000000;
-            if (end == text + 5 || fault->hold_ns == 0)
-                return false;
-        } else {
-            const unsigned long syndrome = strtoul(text, &end, 16);
-            if (end == text || *end != '@' || syndrome == 0 || syndrome > 0xff)
-                return false;
-            text = end + 1;
-            fault->syndrome = (uint32_t)syndrome;
-            fault->at = strtoull(text, &end, 10);
-            if (end == text)
-                return false;
-        }
-        if (*end != '\0' && *end != ',')
-            return false;
-        text = *end == ',' ? end + 1 : end;
-    }
-    return true;
 }

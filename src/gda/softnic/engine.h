@@ -47,19 +47,10 @@ struct weft_softnic_far {
     void *context;
 };
 
-/* What goes wrong on demand (WEFT_SOFTNIC_FAULT). */
-struct weft_softnic_fault {
-    uint32_t syndrome; /* of the at-th request that is begun; 0: of none */
-    uint64_t at;
-    uint64_t hold_ns; /* a queue's first completion, and what is behind it, is this late */
-};
-
 struct weft_softnic {
     const struct weft_gda_keys *keys;   /* memory of this process */
     const struct weft_softnic_far *far; /* NULL: all memory is the host's */
     struct weft_bell *bell;             /* of ranks that wait for completions */
-    struct weft_softnic_fault fault;
-    uint64_t begun; /* requests, of all queues */
 };
 
 struct weft_softnic_queue {
@@ -80,7 +71,6 @@ struct weft_softnic_queue {
     uint64_t rung;      /* the last doorbell */
     uint64_t completed; /* completions written */
     uint64_t quiet_at;  /* the doorbell up to which all is complete; any thread may read it */
-    uint64_t since;     /* when a completion was first held back */
     struct weft_softnic_work *works; /* a ring of as many as there are slots: */
     uint64_t first, next, end;       /* the oldest; the next to begin; the next to fetch */
     bool stopped;                    /* a request failed before it was begun */
@@ -97,9 +87,6 @@ bool weft_softnic_round(struct weft_softnic_queue *queue);
 
 /* The request is executed, or failed with a syndrome (0: it did not). Any thread. */
 void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome);
-
-/* "0x15@100" and "hold:1000" (ms), with commas between. False: it is neither. */
-bool weft_softnic_fault_parse(const char *text, struct weft_softnic_fault *fault);
 
 /* ---- wire_loop.c ---- */
 

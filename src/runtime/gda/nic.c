@@ -24,10 +24,6 @@ weft_status weft_nic_check(const struct weft_job *job)
     if (!job->device_ops->runs_beside)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA_NIC=block needs a GPU; the device is %s",
                         job->device_ops->name);
-    if (job->config.softnic_fault[0] != '\0')
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_SOFTNIC_FAULT=%s is for the NIC of the host, not WEFT_GDA_NIC=block",
-                        job->config.softnic_fault);
     if (job->config.path != WEFT_PATH_QUEUE)
         weft_say(WEFT_SAY_INFO,
                  "WEFT_GDA_NIC=block has nothing to serve: queues to the own process are used with "

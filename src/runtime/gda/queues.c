@@ -65,9 +65,6 @@ weft_status weft_queues_open(struct weft_job *job)
     if (queues == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues");
     job->queues = queues;
-    if (!weft_softnic_fault_parse(job->config.softnic_fault, &queues->nic.fault))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_SOFTNIC_FAULT=%s: not SYNDROME@N or hold:MS",
-                        job->config.softnic_fault);
     if (!job->device_ops->host_access && state->update == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=softnic on a GPU needs WEFT_CUDA_SERVICE");
     const weft_status checked = weft_nic_check(job);
