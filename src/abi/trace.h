@@ -110,7 +110,6 @@ struct weft_tracer {
     uint32_t most;  /* events in the log: a power of two; */
     uint32_t every; /* and so is this: of so many one is a WEFT_TRACE_CLOCK, on a GPU */
     uint32_t alias; /* 0: no trace; else what names of routes differ by (rank/route.h) */
-    bool ticks;     /* on the CPU device: its clock is base/ticks.h's, else the monotonic one */
     struct weft_trace_log *log __attribute__((aligned(16)));
     uint64_t count;
     struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* what a rank is in the middle of: its kind is

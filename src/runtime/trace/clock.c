@@ -1,12 +1,11 @@
 /*
  * runtime/trace/clock.c - one axis for the clocks of a timeline. Processes of a host have one
  * clock; hosts compare theirs when the job opens. Ranks of a GPU have the GPU's, known at one
- * moment of each run (trace.c); other ranks may count ticks.
+ * moment of each run (trace.c).
  */
 #include "runtime/trace/trace.h"
 
 #include "base/say.h"
-#include "base/ticks.h"
 #include "runtime/job/exchange.h"
 
 #include <stdlib.h>
@@ -80,21 +79,6 @@ weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
 
 /* ---- ranks ---- */
 
-struct weft_trace_clock weft_trace_look(void)
-{
-    struct weft_trace_clock best = {0, 0};
-    uint64_t closest = UINT64_MAX;
-
-    for (int i = 0; i < 20; i++) {
-        const uint64_t before = weft_ticks(), host = weft_now_ns(), after = weft_ticks();
-        if (after - before < closest) {
-            closest = after - before;
-            best = (struct weft_trace_clock){before + closest / 2, host};
-        }
-    }
-    return best;
-}
-
 static const struct weft_trace_clock *clock_at(const struct weft_trace *trace, uint32_t run)
 {
     return &trace->runs[run % WEFT_TRACE_RUNS];
@@ -116,27 +100,14 @@ static const struct weft_trace_clock *clock_of(const struct weft_trace *trace, u
     return clock_at(trace, low);
 }
 
-/* What the host's clock showed. The rate is that from the opening to now: the longer, the better.
- */
-static uint64_t from_ticks(const struct weft_trace *trace, uint64_t ticks)
-{
-    const uint64_t all = trace->now.device - trace->opened.device;
-    const double rate = (double)(trace->now.host - trace->opened.host) / (double)(all | 1);
-    const double after = (double)(int64_t)(ticks - trace->opened.device) * rate;
-
-    return trace->opened.host + (uint64_t)(int64_t)after;
-}
-
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device)
 {
     if (device && trace->owns_clock && trace->runs_count != 0) {
         const struct weft_trace_clock *clock = clock_of(trace, time);
         time = clock->host + (time - clock->device);
-    } else if (device && trace->ticks) {
-        time = from_ticks(trace, time);
     }
-    if (device && (int64_t)(time - trace->now.host) > 0)
-        time = trace->now.host;
+    if (device && (int64_t)(time - trace->now) > 0)
+        time = trace->now;
     const int64_t at = (int64_t)(time + (uint64_t)trace->offset);
     return at > 0 ? (uint64_t)at : 0;
 }

@@ -71,7 +71,7 @@ static uint64_t end_of(struct walk *w, uint64_t i)
     const struct weft_trace_event *event = event_at(w, i);
     if (event->end != 0)
         return axis(w, i, event->end);
-    return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now.host, false);
+    return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now, false);
 }
 
 /* Where the run ends that event i belongs to. */
@@ -225,7 +225,7 @@ static void walk(struct walk *w, bool host)
     if (w->in_run)
         end_run(w);
     while (w->regions_count > 0) /* of the host program */
-        end_region(w, weft_trace_axis(w->trace, w->trace->now.host, false));
+        end_region(w, weft_trace_axis(w->trace, w->trace->now, false));
 }
 
 void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log)
@@ -237,7 +237,7 @@ void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trac
                      .trace = trace,
                      .log = log,
                      .count = log->count,
-                     .device = !host || trace->ticks,
+                     .device = !host,
                      .counts = !host && trace->owns_clock};
     char name[40];
 

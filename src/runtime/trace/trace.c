@@ -11,7 +11,6 @@
 
 #include "abi/notice.h"
 #include "base/say.h"
-#include "base/ticks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +57,6 @@ weft_status weft_trace_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a trace");
     trace->most = (uint64_t)job->config.trace_events;
     trace->owns_clock = !job->device_ops->host_access;
-    trace->ticks = !trace->owns_clock && weft_model == NULL && weft_ticks_are_good();
-    trace->opened = weft_trace_look();
     trace->tick_ns = 1;
     snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
     job->trace = trace;
@@ -134,7 +131,6 @@ void weft_trace_place(struct weft_job *job, weft_self *self)
         .alias = WEFT_TRACE_ALIAS,
         .most = (uint32_t)trace->most,
         .every = trace->most / 4 < LOOK_EVERY ? (uint32_t)trace->most / 4 : LOOK_EVERY,
-        .ticks = trace->ticks,
         .log = self->slot == WEFT_HOST_SLOT ? trace->host_log : log_of(trace, self->slot)};
 }
 
@@ -289,7 +285,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
 
     if (trace == NULL || (!last && trace->ranks == 0) || trace->status != WEFT_OK)
         return trace != NULL && last ? trace->status : WEFT_OK;
-    trace->now = weft_trace_look(); /* not later: nobody is let run between begin and end */
+    trace->now = weft_now_ns(); /* not later: nobody is let run between begin and end */
     trace->status = weft_trace_file_begin(trace->file);
     if (trace->status != WEFT_OK)
         return trace->status;

@@ -14,10 +14,9 @@ struct weft_trace_clock {
 struct weft_trace {
     struct weft_trace_file *file;
     char path[128];
-    bool owns_clock;                     /* the ranks' clock is the device's, not the host's, */
-    bool ticks;                          /* or the host's, but in ticks: */
-    struct weft_trace_clock opened, now; /* two moments of it */
-    int64_t offset; /* from this process's clock to the job's axis, which begins at its opening */
+    bool owns_clock; /* the ranks' clock is the device's, not the host's */
+    uint64_t now;    /* by the host's clock: when it is written */
+    int64_t offset;  /* from this process's clock to the job's axis, which begins at its opening */
     uint64_t apart_ns; /* how far the hosts' clocks may be apart all the same */
     uint64_t most;     /* events of a log */
     uint32_t wrote;    /* how often; and the first time it could not: */
@@ -65,8 +64,6 @@ void weft_trace_quote(char *out, size_t bytes, const char *text);
 
 /* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
 weft_status weft_trace_align(struct weft_job *job, uint64_t *id);
-/* Ticks and the host's clock: half way between two looks that were close together. */
-struct weft_trace_clock weft_trace_look(void);
 /* A time of a rank's device or of the host, as ns on the job's axis; of a device: not after now. */
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device);
 

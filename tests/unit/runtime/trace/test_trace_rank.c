@@ -47,8 +47,7 @@ static void write_and_read(struct trace *trace)
     job.numbers.processes = 1;
     timeline = (struct weft_trace){.owns_clock = true,
                                    .offset = -OPENED,
-                                   .opened = {0, OPENED},
-                                   .now = {0, NOW},
+                                   .now = NOW,
                                    .most = MOST,
                                    .tick_ns = 1,
                                    .launched = BEGAN - 1000,
