@@ -19,7 +19,6 @@ enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
 enum weft_cuda_share_choice {
     WEFT_CUDA_SHARE_AUTO,
     WEFT_CUDA_SHARE_FD,
-    WEFT_CUDA_SHARE_FABRIC,
     WEFT_CUDA_SHARE_IPC
 };
 enum weft_cuda_service_choice {

@@ -62,25 +62,19 @@ static weft_status use_context(struct weft_device *d)
 static weft_status choose_sharing(struct weft_device *d)
 {
     const int wish = d->config->cuda_share;
-    const bool managed =
-        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
     const bool fd =
-        managed &&
+        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
         weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
-    const bool fabric =
-        managed && weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
 
     d->granularity = 2u << 20;
-    if ((wish == WEFT_CUDA_SHARE_FD && !fd) || (wish == WEFT_CUDA_SHARE_FABRIC && !fabric))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=%s: GPU %d cannot pass memory on so",
-                        weft_config_word(WEFT_CONFIG_AT_CUDA_SHARE, wish).text, d->index);
-    if (wish == WEFT_CUDA_SHARE_IPC || (wish == WEFT_CUDA_SHARE_AUTO && !fd))
+    if (wish == WEFT_CUDA_SHARE_FD && !fd)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=fd: GPU %d cannot pass memory on so",
+                        d->index);
+    d->descriptors = fd && wish != WEFT_CUDA_SHARE_IPC;
+    if (!d->descriptors)
         return WEFT_OK;
-    d->passed_on_by = wish == WEFT_CUDA_SHARE_FABRIC ? CU_MEM_HANDLE_TYPE_FABRIC
-                                                     : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     /* Where only ancestors may take a process's descriptors (Yama), let the job's others, too. */
-    if (d->passed_on_by == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     const CUmemAllocationProp properties = weft_cuda_memory_kind(d);
     return weft_cuda_error(
         d->driver->granularity(&d->granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),

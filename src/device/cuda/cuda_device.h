@@ -63,11 +63,11 @@ struct weft_device {
     CUdevice device;
     CUcontext context; /* the primary one, as of the CUDA runtime in a program's kernels */
     int index, processors, sharers;
-    bool mps;                               /* other processes' kernels may run at once with ours */
-    bool takes_turns;                       /* with other processes: their kernels never overlap */
-    size_t granularity;                     /* of memory that others can map */
-    CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
-    struct weft_lock giving;                /* held by whoever gives a stream something to do */
+    bool mps;                /* other processes' kernels may run at once with ours */
+    bool takes_turns;        /* with other processes: their kernels never overlap */
+    size_t granularity;      /* of memory that others can map */
+    bool descriptors;        /* its memory is passed on by file descriptor, else by IPC handle */
+    struct weft_lock giving; /* held by whoever gives a stream something to do */
     CUstream kernels, streams[WEFT_STREAMS];
     CUevent before, after;
     CUevent marks[WEFT_STREAMS][WEFT_CUDA_MARKS];

@@ -2,12 +2,10 @@
  * device/cuda/memory.c - device memory that other processes of the host can map, and memory of
  * theirs that ranks reach.
  *
- * Three ways to pass it on; the owner chooses (WEFT_CUDA_SHARE). By file descriptor: memory of the
+ * Two ways to pass it on; the owner chooses (WEFT_CUDA_SHARE). By file descriptor: memory of the
  * driver's virtual memory management (cuMemCreate); the other process takes the descriptor with
- * pidfd_getfd, which needs no socket and leaves nothing behind. By fabric handle: the same memory,
- * but the handle travels as bytes; where the GPUs belong to an NVLink domain and the process may
- * use a channel of it. By IPC handle (cuIpcGetMemHandle), as bytes too: where a kernel or container
- * forbids the first, or the device lacks it.
+ * pidfd_getfd, which needs no socket and leaves nothing behind. By IPC handle (cuIpcGetMemHandle),
+ * which travels as bytes: where a kernel or container forbids the first, or the device lacks it.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -52,14 +50,14 @@ static void displace(struct weft_device *d, CUdeviceptr address, size_t bytes)
     d->driver->unreserve(address, bytes);
 }
 
-/* How the memory of this handle was passed on: its fd, or one of these. */
-enum { BY_IPC = -1, BY_FABRIC = -2 };
+/* In the place of a descriptor: this memory was passed on by IPC handle. */
+enum { BY_IPC = -1 };
 
 CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d)
 {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = d->passed_on_by,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device},
         .allocFlags = {.gpuDirectRDMACapable = d->config->verbs_dmabuf != 0}};
 }
@@ -68,17 +66,15 @@ static CUresult alloc_managed(struct weft_device *d, size_t bytes, struct weft_s
                               CUdeviceptr *address)
 {
     const CUmemAllocationProp properties = weft_cuda_memory_kind(d);
-    const bool fabric = d->passed_on_by == CU_MEM_HANDLE_TYPE_FABRIC;
     CUmemGenericAllocationHandle memory;
     CUresult result = d->driver->mem_create(&memory, bytes, &properties, 0);
-    int fd = BY_FABRIC;
+    int fd = -1;
 
     if (result != CUDA_SUCCESS)
         return result;
     *address = place(d, memory, bytes, &result);
     if (result == CUDA_SUCCESS) {
-        result = d->driver->mem_export(fabric ? (void *)handle->bytes_passed : &fd, memory,
-                                       d->passed_on_by, 0);
+        result = d->driver->mem_export(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
         if (result != CUDA_SUCCESS)
             displace(d, *address, bytes);
     }
@@ -103,9 +99,8 @@ static CUresult alloc_by_ipc(struct weft_device *d, size_t bytes, struct weft_sh
     return result;
 }
 
-static_assert(sizeof(CUipcMemHandle) == sizeof(((struct weft_share *)0)->bytes_passed) &&
-                  sizeof(CUmemFabricHandle) == sizeof(CUipcMemHandle),
-              "handles that travel as bytes fit");
+static_assert(sizeof(CUipcMemHandle) == sizeof(((struct weft_share *)0)->bytes_passed),
+              "an IPC handle fits");
 
 void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle)
 {
@@ -114,13 +109,12 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
 
     d->driver->context_use(d->context);
     *handle = (struct weft_share){.bytes = size, .pid = (int32_t)getpid(), .fd = BY_IPC};
-    CUresult result = size < bytes           ? CUDA_ERROR_OUT_OF_MEMORY
-                      : d->passed_on_by != 0 ? alloc_managed(d, size, handle, &address)
-                                             : alloc_by_ipc(d, size, handle, &address);
+    CUresult result = size < bytes     ? CUDA_ERROR_OUT_OF_MEMORY
+                      : d->descriptors ? alloc_managed(d, size, handle, &address)
+                                       : alloc_by_ipc(d, size, handle, &address);
     if (result != CUDA_SUCCESS) {
-        char what[96];
-        snprintf(what, sizeof(what), "no %zu bytes of device memory%s", size,
-                 d->passed_on_by == CU_MEM_HANDLE_TYPE_FABRIC ? " with a fabric handle" : "");
+        char what[64];
+        snprintf(what, sizeof(what), "no %zu bytes of device memory", size);
         weft_cuda_error(result, what);
         return NULL;
     }
@@ -178,26 +172,19 @@ static int take_fd(const struct weft_share *handle, const char **reason)
     return fd;
 }
 
-/* Memory that was exported as a file descriptor, or as a fabric handle. */
+/* Memory that was exported as a file descriptor. */
 static CUdeviceptr map_managed(struct weft_device *d, const struct weft_share *handle,
                                const char **reason)
 {
     CUmemGenericAllocationHandle memory;
-    CUmemFabricHandle fabric;
     CUdeviceptr address = 0;
-    CUresult result;
 
-    if (handle->fd == BY_FABRIC) {
-        memcpy(&fabric, handle->bytes_passed, sizeof(fabric));
-        result = d->driver->mem_import(&memory, &fabric, CU_MEM_HANDLE_TYPE_FABRIC);
-    } else {
-        const int fd = take_fd(handle, reason);
-        if (fd < 0)
-            return 0;
-        result = d->driver->mem_import(&memory, (void *)(intptr_t)fd,
-                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-        close(fd);
-    }
+    const int fd = take_fd(handle, reason);
+    if (fd < 0)
+        return 0;
+    CUresult result = d->driver->mem_import(&memory, (void *)(intptr_t)fd,
+                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    close(fd);
     if (result == CUDA_SUCCESS) {
         address = place(d, memory, handle->bytes, &result);
         d->driver->mem_release(memory);
@@ -254,7 +241,7 @@ void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, cons
     if (is_host(handle))
         return map_host(d, handle, reason);
     *reason = "it is not memory of a GPU";
-    if (handle->bytes == 0 || handle->bytes % d->granularity != 0 || handle->fd < BY_FABRIC)
+    if (handle->bytes == 0 || handle->bytes % d->granularity != 0 || handle->fd < BY_IPC)
         return NULL;
     d->driver->context_use(d->context);
     const CUdeviceptr address =
