@@ -16,11 +16,7 @@
 /* CHOICE values, in the order in which a settings.def lists their words. */
 enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
 enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
-enum weft_cuda_share_choice {
-    WEFT_CUDA_SHARE_AUTO,
-    WEFT_CUDA_SHARE_FD,
-    WEFT_CUDA_SHARE_IPC
-};
+enum weft_cuda_share_choice { WEFT_CUDA_SHARE_AUTO, WEFT_CUDA_SHARE_FD, WEFT_CUDA_SHARE_IPC };
 enum weft_cuda_service_choice {
     WEFT_CUDA_SERVICE_AUTO,
     WEFT_CUDA_SERVICE_ON,

@@ -8,8 +8,8 @@
  * given the same 32 bits to other memory since. What the device cannot write has no place.
  *
  * Sources that lie in registered memory are read where they are. Others are packed or, above
- * WEFT_VERBS_COPY, registered while the write lasts. They are not kept registered longer: if the
- * program returns memory to the system and gets other pages at the same address, the device would
+ * 64 KiB, registered while the write lasts. They are not kept registered longer: if the program
+ * returns memory to the system and gets other pages at the same address, the device would
  * go on reading the old ones, and nothing tells us.
  */
 #ifndef WEFT_NET_VERBS_MEMORY_H

@@ -88,9 +88,9 @@ int weft_verbs_timeout(const struct weft_config *config)
     return timeout;
 }
 
-uint32_t weft_verbs_rc_inline(struct weft_transport *t, uint32_t wanted)
+uint32_t weft_verbs_rc_inline(struct weft_transport *t)
 {
-    for (; wanted > 0; wanted = wanted * 3 / 4) {
+    for (uint32_t wanted = 224; wanted > 0; wanted = wanted * 3 / 4) {
         struct ibv_qp *qp = try_make(t, wanted);
         if (qp == NULL)
             continue;

@@ -25,7 +25,7 @@ enum { LOOK_EVERY = 16, LOOK_NS = 100000000 }; /* at the clock; at the device's 
 
 static unsigned char *buffer_at(const struct weft_transport *t, uint64_t i)
 {
-    return (unsigned char *)t->buffers + i * t->packet;
+    return (unsigned char *)t->buffers + i * WEFT_VERBS_LONGEST;
 }
 
 /* Posts what was consumed, in one list. */
@@ -48,8 +48,9 @@ static void consumed(struct weft_transport *t, uint64_t buffer)
 {
     const uint32_t i = t->refill_count++;
 
-    t->refill_sges[i] = (struct ibv_sge){
-        .addr = (uintptr_t)buffer_at(t, buffer), .length = t->packet, .lkey = t->buffers_mr->lkey};
+    t->refill_sges[i] = (struct ibv_sge){.addr = (uintptr_t)buffer_at(t, buffer),
+                                         .length = WEFT_VERBS_LONGEST,
+                                         .lkey = t->buffers_mr->lkey};
     t->refills[i] =
         (struct ibv_recv_wr){.wr_id = buffer, .sg_list = &t->refill_sges[i], .num_sge = 1};
 }
@@ -65,7 +66,7 @@ void weft_verbs_give_back(struct weft_transport *t, int process, uint64_t packet
 weft_status weft_verbs_receive_open(struct weft_transport *t)
 {
     struct ibv_srq_init_attr attr = {.attr = {.max_wr = t->receives, .max_sge = 1}};
-    const size_t bytes = (size_t)t->receives * t->packet;
+    const size_t bytes = (size_t)t->receives * WEFT_VERBS_LONGEST;
 
     t->srq = ibv_create_srq(t->pd, &attr);
     if (t->srq == NULL)
@@ -75,8 +76,8 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
     t->refills = calloc(t->receives, sizeof(*t->refills));
     t->refill_sges = calloc(t->receives, sizeof(*t->refill_sges));
     if (t->buffers_mr == NULL || t->refills == NULL || t->refill_sges == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %u bytes",
-                        t->receives, t->packet);
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %d bytes",
+                        t->receives, WEFT_VERBS_LONGEST);
     weft_net_pin(&t->open, "verbs", t->buffers, bytes);
     for (uint64_t i = 0; i < t->receives; i++)
         consumed(t, i);
@@ -114,8 +115,8 @@ static weft_status receive_failed(const struct weft_transport *t, int process,
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return WEFT_OK; /* the send side knows why */
     if (wc->status == IBV_WC_LOC_LEN_ERR)
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent a packet of more than %u bytes",
-                        process, t->packet);
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent a packet of more than %d bytes",
+                        process, WEFT_VERBS_LONGEST);
     return weft_err(WEFT_ERR_NETWORK, "verbs: a receive from process %d failed on %s: %s (0x%x)",
                     process, t->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
 }

@@ -19,7 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVERY = 4, EVENTS = 3 /* of a completion, at most: SENT, READ, LOST */ };
+enum {
+    EVERY = 4,
+    EVENTS = 3,       /* of a completion, at most: SENT, READ, LOST */
+    COPY_MOST = 65536 /* bytes of a source outside of registered memory that are copied */
+};
 
 weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index, struct ibv_qp *qp,
                                   struct weft_verbs_queue **queue)
@@ -104,7 +108,7 @@ unsigned char *weft_verbs_begin(struct weft_transport *t, int process, size_t *r
 {
     struct weft_verbs_peer *peer = &t->peers[process];
 
-    *room = peer->address.packet < t->packet ? peer->address.packet : t->packet;
+    *room = WEFT_VERBS_LONGEST;
     if (peer->open != NULL || t->slots.left == 0)
         return peer->open;
     struct weft_verbs_queue *queue = find_queue(t, process, 1);
@@ -157,7 +161,7 @@ static bool find_source(struct weft_transport *t, const struct weft_transport_wr
         sge->lkey = region->mr->lkey;
         return true;
     }
-    if (write->bytes <= (uint64_t)t->open.config->verbs_copy)
+    if (write->bytes <= COPY_MOST)
         return false;
     *once = ibv_reg_mr(t->pd, (void *)(uintptr_t)write->source, write->bytes, 0);
     if (*once == NULL)

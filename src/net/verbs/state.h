@@ -18,7 +18,8 @@
 enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
-    WEFT_VERBS_SLOTS = 128, /* packets that are built or sent */
+    WEFT_VERBS_SLOTS = 128,    /* packets that are built or sent */
+    WEFT_VERBS_LONGEST = 8192, /* bytes of a packet, and of a receive */
     WEFT_VERBS_QPN_PAGE = 1 << 12,
     WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
 };
@@ -94,7 +95,6 @@ struct weft_transport {
     struct weft_verbs_address address; /* this process's */
     uint32_t start;                    /* of all counts */
     uint32_t inline_most;              /* data that a request carries itself */
-    uint32_t packet;                   /* bytes of one, and of a receive */
     struct weft_verbs_counts counts;
 
     /* send */
@@ -167,7 +167,7 @@ static inline uint64_t weft_verbs_retries_ns(int timeout)
 /* A queue pair in the state INIT; NULL, after an error line, if there is none. */
 struct ibv_qp *weft_verbs_rc_make(struct weft_transport *t);
 /* Finds out how much data a request can carry itself, at most `wanted`. */
-uint32_t weft_verbs_rc_inline(struct weft_transport *t, uint32_t wanted);
+uint32_t weft_verbs_rc_inline(struct weft_transport *t);
 
 /* ---- connect.c: making them. Receive ---- */
 

@@ -24,7 +24,6 @@ static weft_status make_address(struct weft_transport *t)
     struct weft_verbs_address *a = &t->address;
 
     *a = (struct weft_verbs_address){.magic = WEFT_VERBS_MAGIC,
-                                     .packet = t->packet,
                                      .lid = t->device.port_attr.lid,
                                      .transport = WEFT_VERBS_RC,
                                      .mtu = (uint8_t)t->device.port_attr.active_mtu,
@@ -57,7 +56,6 @@ static void plan_sizes(struct weft_transport *t)
         (int)config->verbs_receives,
         weft_verbs_at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
     t->refill = t->receives / REFILL_PART;
-    t->packet = (uint32_t)config->verbs_buffer & ~7u;
     /* Room for a queue that breaks, and as much besides (send.c: find_queue). */
     t->send_cq_most = 2 * (uint32_t)config->verbs_sends;
     if (t->send_cq_most < SEND_COMPLETIONS)
@@ -76,13 +74,13 @@ static weft_status open_queues(struct weft_transport *t)
     t->receive_cq = make_cq(t, t->receives + DATAGRAM_COMPLETIONS, "receives");
     if (t->send_cq == NULL || t->receive_cq == NULL)
         return WEFT_ERR_NETWORK;
-    t->slots.mr = weft_verbs_alloc(t->pd, (size_t)WEFT_VERBS_SLOTS * t->packet,
+    t->slots.mr = weft_verbs_alloc(t->pd, WEFT_VERBS_SLOTS * WEFT_VERBS_LONGEST,
                                    IBV_ACCESS_LOCAL_WRITE, &t->slots.memory);
     if (t->slots.mr == NULL)
         return WEFT_ERR_MEMORY;
     for (; t->slots.left < WEFT_VERBS_SLOTS; t->slots.left++)
         t->slots.free[t->slots.left] =
-            (unsigned char *)t->slots.memory + (size_t)t->slots.left * t->packet;
+            (unsigned char *)t->slots.memory + (size_t)t->slots.left * WEFT_VERBS_LONGEST;
     return weft_verbs_receive_open(t);
 }
 
@@ -134,13 +132,13 @@ static weft_status open_steps(struct weft_transport *t)
     if (status != WEFT_OK)
         return status;
     t->counts.queue_pairs++;
-    t->inline_most = weft_verbs_rc_inline(t, (uint32_t)config->verbs_inline);
+    t->inline_most = weft_verbs_rc_inline(t);
     status = open_connections(t);
     if (status == WEFT_OK)
-        weft_say(WEFT_SAY_INFO, "verbs: %s, %s, %s, %u bytes inline, %u receives of %u bytes",
+        weft_say(WEFT_SAY_INFO, "verbs: %s, %s, %s, %u bytes inline, %u receives of %d bytes",
                  t->device.name, t->device.ethernet ? "Ethernet" : "InfiniBand",
                  t->dc != NULL ? "DC (which has never run on hardware)" : "RC", t->inline_most,
-                 t->receives, t->packet);
+                 t->receives, WEFT_VERBS_LONGEST);
     return status;
 }
 
@@ -192,7 +190,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
     *caps = (struct weft_transport_caps){
         .net = {.reads_device = t->dmabuf, .address_bytes = sizeof(struct weft_verbs_address)},
         .address = &t->address,
-        .packet = t->packet,
+        .packet = WEFT_VERBS_LONGEST,
         .depth = DEPTH,
         .ordered = true,
         .writes = true,

@@ -28,8 +28,6 @@ const char *weft_verbs_parse_address(const void *bytes, size_t count,
         return "its path unit cannot be";
     if (a.ethernet > 1 || (!a.ethernet && a.lid == 0))
         return "its port cannot be";
-    if (a.packet < WEFT_VERBS_LEAST)
-        return "its receives are too small";
     *out = a;
     return NULL;
 }

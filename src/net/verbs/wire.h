@@ -12,23 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WEFT_VERBS_MAGIC = 0x77766273, WEFT_VERBS_QPN_MOST = 0xffffff, WEFT_VERBS_LEAST = 256 };
+enum { WEFT_VERBS_MAGIC = 0x77766274, WEFT_VERBS_QPN_MOST = 0xffffff };
 
 enum weft_verbs_transport { WEFT_VERBS_RC = 1, WEFT_VERBS_DC = 2 };
 
 /* What every process says of itself at the start. Travels over the job's control channel. */
 struct weft_verbs_address {
     uint32_t magic;
-    uint32_t packet;   /* bytes of a receive: the longest packet, WEFT_VERBS_LEAST at least */
     uint32_t control;  /* number of the datagram queue pair */
-    uint32_t target;   /* DC: of the target of requests */
     uint64_t token;    /* every datagram to this process carries it: strangers do not know it */
+    uint32_t target;   /* DC: of the target of requests */
     uint16_t lid;      /* 0 on Ethernet */
     uint8_t transport; /* weft_verbs_transport */
     uint8_t mtu;       /* enum ibv_mtu */
-    uint8_t ethernet;  /* 0 or 1; both ends must be alike */
-    uint8_t unused[3];
     unsigned char gid[16];
+    uint8_t ethernet; /* 0 or 1; both ends must be alike */
+    uint8_t unused[7];
 };
 static_assert(sizeof(struct weft_verbs_address) == 48, "the same on both sides, no padding");
 

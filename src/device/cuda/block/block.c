@@ -9,6 +9,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include "abi/errand.h"
+#include "base/fatbin.h"
 #include "base/say.h"
 #include "device/cuda/block/control.h"
 
@@ -21,14 +22,8 @@ static const uint64_t START_NS = 2000000000; /* another process may have the GPU
 static const uint64_t SOON_NS = 100000;      /* errands so close to each other are worth a launch */
 static const uint64_t LATE_NS = 5000000000;  /* a wait so long is said */
 
-/* The kernel's code for all GPUs: a fat binary, made by nvcc. */
-extern const char weft_block_image[] __attribute__((visibility("hidden")));
-__asm__(".pushsection .rodata\n"
-        ".balign 16\n"
-        ".globl weft_block_image\n"
-        ".hidden weft_block_image\n"
-        "weft_block_image: .incbin \"" WEFT_BLOCK_IMAGE "\"\n"
-        ".popsection\n");
+/* The kernel's code. */
+WEFT_FATBIN(weft_block_image);
 
 weft_status weft_cuda_block_open(struct weft_device *d)
 {

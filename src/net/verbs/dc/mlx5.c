@@ -164,18 +164,17 @@ static const struct weft_verbs_dc_ops ops = {.close = close_dc, .choose = choose
 
 weft_status weft_verbs_dc_open(struct weft_transport *t)
 {
-    const uint32_t initiators = (uint32_t)t->open.config->verbs_initiators;
     struct weft_verbs_dc *dc = calloc(1, sizeof(*dc));
 
-    t->queues = calloc(initiators, sizeof(struct weft_verbs_queue *));
+    t->queues = calloc(WEFT_VERBS_INITIATORS, sizeof(struct weft_verbs_queue *));
     if (dc == NULL || t->queues == NULL) {
         free(dc);
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u initiators", initiators);
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for initiators");
     }
     t->dc = dc; /* close_dc frees it from here on */
     t->dc_ops = &ops;
-    weft_verbs_pool_init(&dc->pool, initiators);
-    for (uint32_t i = 0; i < initiators; i++) {
+    weft_verbs_pool_init(&dc->pool);
+    for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++) {
         struct ibv_qp *qp = make_initiator(t);
         if (qp == NULL)
             return no_pair(t, "initiator");

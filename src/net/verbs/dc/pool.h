@@ -14,18 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_VERBS_INITIATORS_MOST = 128 };
+enum { WEFT_VERBS_INITIATORS = 10 };
 
 struct weft_verbs_pool {
-    uint32_t initiators, next;
-    int last[WEFT_VERBS_INITIATORS_MOST]; /* the destination that each served last; -1: none */
+    uint32_t next;
+    int last[WEFT_VERBS_INITIATORS]; /* the destination that each served last; -1: none */
 };
 
-static inline void weft_verbs_pool_init(struct weft_verbs_pool *pool, uint32_t initiators)
+static inline void weft_verbs_pool_init(struct weft_verbs_pool *pool)
 {
-    pool->initiators = initiators;
     pool->next = 0;
-    for (uint32_t i = 0; i < initiators; i++)
+    for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++)
         pool->last[i] = -1;
 }
 
@@ -40,7 +39,7 @@ static inline uint32_t weft_verbs_pool_choose(struct weft_verbs_pool *pool, int 
 
     if (current < 0 || (!busy && pool->last[current] != destination)) {
         chosen = pool->next;
-        pool->next = (pool->next + 1) % pool->initiators;
+        pool->next = (pool->next + 1) % WEFT_VERBS_INITIATORS;
     }
     pool->last[chosen] = destination;
     return chosen;

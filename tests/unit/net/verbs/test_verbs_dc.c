@@ -9,7 +9,7 @@
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/dc/pool.h"
 
-enum { INITIATORS = 10, MOST = 64 };
+enum { MOST = 64 };
 
 /* ---- the pool alone ------------------------------------------------------------------------ */
 
@@ -18,18 +18,14 @@ static void pool_choice(void **state)
     struct weft_verbs_pool pool;
 
     (void)state;
-    weft_verbs_pool_init(&pool, 3);
-    assert_int_equal(weft_verbs_pool_choose(&pool, 7, -1, false), 0);
-    assert_int_equal(weft_verbs_pool_choose(&pool, 8, -1, false), 1);
-    assert_int_equal(weft_verbs_pool_choose(&pool, 7, 0, false), 0); /* nobody came between */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 9, -1, false), 2);
-    assert_int_equal(weft_verbs_pool_choose(&pool, 5, -1, false), 0); /* round: after 7 */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 7, 0, true), 0);   /* busy: stays */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 5, 0, false), 1);  /* 7 came between */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 8, 1, false), 2);
-    weft_verbs_pool_init(&pool, 1);
-    for (int d = 0; d < 5; d++)
-        assert_int_equal(weft_verbs_pool_choose(&pool, d, d % 2 - 1, d % 3 == 0), 0);
+    weft_verbs_pool_init(&pool);
+    for (int d = 0; d < WEFT_VERBS_INITIATORS; d++)
+        assert_int_equal(weft_verbs_pool_choose(&pool, d, -1, false), d);
+    assert_int_equal(weft_verbs_pool_choose(&pool, 7, 7, false), 7);   /* nobody came between */
+    assert_int_equal(weft_verbs_pool_choose(&pool, 20, -1, false), 0); /* round */
+    assert_int_equal(weft_verbs_pool_choose(&pool, 0, 0, true), 0);    /* busy: stays */
+    assert_int_equal(weft_verbs_pool_choose(&pool, 20, 0, false), 1);  /* 0 came between */
+    assert_int_equal(weft_verbs_pool_choose(&pool, 1, 1, false), 2);
 }
 
 /* ---- a process whose device is all that ---------------------------------------------------- */
@@ -77,7 +73,6 @@ static void open_process(int processes)
     t.send_cq = t.receive_cq = &cq;
     t.srq = (struct ibv_srq *)&cq; /* only handed on */
     t.inline_most = 64;
-    t.packet = 256;
     t.send_cq_most = 8192;
     t.sends = (uint32_t)config.verbs_sends;
     t.start = 0xffffffe0;
@@ -85,8 +80,8 @@ static void open_process(int processes)
     t.device.port_attr.max_msg_sz = 1u << 30;
     assert_int_equal(weft_verbs_dc_open(&t), WEFT_OK);
     for (int p = 0; p < processes; p++) {
-        t.peers[p].address = (struct weft_verbs_address){
-            .target = TARGET + (uint32_t)p, .packet = 256, .token = 0xd0c0 + (uint64_t)p};
+        t.peers[p].address = (struct weft_verbs_address){.target = TARGET + (uint32_t)p,
+                                                         .token = 0xd0c0 + (uint64_t)p};
         assert_int_equal(weft_verbs_way(&t, p, &t.peers[p].way), WEFT_OK);
         weft_verbs_tell(&t.peers[p].ready, 1);
     }
@@ -111,7 +106,7 @@ static bool send_packet(int process, size_t bytes)
 
     if (at == NULL)
         return false;
-    assert_true(room == 256 && weft_verbs_begin(&t, process, &room) == at);
+    assert_true(room == WEFT_VERBS_LONGEST && weft_verbs_begin(&t, process, &room) == at);
     memset(at, process, bytes);
     assert_int_equal(weft_verbs_commit(&t, process, bytes), WEFT_OK);
     return true;
@@ -193,9 +188,9 @@ static void holdings(void **state)
             assert_true(send_packet(p, 64));
         progress();
         assert_int_equal(sent, processes - 1);
-        assert_int_equal(made[0], INITIATORS);
+        assert_int_equal(made[0], WEFT_VERBS_INITIATORS);
         assert_int_equal(made[1], 1);
-        assert_int_equal(t.counts.queue_pairs, INITIATORS + 1);
+        assert_int_equal(t.counts.queue_pairs, WEFT_VERBS_INITIATORS + 1);
         for (uint32_t i = 0; i < all_count; i++)
             assert_int_equal(all[i]->states, 3 - all[i]->target);
         close_process();

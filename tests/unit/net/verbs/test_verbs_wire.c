@@ -14,7 +14,6 @@
 enum { PROCESSES = 5, TOKEN = 0x1234567 };
 
 static const struct weft_verbs_address good_address = {.magic = WEFT_VERBS_MAGIC,
-                                                       .packet = 8192,
                                                        .control = 17,
                                                        .token = TOKEN,
                                                        .transport = WEFT_VERBS_RC,
@@ -46,7 +45,6 @@ static void addresses(void **state)
     WRONG_ADDRESS(a.mtu = 6);
     WRONG_ADDRESS(a.ethernet = 0); /* and no LID */
     WRONG_ADDRESS(a.ethernet = 2);
-    WRONG_ADDRESS(a.packet = WEFT_VERBS_LEAST - 1);
 }
 
 static const struct weft_verbs_control good_control = {
