@@ -23,7 +23,7 @@ static bool round_over(weft_self *self, uint32_t *rounds, enum weft_wait_kind ki
                        uint64_t have, uint64_t need);
 #define weft_put(self, win, to, at, source, bytes) put(win, to, at, source, bytes)
 #define weft_put_2d(self, win, to, at, pitch, source, of_source, width, rows)                      \
-    move(win, to, at, pitch, source, width, rows)
+    ((void)(self), move(win, to, at, pitch, source, width, rows))
 #define weft_get_2d_begin(self, win, from, at, pitch, to, of_to, width, rows)                      \
     (move(win, from, at, pitch, to, width, rows), (weft_op){0})
 #define weft_get(self, win, from, at, to, bytes) memset(to, 0, bytes)
