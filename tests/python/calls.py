@@ -163,10 +163,10 @@ class Shifted(Interface):
         self.__array_interface__["shape"] = (1,)
 
 
-def numbers(headers):
+def numbers(headers):  # REPLACE is for accumulates, which Python does not call
     text = (pathlib.Path(headers) / "weft/types.h").read_text()
     for mine, name in ((weft.TYPES, "weft_type"), (weft.OPERATIONS, "weft_operation")):
-        names = re.findall(r"WEFT_(\w+)", re.search(r"typedef enum %s \{([^}]*)\}" % name, text)[1])
+        names = re.findall(r"WEFT_(?!REPLACE)(\w+)", re.search(r"typedef enum %s \{([^}]*)\}" % name, text)[1])
         long = {"I": "int", "U": "uint", "F": "float", "BF": "bfloat"}
         names = [re.sub(r"^([A-Z]+)(\d+)$", lambda m: long[m[1]] + m[2], word) for word in names]
         expect(name, mine, [word.lower() for word in names])
