@@ -92,7 +92,7 @@ static void find_storages(struct weft_recording *r)
             struct weft_recorded_data *const data = &all->data[i];
             const int home = all->task[t].home;
             uint32_t w = 0;
-            if (data->desc.mode == WEFT_TASK_SCRATCH)
+            if (!weft_recorded_has_bytes(data))
                 continue;
             while (all->win[w] != data->desc.win)
                 w++;

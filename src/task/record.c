@@ -175,7 +175,7 @@ static weft_status check_windows(const struct weft_recording *r, const char *cal
 /* Whose data it writes first; of a task that writes none, the first place. */
 static int home_of(const weft_task_desc *desc)
 {
-    for (uint32_t i = 0; i < desc->datas; i++)
+    for (uint32_t i = 0; i < desc->datas && i < WEFT_TASK_DATA; i++)
         if (desc->data[i].mode != WEFT_TASK_SCRATCH && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
             return desc->data[i].place;
     return 0;

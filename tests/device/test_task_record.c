@@ -130,7 +130,7 @@ static void draw_piece(uint64_t *state, weft_win win, int place, weft_task_data_
         const uint32_t row = test_random(state, SIDE - 9), column = test_random(state, PITCH - 17);
         data->rows = 1 + test_random(state, 8);
         data->bytes = 8 * (1 + test_random(state, 16));
-        data->pitch = PITCH * 8;
+        data->pitch = test_random(state, 8) != 0 ? PITCH * 8 : 8 * (16 + test_random(state, 32));
         at = row * PITCH + column;
     }
     data->offset = 8 * at;
@@ -168,12 +168,12 @@ static void run_serially(const struct recorded *all, bool all_places, uint64_t *
             for (uint32_t d = 0; d < args->datas; d++) {
                 uint64_t *const words = memory + all->data[t][d].offset / 8 +
                                         (all_places ? (size_t)all->data[t][d].place * ALL : 0);
-                const uint64_t width = args->bytes[d] / 8;
+                const uint64_t width = args->bytes[d] / 8, pitch = all->data[t][d].pitch / 8;
                 if (!writes && args->mode[d] == WEFT_TASK_IN)
-                    sum += sum_of(words, PITCH, args->rows[d], width);
+                    sum += sum_of(words, pitch, args->rows[d], width);
                 for (uint64_t i = 0;
                      writes && args->mode[d] != WEFT_TASK_IN && i < args->rows[d] * width; i++) {
-                    uint64_t *const word = words + i / width * PITCH + i % width;
+                    uint64_t *const word = words + i / width * pitch + i % width;
                     *word = blended(*word, sum, i, args->mode[d]);
                 }
             }
@@ -411,6 +411,23 @@ static void unequal(struct test_env *env, weft_task_desc *desc)
     desc->data[0].place = env->numbers->process;
 }
 
+/* A task whose data are nothing, of another place. More data than a task has. */
+static void nothing(struct test_env *env, weft_task_desc *desc)
+{
+    weft_recording *recording = NULL;
+
+    TEST_EQ(env, weft_tasks_record_all(env->job, &recording), WEFT_OK);
+    desc->datas = 1 << 20;
+    TEST_EQ(env, weft_tasks_add(recording, desc), WEFT_ERR_ARGUMENT);
+    desc->datas = 1;
+    desc->data[0].place = env->numbers->processes - 1;
+    desc->data[0].bytes = 0;
+    TEST_EQ(env, weft_tasks_add_at(recording, desc, 0, 0), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+    desc->data[0].place = env->numbers->process;
+    desc->data[0].bytes = 8;
+}
+
 /* A window that is freed before it runs, or is ready. */
 static void freed(struct test_env *env, weft_task_desc *desc)
 {
@@ -472,6 +489,7 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     TEST_EQ(env, weft_tasks_add(NULL, &desc), WEFT_ERR_ARGUMENT);
     TEST_EQ(env, weft_tasks_run(NULL, 1), WEFT_ERR_ARGUMENT);
     unequal(env, &desc);
+    nothing(env, &desc);
     freed(env, &desc);
     env->expect = WEFT_ERR_STATE; /* what weft_close returns */
 }
