@@ -62,10 +62,10 @@ weft_status weft_agree_on(weft_job *job, weft_status mine)
     weft_status *const all =
         weft_exchange_all(job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
 
-    for (int p = 0; all != NULL && mine == WEFT_OK && p < job->numbers.processes; p++)
-        mine = all[p];
+    for (int p = 0; all != NULL && status == WEFT_OK && p < job->numbers.processes; p++)
+        status = all[p];
     free(all);
-    return all != NULL ? mine : status;
+    return status;
 }
 
 /* Error: MISMATCH, with the first task that differs. */
@@ -115,12 +115,6 @@ bool weft_task_may_run(const weft_job *job, uint32_t flags, int place)
     return (flags & (gpu ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY)) == 0;
 }
 
-/* What a place tells the others. */
-struct told {
-    double speed;
-    unsigned char reaches[]; /* by window and place */
-};
-
 double weft_width_of(const weft_job *job)
 {
     const struct weft_device_ops *const ops = job->device_ops;
@@ -137,20 +131,9 @@ static double guessed_speed(const weft_job *job)
            weft_width_of(job);
 }
 
-static const struct told *told_by(const struct weft_recording *r, int place)
+const struct weft_told *weft_told_by(const struct weft_recording *r, int place)
 {
     return (const void *)((const char *)r->told + (size_t)place * r->told_bytes);
-}
-
-double weft_told_speed(const struct weft_recording *r, int place)
-{
-    return told_by(r, place)->speed;
-}
-
-bool weft_told_reaches(const struct weft_recording *r, int place, uint32_t window, int other)
-{
-    return told_by(r, place)->reaches[window * (size_t)r->job->numbers.processes + (size_t)other] !=
-           0;
 }
 
 weft_status weft_agree(struct weft_recording *r, const char *call)
@@ -161,14 +144,15 @@ weft_status weft_agree(struct weft_recording *r, const char *call)
 
     if (status != WEFT_OK)
         return status;
-    r->told_bytes = (sizeof(struct told) + all->wins * places + 7) & ~(size_t)7;
-    struct told *const mine = calloc(1, r->told_bytes);
+    r->told_bytes = (sizeof(struct weft_told) + all->wins * places + 7) & ~(size_t)7;
+    struct weft_told *const mine = calloc(1, r->told_bytes);
     if (mine == NULL) {
         weft_job_fail(r->job, WEFT_ERR_MEMORY, "process %d: no memory in %s",
                       r->job->numbers.process, call);
         return WEFT_ERR_MEMORY;
     }
     mine->speed = guessed_speed(r->job);
+    mine->steals = r->job->config.steal != 0;
     for (uint32_t w = 0; w < all->wins; w++)
         for (size_t q = 0; q < places; q++)
             mine->reaches[w * places + q] = weft_task_reaches(r->job, all->win[w], (int)q);

@@ -96,8 +96,8 @@ static void find_storages(struct weft_recording *r)
                 continue;
             while (all->win[w] != data->desc.win)
                 w++;
-            data->storage =
-                weft_told_reaches(r, home, w, data->desc.place) ? data->desc.place : home;
+            const size_t at = w * (size_t)r->job->numbers.processes + (size_t)data->desc.place;
+            data->storage = weft_told_by(r, home)->reaches[at] != 0 ? data->desc.place : home;
         }
 }
 
@@ -135,12 +135,13 @@ static void guess_speeds(struct weft_recording *r)
 
     for (uint32_t t = 0; t < r->recorded.tasks; t++)
         calls += r->recorded.task[t].moves ? (double)r->recorded.task[t].count : 0;
+    r->round = calls > 0;
+    for (int p = 0; p < places; p++) {
+        all += weft_told_by(r, p)->speed;
+        r->round = r->round && weft_told_by(r, p)->steals;
+    }
     for (int p = 0; p < places; p++)
-        all += weft_told_speed(r, p);
-    for (int p = 0; p < places; p++)
-        speeds(r, PLANNED)[p] =
-            calls > 0 ? fmax(weft_told_speed(r, p), all / calls) : weft_told_speed(r, p);
-    r->round = calls > 0 && r->job->config.steal != 0;
+        speeds(r, PLANNED)[p] = fmax(weft_told_by(r, p)->speed, calls > 0 ? all / calls : 0);
 }
 
 weft_status weft_homes_find(struct weft_recording *r, const char *call)
@@ -187,11 +188,11 @@ static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs
         *ns = fmax(*ns, all[p].ns);
         speed[p] = all[p].speed > 0 ? all[p].speed : speed[p];
         known += speed[p];
-        guessed += speed[p] > 0 ? weft_told_speed(r, p) : 0;
+        guessed += speed[p] > 0 ? weft_told_by(r, p)->speed : 0;
     }
     for (int p = 0; all != NULL && p < places; p++)
         if (speed[p] <= 0)
-            speed[p] = guessed > 0 ? weft_told_speed(r, p) * known / guessed : 1;
+            speed[p] = guessed > 0 ? weft_told_by(r, p)->speed * known / guessed : 1;
     free(all);
     return all != NULL ? WEFT_OK : status;
 }

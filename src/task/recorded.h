@@ -104,6 +104,13 @@ struct weft_recorded_block {
     uint64_t at; /* in the window of tasks, of `storage` */
 };
 
+/* What a place tells the others. */
+struct weft_told {
+    double speed; /* a guess */
+    bool steals;
+    unsigned char reaches[]; /* by window and place: its ranks load and store there */
+};
+
 struct weft_recording {
     weft_job *job;
     struct weft_recording *next; /* of the job's */
@@ -112,7 +119,7 @@ struct weft_recording {
     bool shared, ready;
     /* Of a shared one: */
     struct weft_recorded plan; /* with copies */
-    struct told *told;         /* by place, told_bytes each: agree.c */
+    struct weft_told *told;    /* by place, told_bytes each */
     size_t told_bytes;
     double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
@@ -141,11 +148,9 @@ void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uin
 /* Compares what places have recorded, and exchanges what they tell. Collective, blocking. Errors,
  * which are said: MISMATCH, MEMORY, and the job's own. */
 weft_status weft_agree(struct weft_recording *r, const char *call);
-/* This place's status, if it is an error, or the first error of another place. Collective. */
+/* The first place's error, if any has one: the same at all. Collective. */
 weft_status weft_agree_on(weft_job *job, weft_status mine);
-/* Of a place: a guess of its speed; whether its ranks load and store in a window at another. */
-double weft_told_speed(const struct weft_recording *r, int place);
-bool weft_told_reaches(const struct weft_recording *r, int place, uint32_t window, int other);
+const struct weft_told *weft_told_by(const struct weft_recording *r, int place);
 /* How many ranks of this place run at the same time. */
 double weft_width_of(const weft_job *job);
 /* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking.

@@ -85,6 +85,7 @@ enum provoked {
     KILL,
     PLACES,
     COPIES,
+    STEAL,
     PROVOKED
 };
 static enum provoked provoked;
@@ -149,7 +150,8 @@ static weft_status record(weft_job *job, weft_win win)
     return status == WEFT_OK ? weft_tasks_run(recording, 1) : status;
 }
 
-/* A ring of all places, which does not end: each task reads what the one before has written. */
+/* A ring of all places, which does not end (STEAL: soon): each task reads what the one before has
+ * written. */
 static weft_status record_all(weft_job *job, weft_win win)
 {
     const int places = weft_numbers_of(job)->processes;
@@ -163,12 +165,13 @@ static weft_status record_all(weft_job *job, weft_win win)
         desc.data[1] = desc.data[0];
         desc.data[1].place = (p + places - 1) % places;
         desc.data[1].mode = WEFT_TASK_IN;
-        status = weft_tasks_add(recording, &desc);
+        status = weft_tasks_add_at(recording, &desc, provoked == STEAL ? -1 : p, 0);
     }
     if (status == WEFT_OK)
         status = weft_tasks_ready(recording);
     fault_add(FAULT_WORD_A);
-    return status == WEFT_OK ? weft_tasks_run(recording, UINT64_MAX / 2) : status;
+    return status == WEFT_OK ? weft_tasks_run(recording, provoked == STEAL ? 9 : UINT64_MAX / 2)
+                             : status;
 }
 
 static weft_status create(weft_job *job, struct user *user, int process)
@@ -184,7 +187,7 @@ static weft_status create(weft_job *job, struct user *user, int process)
         if (process == 1)
             lie(job, user->win);
     }
-    if (provoked == PLACES || provoked == COPIES)
+    if (provoked == PLACES || provoked == COPIES || provoked == STEAL)
         return record_all(job, user->win);
     if (process != 0 || is_lie())
         return WEFT_OK;
@@ -203,8 +206,11 @@ static int body(int process)
     const weft_task_kernel *kernel = provoked == LISTS && process == 1 ? &others : &faults;
     struct user user;
     weft_job *job = NULL;
-    weft_status status = weft_open(&job, NULL, NULL);
+    weft_status status;
 
+    if (provoked == STEAL)
+        setenv("WEFT_STEAL", process == 1 ? "off" : "all", 1);
+    status = weft_open(&job, NULL, NULL);
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
     if (status == WEFT_OK)
@@ -214,7 +220,7 @@ static int body(int process)
         fault_add(FAULT_WORD_READY);
         const weft_status made = create(job, &user, process);
         status = weft_tasks_end(job);
-        if (provoked == COPIES)
+        if (provoked == COPIES || provoked == STEAL)
             status = made;
     }
     fault_add(FAULT_WORD_READY);
@@ -327,6 +333,7 @@ int main(void)
     expect(COPIES, WEFT_ERR_MEMORY,
            "weft_tasks_ready: 2 tasks: no memory for tables, or for words "
            "and copies, of which 256 bytes are needed and 64 left");
+    expect(STEAL, WEFT_OK, "");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,
