@@ -72,7 +72,7 @@ static weft_status choose_homes(struct weft_recording *r, const char *call, cons
     uint32_t count = 0;
 
     if (spots == NULL)
-        return weft_refused(r->job, WEFT_ERR_MEMORY, "%s: no memory", call);
+        return WEFT_ERR_MEMORY;
     for (uint32_t t = 0; t < all->tasks; t++)
         if (all->task[t].moves)
             spots[count++] = (struct spot){all->task[t].spot, t};
@@ -101,17 +101,32 @@ static void find_storages(struct weft_recording *r)
         }
 }
 
-/* Homes by these speeds, and the plan. Collective. Errors: ARGUMENT, MEMORY, of which this is not
- * said, DEVICE, and the job's own. */
+/* Homes by these speeds, and the plan. Without success at all places the plan stays as it was, and
+ * tables of a new one are left; words of an earlier plan may still be added to, but the memory of
+ * its copies is used again. Collective. Errors: ARGUMENT, MEMORY, of which this is not said,
+ * DEVICE, and the job's own. */
 static weft_status plan_by(struct weft_recording *r, const char *call, const double *speed)
 {
+    struct weft_tasks *const tasks = r->job->tasks;
+    struct weft_plan before = r->plan;
+    const uint64_t used = tasks->used;
     weft_status status = choose_homes(r, call, speed);
 
+    r->plan = (struct weft_plan){.block = NULL};
+    if (before.end != 0 && used == before.end)
+        tasks->used = before.begin;
     if (status == WEFT_OK) {
         find_storages(r);
         status = weft_plan(r);
     }
-    WEFT_TRY(weft_agree_on(r->job, status));
+    status = weft_agree_on(r->job, status);
+    if (status != WEFT_OK) {
+        weft_plan_forget(r, &r->plan);
+        r->plan = before;
+        tasks->used = used;
+        return status;
+    }
+    weft_plan_forget(r, &before);
     r->plans++;
     r->calls = 0;
     for (uint32_t t = 0; t < r->recorded.tasks; t++)
@@ -162,8 +177,8 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
     return weft_refused(r->job, status,
                         "%s: %u tasks: no memory for tables, or for words and copies, of which "
                         "%llu bytes are needed and %llu left (WEFT_TASK_COPIES)",
-                        call, r->recorded.tasks, (unsigned long long)(r->end - r->words),
-                        (unsigned long long)(r->job->tasks->room - r->words));
+                        call, r->recorded.tasks, (unsigned long long)r->needed,
+                        (unsigned long long)(r->job->tasks->room - r->job->tasks->used));
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -269,20 +284,15 @@ static void copy_all(struct weft_recording *r, weft_self *self, int which)
     weft_barrier(self, WEFT_COMM_HOST);
 }
 
-/* Other homes, while windows have all data. A plan that has no room is not taken. */
+/* Other homes, while windows have all data. If they have no room, those that there are stay. */
 static weft_status plan_again(struct weft_recording *r, const char *call)
 {
-    weft_status status = plan_by(r, call, speeds(r, PLANNED));
+    const weft_status status = plan_by(r, call, speeds(r, PLANNED));
 
     if (status != WEFT_ERR_MEMORY)
         return status;
-    copy_speeds(r, PLANNED, BEST);
     r->round = 0;
-    status = plan_by(r, call, speeds(r, PLANNED));
-    return status != WEFT_ERR_MEMORY
-               ? status
-               : weft_refused(r->job, status, "%s: no memory for a plan of %u tasks", call,
-                              r->recorded.tasks);
+    return WEFT_OK;
 }
 
 weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,

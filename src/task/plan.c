@@ -99,9 +99,9 @@ static void add_copy(struct plan *plan, struct weft_recorded *to, int32_t home, 
                                             .storage = i == 0 ? from->storage : storage};
         data->desc.mode = i == 0 ? WEFT_TASK_IN : WEFT_TASK_OUT;
     }
-    if (home == plan->r->job->numbers.process && to == &plan->r->plan) {
-        plan->r->copies++;
-        plan->r->copied += weft_task_bytes(&from->desc);
+    if (home == plan->r->job->numbers.process && to == &plan->r->plan.all) {
+        plan->r->plan.copies++;
+        plan->r->plan.copied += weft_task_bytes(&from->desc);
     }
 }
 
@@ -121,7 +121,7 @@ static struct weft_recorded_data part_of(const struct weft_recorded_data *data,
 static void add_task(struct plan *plan, const struct weft_recorded_task *task)
 {
     const struct weft_recorded *const all = &plan->r->recorded;
-    struct weft_recorded *const to = &plan->r->plan;
+    struct weft_recorded *const to = &plan->r->plan.all;
     const uint32_t first = to->datas;
 
     plan->full =
@@ -173,36 +173,38 @@ static void find_blocks(struct plan *plan)
     struct weft_recording *const r = plan->r;
     uint64_t spans = 0;
 
-    r->blocks = 0;
-    for (uint32_t t = 0, i = 0; i < r->plan.datas; i++) {
-        const struct weft_recorded_data *const data = &r->plan.data[i];
+    r->plan.blocks = 0;
+    for (uint32_t t = 0, i = 0; i < r->plan.all.datas; i++) {
+        const struct weft_recorded_data *const data = &r->plan.all.data[i];
         const weft_task_data_desc *const d = &data->desc;
-        while (i >= r->plan.task[t].data + r->plan.task[t].datas)
+        while (i >= r->plan.all.task[t].data + r->plan.all.task[t].datas)
             t++;
         if (!weft_recorded_has_bytes(data) || data->storage == d->place)
             continue;
-        plan->full =
-            plan->full || !weft_recorded_grow((void **)&r->block, spans, sizeof(*r->block));
+        plan->full = plan->full ||
+                     !weft_recorded_grow((void **)&r->plan.block, spans, sizeof(*r->plan.block));
         if (plan->full)
             return;
-        r->block[spans++] = (struct weft_recorded_block){
+        r->plan.block[spans++] = (struct weft_recorded_block){
             .storage = data->storage,
             .place = d->place,
             .win = d->win,
-            .read = (d->mode & WEFT_TASK_IN) != 0 && r->plan.task[t].body != WEFT_TASK_COPY,
+            .read = (d->mode & WEFT_TASK_IN) != 0 && r->plan.all.task[t].body != WEFT_TASK_COPY,
             .from = d->offset,
             .end = d->offset + (weft_task_rows(d) - 1) * d->pitch + d->bytes};
     }
     if (spans != 0)
-        qsort(r->block, spans, sizeof(*r->block), compare_blocks);
+        qsort(r->plan.block, spans, sizeof(*r->plan.block), compare_blocks);
     for (uint64_t i = 0; i < spans; i++) {
-        struct weft_recorded_block *const last = r->blocks != 0 ? &r->block[r->blocks - 1] : NULL;
-        if (last == NULL || !same_space(last, &r->block[i]) || r->block[i].from > last->end) {
-            r->block[r->blocks++] = r->block[i];
+        struct weft_recorded_block *const last =
+            r->plan.blocks != 0 ? &r->plan.block[r->plan.blocks - 1] : NULL;
+        if (last == NULL || !same_space(last, &r->plan.block[i]) ||
+            r->plan.block[i].from > last->end) {
+            r->plan.block[r->plan.blocks++] = r->plan.block[i];
             continue;
         }
-        last->end = r->block[i].end > last->end ? r->block[i].end : last->end;
-        last->read = last->read || r->block[i].read;
+        last->end = r->plan.block[i].end > last->end ? r->plan.block[i].end : last->end;
+        last->read = last->read || r->plan.block[i].read;
     }
 }
 
@@ -212,42 +214,41 @@ uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_re
                                             .place = data->desc.place,
                                             .win = data->desc.win,
                                             .from = data->desc.offset};
-    uint64_t low = 0, high = r->blocks; /* the last one that does not begin behind it */
+    uint64_t low = 0, high = r->plan.blocks; /* the last one that does not begin behind it */
 
     while (low + 1 < high) {
         const uint64_t middle = low + (high - low) / 2;
-        if (compare_blocks(&r->block[middle], &key) <= 0)
+        if (compare_blocks(&r->plan.block[middle], &key) <= 0)
             low = middle;
         else
             high = middle;
     }
-    return r->block[low].at + data->desc.offset - r->block[low].from;
+    return r->plan.block[low].at + data->desc.offset - r->plan.block[low].from;
 }
 
-/* Words first, at the same place everywhere, then copies. What one place uses all leave alone; that
- * of the copies of an earlier plan may be used again, but words may still be added to. Data are
- * aligned as in their windows. Errors: MEMORY. */
+/* Words first, at the same place everywhere, then copies. What one place uses all leave alone. Data
+ * are aligned as in their windows. Errors: MEMORY. */
 static weft_status place_blocks(struct weft_recording *r)
 {
     enum { LINE = 256 };
     struct weft_tasks *const tasks = r->job->tasks;
 
-    if (r->begin != 0 && tasks->used == r->end)
-        tasks->used = r->begin;
-    r->words = tasks->used;
-    r->begin = r->end = (r->words + r->plan.tasks * sizeof(struct weft_task_word) + LINE - 1) &
-                        ~(uint64_t)(LINE - 1);
-    for (uint64_t i = 0, at = r->begin; i < r->blocks; i++) {
-        struct weft_recorded_block *const block = &r->block[i];
-        if (i != 0 && r->block[i - 1].storage != block->storage)
-            at = r->begin;
+    r->plan.words = tasks->used;
+    r->plan.begin = r->plan.end =
+        (r->plan.words + r->plan.all.tasks * sizeof(struct weft_task_word) + LINE - 1) &
+        ~(uint64_t)(LINE - 1);
+    for (uint64_t i = 0, at = r->plan.begin; i < r->plan.blocks; i++) {
+        struct weft_recorded_block *const block = &r->plan.block[i];
+        if (i != 0 && r->plan.block[i - 1].storage != block->storage)
+            at = r->plan.begin;
         block->at = at + block->from % LINE;
         at = (block->at + block->end - block->from + LINE - 1) & ~(uint64_t)(LINE - 1);
-        r->end = at > r->end ? at : r->end;
+        r->plan.end = at > r->plan.end ? at : r->plan.end;
     }
-    if (r->end > tasks->room)
+    r->needed = r->plan.end - r->plan.words;
+    if (r->plan.end > tasks->room)
         return WEFT_ERR_MEMORY;
-    tasks->used = r->end;
+    tasks->used = r->plan.end;
     return WEFT_OK;
 }
 
@@ -256,8 +257,8 @@ static void add_fetches(struct plan *plan)
 {
     const struct weft_recording *const r = plan->r;
 
-    for (uint64_t i = 0; i < r->blocks; i++) {
-        const struct weft_recorded_block *const block = &r->block[i];
+    for (uint64_t i = 0; i < r->plan.blocks; i++) {
+        const struct weft_recorded_block *const block = &r->plan.block[i];
         for (uint64_t at = block->from; block->read && at < block->end; at += FETCHED) {
             const struct weft_recorded_data data = {
                 .desc = {.win = block->win,
@@ -276,7 +277,7 @@ static void add_fetches(struct plan *plan)
 static weft_status make(struct plan *plan)
 {
     struct weft_recording *const r = plan->r;
-    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan, &plan->back};
+    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan.all, &plan->back};
 
     plan->wanted = calloc((size_t)r->recorded.datas + 1, sizeof(*plan->wanted));
     if (plan->wanted == NULL)
@@ -284,12 +285,12 @@ static weft_status make(struct plan *plan)
     WEFT_TRY(weft_edges_find(&r->recorded, met, plan));
     for (uint32_t t = 0; t < r->recorded.tasks && !plan->full; t++)
         add_task(plan, &r->recorded.task[t]);
-    r->plan.arguments = r->recorded.arguments;
+    r->plan.all.arguments = r->recorded.arguments;
     find_blocks(plan);
     add_fetches(plan);
     if (plan->full)
         return WEFT_ERR_MEMORY;
-    WEFT_TRY(weft_edges_find(&r->plan, NULL, NULL));
+    WEFT_TRY(weft_edges_find(&r->plan.all, NULL, NULL));
     WEFT_TRY(place_blocks(r));
     for (int i = 0; i < WEFT_RECORDED_RUNS; i++)
         WEFT_TRY(weft_recording_tables(r, list[i], i));
@@ -300,7 +301,6 @@ weft_status weft_plan(struct weft_recording *r)
 {
     struct plan plan = {.r = r};
 
-    weft_plan_forget(r);
     for (uint32_t i = 0; i < r->recorded.datas; i++)
         r->recorded.data[i].covered = r->recorded.data[i].returned = false;
     const weft_status status = make(&plan);
@@ -311,11 +311,13 @@ weft_status weft_plan(struct weft_recording *r)
     return status;
 }
 
-void weft_plan_forget(struct weft_recording *r)
+void weft_plan_forget(struct weft_recording *r, struct weft_plan *plan)
 {
-    r->plan.arguments = NULL; /* those of what was recorded */
-    weft_recorded_free(&r->plan);
-    free(r->block);
-    r->block = NULL;
-    r->blocks = r->copies = r->copied = 0;
+    plan->all.arguments = NULL; /* those of what was recorded */
+    weft_recorded_free(&plan->all);
+    free(plan->block);
+    for (int i = 0; i < WEFT_RECORDED_RUNS; i++)
+        if (plan->run[i].memory != NULL)
+            r->old[r->olds++] = plan->run[i];
+    *plan = (struct weft_plan){.block = NULL};
 }

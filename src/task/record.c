@@ -237,6 +237,8 @@ static weft_status make_ready(struct weft_recording *r, const char *call)
 
     if (status == WEFT_OK)
         status = weft_recording_tables(r, &r->recorded, WEFT_RECORDED_EPOCHS);
+    if (status != WEFT_OK)
+        weft_plan_forget(r, &r->plan);
     if (status == WEFT_ERR_MEMORY)
         weft_err(status, "%s: no memory for tables of %u tasks", call, r->recorded.tasks);
     return status == WEFT_OK ? status : weft_refuse(r->job, status);
@@ -264,7 +266,7 @@ void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uin
                        bool timed)
 {
     struct weft_tasks *const tasks = r->job->tasks;
-    struct weft_recorded_run *const run = &r->run[which];
+    struct weft_recorded_run *const run = &r->plan.run[which];
 
     tasks->running = r;
     while (epochs != 0 && run->steps != 0) {
@@ -305,14 +307,14 @@ weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_number
     if (recording == NULL || numbers == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_tasks_recorded: an argument is NULL");
     const struct weft_task_host *const host = recording->job->tasks->place.host;
-    const struct weft_recorded_run *const run = &recording->run[WEFT_RECORDED_EPOCHS];
+    const struct weft_recorded_run *const run = &recording->plan.run[WEFT_RECORDED_EPOCHS];
     *numbers = (weft_recording_numbers){.tasks = recording->recorded.tasks,
                                         .edges = weft_recorded_of(recording)->edges,
                                         .steps = run->steps,
                                         .epochs = recording->epochs,
                                         .waited = weft_load_relaxed_u64(&host->waited),
-                                        .copies = recording->copies,
-                                        .copied = recording->copied,
+                                        .copies = recording->plan.copies,
+                                        .copied = recording->plan.copied,
                                         .plans = recording->plans};
     return WEFT_OK;
 }
@@ -345,30 +347,22 @@ void weft_recorded_free(struct weft_recorded *recorded)
     *recorded = (struct weft_recorded){.task = NULL};
 }
 
-static void free_tables(struct weft_recording *r, struct weft_recorded_run *run)
-{
-    if (run->memory != NULL)
-        r->job->device_ops->free(r->job->device, run->memory, &run->share);
-    run->memory = NULL;
-}
-
 /* What the host has of it, and, unless a kernel forbids, its memory on the device. */
 static void forget(struct weft_recording *r, bool memory)
 {
-    weft_plan_forget(r);
+    weft_plan_forget(r, &r->plan);
     weft_recorded_free(&r->recorded);
     free(r->told);
     free(r->speed);
     r->told = NULL;
     r->speed = NULL;
-    for (int i = 0; memory && i < WEFT_RECORDED_RUNS; i++)
-        free_tables(r, &r->run[i]);
-    for (; memory && r->olds != 0; r->olds--)
-        free_tables(r, &r->old[r->olds - 1]);
-    if (memory) {
-        free(r->old);
-        r->old = NULL;
-    }
+    if (!memory)
+        return;
+    for (; r->olds != 0; r->olds--)
+        r->job->device_ops->free(r->job->device, r->old[r->olds - 1].memory,
+                                 &r->old[r->olds - 1].share);
+    free(r->old);
+    r->old = NULL;
 }
 
 weft_status weft_tasks_free(weft_recording **recording)

@@ -104,6 +104,16 @@ struct weft_recorded_block {
     uint64_t at; /* in the window of tasks, of `storage` */
 };
 
+/* Copies between places: all tasks, and what this place's ranks have of them. */
+struct weft_plan {
+    struct weft_recorded all; /* as they were recorded, with copies */
+    struct weft_recorded_block *block;
+    uint64_t blocks, words;  /* words: where they are in the window of tasks, */
+    uint64_t begin, end;     /* and copies */
+    uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
+    struct weft_recorded_run run[WEFT_RECORDED_RUNS]; /* one place's recording has this alone */
+};
+
 /* What a place tells the others. */
 struct weft_told {
     double speed; /* a guess */
@@ -118,28 +128,24 @@ struct weft_recording {
     uint64_t epochs; /* that have run */
     bool shared, ready;
     /* Of a shared one: */
-    struct weft_recorded plan; /* with copies */
-    struct weft_told *told;    /* by place, told_bytes each */
+    struct weft_told *told; /* by place, told_bytes each */
     size_t told_bytes;
     double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
     uint64_t round; /* epochs of the next one; 0: homes stay */
     uint64_t plans;
-    uint64_t calls; /* of an epoch, by this place, of bodies */
-    bool alone;     /* one place was tried alone */
-    struct weft_recorded_block *block;
-    uint64_t blocks, words;  /* words: where they are in the window of tasks, */
-    uint64_t begin, end;     /* and copies; needed, if they had no room */
-    uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
-    struct weft_recorded_run run[WEFT_RECORDED_RUNS], *old; /* old: beside a kernel that may forbid
-                                                             * to free them */
+    uint64_t calls;  /* of an epoch, by this place, of bodies */
+    bool alone;      /* one place was tried alone */
+    uint64_t needed; /* bytes of words and copies, by the last plan */
+    struct weft_plan plan;
+    struct weft_recorded_run *old; /* beside a kernel that may forbid to free them */
     uint64_t olds;
 };
 
 /* Which tasks there are, of one recorded or planned, for messages. */
 static inline const struct weft_recorded *weft_recorded_of(const struct weft_recording *r)
 {
-    return r->plan.tasks != 0 ? &r->plan : &r->recorded;
+    return r->plan.all.tasks != 0 ? &r->plan.all : &r->recorded;
 }
 
 /* As many epochs at a time as tickets can say; waits until they are over. */
@@ -159,10 +165,11 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call);
 /* Runs epochs at all places, and chooses other homes by what it measures. Collective, blocking. */
 weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,
                            uint64_t epochs);
-/* Copies between places: r->plan, and the tables of all runs. Local. Errors: MEMORY (there is no
- * room for copies, or for tables), DEVICE, which are not said. */
+/* Makes r->plan, which is all 0. Local. Errors: MEMORY (there is no room for words and copies, or
+ * for tables), DEVICE, which are not said. */
 weft_status weft_plan(struct weft_recording *r);
-void weft_plan_forget(struct weft_recording *r);
+/* A plan of it is not used any more. Its tables are freed with the recording. */
+void weft_plan_forget(struct weft_recording *r, struct weft_plan *plan);
 /* Where the copy of a piece is in the window of tasks, at its storage. */
 uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data);
 

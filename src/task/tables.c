@@ -87,7 +87,7 @@ static size_t lay_out(const struct local *local, unsigned char *memory,
     tables->part = weft_task_carve(memory, &at, local->parts * sizeof(*tables->part));
     tables->tell = weft_task_carve(memory, &at, local->tells * sizeof(*tables->tell));
     tables->arguments = weft_task_carve(memory, &at, local->arguments + 1);
-    tables->words = local->r->words;
+    tables->words = local->r->plan.words;
     tables->steps = local->steps;
     return at;
 }
@@ -215,7 +215,7 @@ static weft_status make(struct weft_recording *r, const struct local *local,
         lay_out(local, copy, &tables);
         fill(local, &tables);
         if (local->shared)
-            there.word = (void *)((unsigned char *)r->job->tasks->place.mail + r->words);
+            there.word = (void *)((unsigned char *)r->job->tasks->place.mail + r->plan.words);
         memcpy(copy, &there, sizeof(there));
         status = ops->copy(device, WEFT_STREAM_TABLES, run->memory, copy, bytes);
         if (status == WEFT_OK && local->shared)
@@ -234,15 +234,13 @@ weft_status weft_recording_tables(struct weft_recording *r, const struct weft_re
     struct local local = {.r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
     weft_status status = WEFT_ERR_MEMORY;
 
-    if (r->run[which].memory != NULL) { /* of an earlier plan */
-        if (!weft_recorded_grow((void **)&r->old, r->olds, sizeof(*r->old)))
+    for (int i = 0; i <= which; i++) /* room for these, when they are not used any more */
+        if (!weft_recorded_grow((void **)&r->old, r->olds + (uint64_t)i, sizeof(*r->old)))
             return status;
-        r->old[r->olds++] = r->run[which];
-        r->run[which] = (struct weft_recorded_run){.memory = NULL};
-    }
     if (find_told(&local, r->job->numbers.process)) {
         count(&local, r->job->numbers.process);
-        status = make(r, &local, &r->run[which]);
+        if (local.arguments <= UINT32_MAX) /* they have offsets of 32 bits */
+            status = make(r, &local, &r->plan.run[which]);
     }
     free(local.told);
     return status;

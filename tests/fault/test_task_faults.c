@@ -86,6 +86,7 @@ enum provoked {
     PLACES,
     COPIES,
     STEAL,
+    ROOM,
     PROVOKED
 };
 static enum provoked provoked;
@@ -150,8 +151,8 @@ static weft_status record(weft_job *job, weft_win win)
     return status == WEFT_OK ? weft_tasks_run(recording, 1) : status;
 }
 
-/* A ring of all places, which does not end (STEAL: soon): each task reads what the one before has
- * written. */
+/* A ring of all places, which does not end (STEAL, ROOM: soon): each task reads what the one before
+ * has written. */
 static weft_status record_all(weft_job *job, weft_win win)
 {
     const int places = weft_numbers_of(job)->processes;
@@ -165,12 +166,12 @@ static weft_status record_all(weft_job *job, weft_win win)
         desc.data[1] = desc.data[0];
         desc.data[1].place = (p + places - 1) % places;
         desc.data[1].mode = WEFT_TASK_IN;
-        status = weft_tasks_add_at(recording, &desc, provoked == STEAL ? -1 : p, 0);
+        status = weft_tasks_add_at(recording, &desc, provoked >= STEAL ? -1 : p, 0);
     }
     if (status == WEFT_OK)
         status = weft_tasks_ready(recording);
     fault_add(FAULT_WORD_A);
-    return status == WEFT_OK ? weft_tasks_run(recording, provoked == STEAL ? 9 : UINT64_MAX / 2)
+    return status == WEFT_OK ? weft_tasks_run(recording, provoked >= STEAL ? 9 : UINT64_MAX / 2)
                              : status;
 }
 
@@ -187,7 +188,7 @@ static weft_status create(weft_job *job, struct user *user, int process)
         if (process == 1)
             lie(job, user->win);
     }
-    if (provoked == PLACES || provoked == COPIES || provoked == STEAL)
+    if (provoked >= PLACES)
         return record_all(job, user->win);
     if (process != 0 || is_lie())
         return WEFT_OK;
@@ -220,7 +221,7 @@ static int body(int process)
         fault_add(FAULT_WORD_READY);
         const weft_status made = create(job, &user, process);
         status = weft_tasks_end(job);
-        if (provoked == COPIES || provoked == STEAL)
+        if (provoked >= COPIES)
             status = made;
     }
     fault_add(FAULT_WORD_READY);
@@ -245,7 +246,7 @@ static void expect(enum provoked which, weft_status status, const char *words)
 
     provoked = which;
     fault_set("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0");
-    fault_set("WEFT_TASK_COPIES", which == COPIES ? "64" : "1M");
+    fault_set("WEFT_TASK_COPIES", which == COPIES ? "64" : which == ROOM ? "256" : "1M");
     fault_start(&job, 2, body);
     fault_await(&job);
     check(fault_wait(&job, FAULT_HANG_S), &job, 0, "a process had to be killed");
@@ -334,6 +335,7 @@ int main(void)
            "weft_tasks_ready: 2 tasks: no memory for tables, or for words "
            "and copies, of which 256 bytes are needed and 64 left");
     expect(STEAL, WEFT_OK, "");
+    expect(ROOM, WEFT_OK, "");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,
