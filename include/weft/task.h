@@ -162,8 +162,9 @@ WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_d
 WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording);
 /*
  * As weft_tasks_add, which takes as home the place of the first data that are written. home: a
- * place, or -1: weft chooses it, by the speed that it measures (not if WEFT_STEAL=off). Tasks of
- * near spots come to one place. Errors also: ARGUMENT (home is no place, or flags forbid it).
+ * place, or -1: weft chooses it, by the speed that it measures; that it guesses, if any place has
+ * WEFT_STEAL=off. Tasks of near spots come to one place. Errors also: ARGUMENT (home is no place,
+ * or flags forbid it).
  */
 WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
                                        int home, uint64_t spot);
@@ -179,7 +180,8 @@ WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
  * of them. What they wrote is then in its window, visible to host programs and ranks. They have
  * seen what those had put and flushed before the call. It may run again. It does not wait for tasks
  * that bodies spawn (weft_tasks_finish does). One recording runs at a time. Errors: STATE (not
- * ready), WINDOW (one was freed); PEER_LOST, then what was recorded is of no use any more.
+ * ready), WINDOW (one was freed); PEER_LOST, then what was recorded is of no use any more. All
+ * places give the same number of epochs; else they wait for each other for ever.
  */
 WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
 /*

@@ -6,6 +6,7 @@
 #include "task/recorded.h"
 #include "task/tasks.h"
 
+#include "base/say.h"
 #include "runtime/job/exchange.h"
 
 #include <math.h>
@@ -178,7 +179,7 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
                         "%s: %u tasks: no memory for tables, or for words and copies, of which "
                         "%llu bytes are needed and %llu left (WEFT_TASK_COPIES)",
                         call, r->recorded.tasks, (unsigned long long)r->needed,
-                        (unsigned long long)(r->job->tasks->room - r->job->tasks->used));
+                        (unsigned long long)r->left);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -291,6 +292,10 @@ static weft_status plan_again(struct weft_recording *r, const char *call)
 
     if (status != WEFT_ERR_MEMORY)
         return status;
+    weft_say(WEFT_SAY_WARN,
+             "%s: homes stay as they are: others need %llu bytes, of %llu that are left "
+             "(WEFT_TASK_COPIES)",
+             call, (unsigned long long)r->needed, (unsigned long long)r->left);
     r->round = 0;
     return WEFT_OK;
 }

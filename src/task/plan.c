@@ -246,6 +246,7 @@ static weft_status place_blocks(struct weft_recording *r)
         r->plan.end = at > r->plan.end ? at : r->plan.end;
     }
     r->needed = r->plan.end - r->plan.words;
+    r->left = tasks->room - r->plan.words;
     if (r->plan.end > tasks->room)
         return WEFT_ERR_MEMORY;
     tasks->used = r->plan.end;

@@ -134,9 +134,9 @@ struct weft_recording {
     double best_ns;
     uint64_t round; /* epochs of the next one; 0: homes stay */
     uint64_t plans;
-    uint64_t calls;  /* of an epoch, by this place, of bodies */
-    bool alone;      /* one place was tried alone */
-    uint64_t needed; /* bytes of words and copies, by the last plan */
+    uint64_t calls;        /* of an epoch, by this place, of bodies */
+    bool alone;            /* one place was tried alone */
+    uint64_t needed, left; /* bytes of words and copies, of the last plan; that there were */
     struct weft_plan plan;
     struct weft_recorded_run *old; /* beside a kernel that may forbid to free them */
     uint64_t olds;

@@ -335,7 +335,8 @@ int main(void)
            "weft_tasks_ready: 2 tasks: no memory for tables, or for words "
            "and copies, of which 256 bytes are needed and 64 left");
     expect(STEAL, WEFT_OK, "");
-    expect(ROOM, WEFT_OK, "");
+    expect(ROOM, WEFT_OK,
+           "homes stay as they are: others need 256 bytes, of 0 that are left (WEFT_TASK_COPIES)");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,
