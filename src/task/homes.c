@@ -40,7 +40,7 @@ static int other_home(const weft_job *job, uint32_t flags)
 
 /* In the order of their spots, each place gets tasks for its share of the speed. */
 static weft_status choose(struct weft_recording *r, const char *call, const struct spot *spots,
-                          uint32_t count, const double *speed)
+                          uint32_t count)
 {
     const int places = r->job->numbers.processes;
     double calls = 0, all = 0, at = 0, end;
@@ -49,12 +49,12 @@ static weft_status choose(struct weft_recording *r, const char *call, const stru
     for (uint32_t i = 0; i < count; i++)
         calls += (double)r->recorded.task[spots[i].task].count;
     for (int q = 0; q < places; q++)
-        all += speed[q];
-    end = calls * speed[0] / all;
+        all += r->speed[q].planned;
+    end = calls * r->speed[0].planned / all;
     for (uint32_t i = 0; i < count; i++) {
         struct weft_recorded_task *const task = &r->recorded.task[spots[i].task];
         while (p + 1 < places && at + (double)task->count / 2 >= end)
-            end += calls * speed[++p] / all;
+            end += calls * r->speed[++p].planned / all;
         at += (double)task->count;
         task->home =
             weft_task_may_run(r->job, task->flags, p) ? p : other_home(r->job, task->flags);
@@ -66,7 +66,7 @@ static weft_status choose(struct weft_recording *r, const char *call, const stru
     return WEFT_OK;
 }
 
-static weft_status choose_homes(struct weft_recording *r, const char *call, const double *speed)
+static weft_status choose_homes(struct weft_recording *r, const char *call)
 {
     struct weft_recorded *const all = &r->recorded;
     struct spot *const spots = calloc((size_t)all->tasks + 1, sizeof(*spots));
@@ -78,7 +78,7 @@ static weft_status choose_homes(struct weft_recording *r, const char *call, cons
         if (all->task[t].moves)
             spots[count++] = (struct spot){all->task[t].spot, t};
     qsort(spots, count, sizeof(*spots), compare_spots);
-    const weft_status status = count != 0 ? choose(r, call, spots, count, speed) : WEFT_OK;
+    const weft_status status = count != 0 ? choose(r, call, spots, count) : WEFT_OK;
     free(spots);
     return status;
 }
@@ -102,16 +102,16 @@ static void find_storages(struct weft_recording *r)
         }
 }
 
-/* Homes by these speeds, and the plan. Without success at all places the plan stays as it was, and
- * tables of a new one are left; words of an earlier plan may still be added to, but the memory of
- * its copies is used again. Collective. Errors: ARGUMENT, MEMORY, of which this is not said,
- * DEVICE, and the job's own. */
-static weft_status plan_by(struct weft_recording *r, const char *call, const double *speed)
+/* Homes by the planned speeds, and the plan. Without success at all places the plan stays as it
+ * was, and tables of a new one are left; words of an earlier plan may still be added to, but the
+ * memory of its copies is used again. Collective. Errors: ARGUMENT, MEMORY, of which this is not
+ * said, DEVICE, and the job's own. */
+static weft_status plan_by(struct weft_recording *r, const char *call)
 {
     struct weft_tasks *const tasks = r->job->tasks;
     struct weft_plan before = r->plan;
     const uint64_t used = tasks->used;
-    weft_status status = choose_homes(r, call, speed);
+    weft_status status = choose_homes(r, call);
 
     r->plan = (struct weft_plan){.block = NULL};
     if (before.end != 0 && used == before.end)
@@ -129,18 +129,7 @@ static weft_status plan_by(struct weft_recording *r, const char *call, const dou
     }
     weft_plan_forget(r, &before);
     r->plans++;
-    r->calls = 0;
-    for (uint32_t t = 0; t < r->recorded.tasks; t++)
-        if (r->recorded.task[t].home == r->job->numbers.process)
-            r->calls += r->recorded.task[t].count;
     return WEFT_OK;
-}
-
-/* Of r->speed, by place. */
-enum { PLANNED, BEST, MEASURED, SPEEDS };
-static double *speeds(const struct weft_recording *r, int which)
-{
-    return r->speed + which * r->job->numbers.processes;
 }
 
 /* The guesses, but each place gets a task, so that its speed becomes known. */
@@ -157,22 +146,14 @@ static void guess_speeds(struct weft_recording *r)
         r->round = r->round && weft_told_by(r, p)->steals;
     }
     for (int p = 0; p < places; p++)
-        speeds(r, PLANNED)[p] = fmax(weft_told_by(r, p)->speed, calls > 0 ? all / calls : 0);
+        r->speed[p].planned = fmax(weft_told_by(r, p)->speed, calls > 0 ? all / calls : 0);
 }
 
 weft_status weft_homes_find(struct weft_recording *r, const char *call)
 {
-    const size_t places = (size_t)r->job->numbers.processes;
-    weft_status status;
-
     WEFT_TRY(weft_agree(r, call));
-    free(r->speed);
-    r->speed = calloc(SPEEDS * places, sizeof(*r->speed));
-    status = weft_agree_on(r->job, r->speed != NULL ? WEFT_OK : WEFT_ERR_MEMORY);
-    if (status == WEFT_OK) {
-        guess_speeds(r);
-        status = plan_by(r, call, speeds(r, PLANNED));
-    }
+    guess_speeds(r);
+    const weft_status status = plan_by(r, call);
     if (status != WEFT_ERR_MEMORY)
         return status;
     return weft_refused(r->job, status,
@@ -192,23 +173,27 @@ struct measured {
  * compared with others. */
 static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs, uint64_t busy)
 {
-    const double calls = (double)r->calls * (double)epochs * weft_width_of(r->job);
-    const struct measured mine = {.ns = *ns, .speed = busy != 0 ? calls / (double)busy : 0};
     const int places = r->job->numbers.processes;
-    double *const speed = speeds(r, MEASURED), known = 0, guessed = 0;
+    struct measured mine = {.ns = *ns};
+    double known = 0, guessed = 0;
     weft_status status;
+
+    for (uint32_t t = 0; t < r->recorded.tasks && busy != 0; t++)
+        if (r->recorded.task[t].home == r->job->numbers.process)
+            mine.speed += (double)r->recorded.task[t].count * (double)epochs *
+                          weft_width_of(r->job) / (double)busy;
     struct measured *const all =
         weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
-
     for (int p = 0; all != NULL && p < places; p++) {
         *ns = fmax(*ns, all[p].ns);
-        speed[p] = all[p].speed > 0 ? all[p].speed : speed[p];
-        known += speed[p];
-        guessed += speed[p] > 0 ? weft_told_by(r, p)->speed : 0;
+        if (all[p].speed > 0)
+            r->speed[p].measured = all[p].speed;
+        known += r->speed[p].measured;
+        guessed += r->speed[p].measured > 0 ? weft_told_by(r, p)->speed : 0;
     }
     for (int p = 0; all != NULL && p < places; p++)
-        if (speed[p] <= 0)
-            speed[p] = guessed > 0 ? weft_told_by(r, p)->speed * known / guessed : 1;
+        if (r->speed[p].measured <= 0)
+            r->speed[p].measured = guessed > 0 ? weft_told_by(r, p)->speed * known / guessed : 1;
     free(all);
     return all != NULL ? WEFT_OK : status;
 }
@@ -217,25 +202,19 @@ static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs
 static bool try_alone(struct weft_recording *r)
 {
     const int places = r->job->numbers.processes;
-    const double *const speed = speeds(r, MEASURED);
     double all = 0;
     int first = 0;
 
     for (int p = 0; p < places; p++) {
-        all += speed[p];
-        first = speed[p] > speed[first] ? p : first;
+        all += r->speed[p].measured;
+        first = r->speed[p].measured > r->speed[first].measured ? p : first;
     }
-    if (r->alone || all > 1.25 * speed[first])
+    if (r->alone || all > 1.25 * r->speed[first].measured)
         return false;
     r->alone = true;
     for (int p = 0; p < places; p++)
-        speeds(r, PLANNED)[p] = p == first ? speed[p] : 0;
+        r->speed[p].planned = p == first ? r->speed[p].measured : 0;
     return true;
-}
-
-static void copy_speeds(struct weft_recording *r, int to, int from)
-{
-    memcpy(speeds(r, to), speeds(r, from), (size_t)r->job->numbers.processes * sizeof(*r->speed));
 }
 
 /* The same at all places: whether there are to be other homes, by r->speed, after a round. The best
@@ -243,21 +222,25 @@ static void copy_speeds(struct weft_recording *r, int to, int from)
 static bool consider(struct weft_recording *r, double ns)
 {
     enum { MOST_PLANS = 6 };
+    const int places = r->job->numbers.processes;
     const bool better = r->best_ns <= 0 || ns < 0.97 * r->best_ns;
+    const bool more = better && !r->alone && r->plans < MOST_PLANS;
 
     r->round *= 2;
     if (better) {
         r->best_ns = ns;
-        copy_speeds(r, BEST, PLANNED);
-        if (!r->alone && r->plans < MOST_PLANS) {
-            copy_speeds(r, PLANNED, MEASURED);
+        for (int p = 0; p < places; p++)
+            r->speed[p].best = r->speed[p].planned;
+        for (int p = 0; p < places && more; p++)
+            r->speed[p].planned = r->speed[p].measured;
+        if (more)
             return true;
-        }
     }
     if (try_alone(r))
         return true;
     r->round = 0;
-    copy_speeds(r, PLANNED, BEST);
+    for (int p = 0; p < places; p++)
+        r->speed[p].planned = r->speed[p].best;
     return !better;
 }
 
@@ -288,7 +271,7 @@ static void copy_all(struct weft_recording *r, weft_self *self, int which)
 /* Other homes, while windows have all data. If they have no room, those that there are stay. */
 static weft_status plan_again(struct weft_recording *r, const char *call)
 {
-    const weft_status status = plan_by(r, call, speeds(r, PLANNED));
+    const weft_status status = plan_by(r, call);
 
     if (status != WEFT_ERR_MEMORY)
         return status;

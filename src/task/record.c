@@ -22,7 +22,8 @@ static weft_status begin(weft_job *job, const char *call, bool shared, weft_reco
 
     WEFT_TRY(weft_tasks_of(job, call, &tasks));
     WEFT_TRY(weft_host_place(job, call, "recording", recording));
-    struct weft_recording *const made = calloc(1, sizeof(*made));
+    struct weft_recording *const made =
+        calloc(1, sizeof(*made) + (size_t)job->numbers.processes * sizeof(*made->speed));
     if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "%s: no memory", call);
     made->job = job;
@@ -353,9 +354,7 @@ static void forget(struct weft_recording *r, bool memory)
     weft_plan_forget(r, &r->plan);
     weft_recorded_free(&r->recorded);
     free(r->told);
-    free(r->speed);
     r->told = NULL;
-    r->speed = NULL;
     if (!memory)
         return;
     for (; r->olds != 0; r->olds--)

@@ -130,16 +130,17 @@ struct weft_recording {
     /* Of a shared one: */
     struct weft_told *told; /* by place, told_bytes each */
     size_t told_bytes;
-    double *speed; /* homes.c, by place: of the plan; of the best one; as measured last */
     double best_ns;
     uint64_t round; /* epochs of the next one; 0: homes stay */
     uint64_t plans;
-    uint64_t calls;        /* of an epoch, by this place, of bodies */
     bool alone;            /* one place was tried alone */
     uint64_t needed, left; /* bytes of words and copies, of the last plan; that there were */
     struct weft_plan plan;
     struct weft_recorded_run *old; /* beside a kernel that may forbid to free them */
     uint64_t olds;
+    struct weft_speeds {
+        double planned, best, measured; /* of the plan; of the best one; the last */
+    } speed[];                          /* by place */
 };
 
 /* Which tasks there are, of one recorded or planned, for messages. */
