@@ -159,15 +159,15 @@ float count(const tree *t, const node *root, queue *q, node *stacks, unsigned bl
 
 int main(int argc, char **argv)
 {
-    const bool binomial =
-        argc > 2 && strcmp(argv[1], "--tree") == 0 && strcmp(argv[2], "binomial") == 0;
+    const bool named = argc == 3 && strcmp(argv[1], "--tree") == 0;
+    const bool binomial = named && strcmp(argv[2], "binomial") == 0;
     cudaDeviceProp device;
     queue *q;
     node root, *stacks;
     float ms = 0;
 
     const bool help = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
-    if (help || (argc > 1 && !binomial && !(argc == 3 && strcmp(argv[2], "geometric") == 0))) {
+    if (help || (argc > 1 && !binomial && !(named && strcmp(argv[2], "geometric") == 0))) {
         fprintf(help ? stdout : stderr, "usage: uts_cuda [--tree geometric|binomial]\n");
         return help ? 0 : 2;
     }
