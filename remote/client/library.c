@@ -85,6 +85,13 @@ static uint64_t word_of(const struct weft_row_argument *argument)
     return word;
 }
 
+/* In an answer. */
+static uint32_t room_of(const struct weft_row_argument *argument)
+{
+    return (uint32_t)((argument->bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT) *
+           WEFT_RECORD_UNIT;
+}
+
 /* At a multiple of `unit`. */
 static CUresult put(struct call *call, const void *bytes, uint64_t count, uint32_t unit)
 {
@@ -184,7 +191,7 @@ static CUresult pack(struct call *call, const struct weft_row_argument *argument
             return CUDA_ERROR_INVALID_VALUE;
         word = WEFT_ROW_INSIDE;
         call->inside |= 1ull << index;
-        call->takes += argument->kind != WEFT_ROW_GIVE ? (uint32_t)argument->bytes : 0;
+        call->takes += argument->kind != WEFT_ROW_GIVE ? room_of(argument) : 0;
         call->waits |= argument->kind != WEFT_ROW_GIVE;
         if (call->takes > WEFT_ROW_TAKES)
             return CUDA_ERROR_INVALID_VALUE;
@@ -200,24 +207,26 @@ static CUresult unpack(const struct call *call, const struct weft_row_argument *
     uint32_t news = 1;
 
     if (answer->count < 1 || (answer->words[0] == 0 && answer->count != 1 + call->news) ||
-        answer->got != (answer->words[0] == 0 ? call->takes : 0))
+        (answer->got != call->takes && (answer->words[0] == 0 || answer->got != 0)))
         return CUDA_ERROR_UNKNOWN;
-    if (answer->words[0] != 0)
+    const bool failed = answer->words[0] != 0;
+    if (failed && answer->got == 0)
         return CUDA_SUCCESS;
     for (uint32_t i = 0; i < count; i++) {
         const struct weft_row_argument *argument = &arguments[i];
         void *to = (void *)(uintptr_t)word_of(argument);
-        if (argument->kind == WEFT_ROW_NEW) {
+        if (argument->kind == WEFT_ROW_NEW && !failed) {
             uint64_t number = make_object(call->of.device, answer->words[news++]);
             if (number == 0)
                 return CUDA_ERROR_OUT_OF_MEMORY;
             number |= (uint64_t)call->type << 32;
             memcpy(to, &number, argument->bytes);
-        } else if (argument->kind == WEFT_ROW_DROP) {
+        } else if (argument->kind == WEFT_ROW_DROP && !failed) {
             drop_object(word_of(argument));
         } else if (argument->kind != WEFT_ROW_GIVE && (call->inside >> i & 1) != 0) {
-            memcpy(to, from, argument->bytes);
-            from += argument->bytes;
+            if (argument->kind == WEFT_ROW_BOTH || !failed)
+                memcpy(to, from, argument->bytes);
+            from += room_of(argument);
         }
     }
     return CUDA_SUCCESS;

@@ -9,7 +9,7 @@
  *   NEW      where the function writes the object that it makes, of so many bytes
  *   GIVE     so many bytes that it reads, on the host or on the device
  *   TAKE     so many bytes that it writes, on the host or on the device
- *   BOTH     so many bytes that it reads and writes
+ *   BOTH     so many bytes that it reads, and writes, also where it fails
  *   STREAM   the stream of this call alone
  *   SET_STREAM, GET_STREAM  that of the object's later calls, which the program knows: it sends
  *            nothing
@@ -51,7 +51,8 @@ struct weft_row_argument {
 };
 
 /* How it travels: a word each; NEW and streams have none. Host memory is this word, and what is
- * read of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT. */
+ * read of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT, as what is written in
+ * the answer. */
 enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
 
 enum weft_library {

@@ -29,8 +29,9 @@ struct row_call {
     void *function;
     const unsigned char *words, *bytes, *end; /* what is left of the record */
     int result;                               /* not CUDA_SUCCESS: the function is not called */
-    bool wrong; /* an argument makes no sense to the library: nor then */
-    int status; /* the function's own */
+    bool wrong;  /* an argument makes no sense to the library: nor then */
+    bool called; /* it was */
+    int status;  /* the function's own */
     struct session_object *first;
     struct weft_place *dropped;
     uint64_t made[WEFT_WORDS_MOST - 1]; /* by NEW: what, then its handle */
@@ -147,15 +148,16 @@ static void *row_memory(struct row_call *call, enum weft_row_kind kind, const vo
         return (void *)(uintptr_t)word;
     }
     if (bytes == 0 || bytes > WEFT_COPY_INSIDE || (gives && room > (uint64_t)(call->end - given)) ||
-        (takes && (call->record->lane == 0 || bytes > WEFT_ROW_TAKES - call->taken))) {
+        (takes && (call->record->lane == 0 || room > WEFT_ROW_TAKES - call->taken))) {
         call->result = SESSION_WRONG;
         return NULL;
     }
     call->bytes += gives ? room : 0;
-    call->taken += takes ? (uint32_t)bytes : 0;
+    call->taken += takes ? (uint32_t)room : 0;
     if (!takes)
         return (void *)(uintptr_t)given;
-    return gives ? memcpy(taken, given, bytes) : memset(taken, 0, bytes);
+    memset(taken, 0, room);
+    return gives ? memcpy(taken, given, bytes) : taken;
 }
 
 /* Handles for what was made, in its place. */
@@ -201,7 +203,8 @@ static bool row_begin(struct row_call *call)
     call->status = call->function == NULL ? libraries[call->library].missing
                    : call->wrong          ? libraries[call->library].invalid
                                           : use_stream(call);
-    return call->status == 0;
+    call->called = call->status == 0;
+    return call->called;
 }
 
 #define VALUE(kind, type, name, ...)                                                               \
@@ -288,5 +291,5 @@ SESSION_DO(library)
     uint64_t answer[1 + sizeof(c.made) / sizeof(c.made[0])] = {status};
     memcpy(answer + 1, c.made, sizeof(c.made));
     return session_reply(session, record, answer, 1 + (status == 0 ? c.news : 0), c.takes,
-                         status == 0 ? c.taken : 0);
+                         c.called ? c.taken : 0);
 }

@@ -118,6 +118,14 @@ cufftResult cufftPlanMany(cufftHandle *plan, int rank, int *n, int *in, int in_s
                 &bytes);
 }
 
+/* A user's limit is read. */
+cufftResult cufftXtSetWorkAreaPolicy(cufftHandle plan, cufftXtWorkAreaPolicy policy, size_t *bytes)
+{
+    if (plan_of(plan) == NULL)
+        return CUFFT_INVALID_PLAN;
+    return policy == CUFFT_WORKAREA_USER && *bytes == 4096 ? CUFFT_SUCCESS : CUFFT_INVALID_VALUE;
+}
+
 struct transform {
     struct plan plan;
     const float *from;
@@ -489,6 +497,20 @@ cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t handle, cusparse
     return CUSPARSE_STATUS_SUCCESS;
 }
 
+cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t *info)
+{
+    *info = (csrilu02Info_t)hold((struct held){0});
+    return CUSPARSE_STATUS_SUCCESS;
+}
+DESTROY(cusparseDestroyCsrilu02Info, csrilu02Info_t)
+cusparseStatus_t cusparseXcsrilu02_zeroPivot(cusparseHandle_t handle, csrilu02Info_t info,
+                                             int *position)
+{
+    (void)handle, (void)info;
+    *position = 7;
+    return CUSPARSE_STATUS_ZERO_PIVOT;
+}
+
 /* ---- cuBLASLt: its objects are structs of the header ----------------------------------------- */
 
 struct lt {
@@ -582,7 +604,7 @@ cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t desc,
     size_t size;
     void *field = lt_field(desc, which, &size);
 
-    if (field == NULL || bytes < size)
+    if (field == NULL || bytes < size || (uintptr_t)written % sizeof(*written) != 0)
         return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(value, field, size);
     *written = size;

@@ -117,6 +117,7 @@ static void transforms(bool fake)
     CHECK(cufftDestroy(stale) == CUFFT_INVALID_PLAN);
     CHECK(cufftPlan1d(&other, -1, CUFFT_C2C, 1) == CUFFT_INVALID_SIZE);
     if (fake) {
+        OK(cufftXtSetWorkAreaPolicy(plan, CUFFT_WORKAREA_USER, &(size_t){4096}));
         CHECK(cufftPlanMany(&other, -1, &n, NULL, 1, 1, NULL, 1, 1, CUFFT_C2C, 1) ==
               CUFFT_INVALID_VALUE);
         COMES(CUFFT_INVALID_VALUE,
@@ -271,7 +272,9 @@ static void describe(struct sparse *s, bool fake)
     int64_t rows = 0, columns = 0, nonzero = 0;
     const float one = 1, zero = 0;
     cusparseSpGEMMDescr_t product;
+    csrilu02Info_t factors;
     size_t bytes = 0;
+    int position = -1;
 
     OK(cusparseSpMatGetSize(s->a, &rows, &columns, &nonzero));
     CHECK(rows == N && columns == N && nonzero == NONZERO);
@@ -289,6 +292,10 @@ static void describe(struct sparse *s, bool fake)
                                          0, product, &bytes, i == 0 ? NULL : s->buffer));
     CHECK(bytes == 101);
     OK(cusparseSpGEMM_destroyDescr(product));
+    OK(cusparseCreateCsrilu02Info(&factors)); /* a status, and what it is about */
+    CHECK(cusparseXcsrilu02_zeroPivot(s->handle, factors, &position) == CUSPARSE_STATUS_ZERO_PIVOT);
+    CHECK(position == 7);
+    OK(cusparseDestroyCsrilu02Info(factors));
     CHECK(cusparseDestroySpMat((cusparseConstSpMatDescr_t)s->x) == CUSPARSE_STATUS_INVALID_VALUE);
     CHECK(cusparseDestroyDnVec((cusparseConstDnVecDescr_t)(uintptr_t)12345) ==
           CUSPARSE_STATUS_NOT_INITIALIZED);
@@ -384,6 +391,7 @@ static void set(struct lt *lt, cublasLtMatmulDescAttributes_t which, const void 
 static void described(bool fake)
 {
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    cublasLtEpilogue_t had = CUBLASLT_EPILOGUE_DEFAULT;
     const cublasLtPointerMode_t on_device = CUBLASLT_POINTER_MODE_DEVICE;
     const float two = 2, zero = 0, factors[] = {3, 0};
     const cudaDataType_t wide = CUDA_R_64F;
@@ -409,6 +417,9 @@ static void described(bool fake)
     OK(cublasLtMatmulDescGetAttribute(lt.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
                                       sizeof(bias), &written));
     CHECK(bias == lt.bias && written == sizeof(bias));
+    OK(cublasLtMatmulDescGetAttribute(lt.desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &had, sizeof(had),
+                                      &written)); /* the second result is aligned, too */
+    CHECK(had == epilogue && written == sizeof(had));
     CHECK(cublasLtMatmulDescSetAttribute(lt.desc, CUBLASLT_MATMUL_DESC_SCALE_TYPE, &wide,
                                          sizeof(wide)) == CUBLAS_STATUS_INVALID_VALUE);
     OK(cublasLtMatmulPreferenceCreate(&preference));
