@@ -308,6 +308,18 @@ WEFT_INLINE void weft_warp_serve(weft_self *self)
     weft_alone_end(self);
 }
 
+#ifdef __CUDACC__
+/* What a batch holds back leaves before a warp comes again. One thread of the warp. */
+WEFT_INLINE void weft_warp_send(weft_self *self)
+{
+    if (weft_has_queues(self) && *(const volatile uint32_t *)&self->unrung != 0 &&
+        weft_alone_begin(self)) {
+        weft_batch_send(self);
+        weft_alone_end(self);
+    }
+}
+#endif
+
 /*
  * Consumes the notifications, if they are there; *have: how many are. Another warp may have taken
  * some that came after the look: then this is negative. One thread of the warp.
@@ -378,6 +390,8 @@ WEFT_FN int weft_test_warp(weft_self *self, int tag, uint32_t count)
     uint32_t have = 0;
     bool there = weft_lane() == 0 && weft_warp_consume(self, (uint32_t)tag, count, &have);
 #ifdef __CUDACC__
+    if (!there && weft_lane() == 0)
+        weft_warp_send(self);
     there = __any_sync(weft_warp_mask(), there) != 0;
 #else
     if (there)

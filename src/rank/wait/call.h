@@ -93,10 +93,12 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
             (self->waits | WEFT_WAITS_TRACED) == (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
         there = weft_count_read_with(self, index, nic) - self->consumed[tag] >= count;
         weft_polled();
-        if (there)
+        if (there) {
             self->consumed[tag] += count;
-        else
+        } else {
+            weft_batch_send(self);
             weft_turn(self);
+        }
     }
     there = __syncthreads_or(there) != 0;
     weft_attend(self);

@@ -63,10 +63,10 @@ WEFT_FN int weft_wait_where(weft_self *self, const uint64_t *words, int count, i
     if (self->eager_bytes != 0)
         weft_serve_seen(self); /* what the writers had fenced before it */
     if (found == 0 && weft_leads(self)) {
+        weft_batch_send(self);
 #ifdef __CUDACC__
         weft_turn(self);
 #else
-        weft_batch_send(self);
         weft_port_poll(&self->port); /* loops around it must let others run */
 #endif
     }
