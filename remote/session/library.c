@@ -79,7 +79,8 @@ static void *find_function(enum weft_library library, const char *name)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Of NEW a type has a star behind it. A descriptor that is const is named so. */
+/* Of NEW a type has a star behind it. A descriptor that is const is named so. The vendor says that
+ * a handle of cuBLAS may be used as one of cuBLASLt. */
 static bool is_type(const char *made, const char *type)
 {
     static const char constant[] = "cusparseConst";
@@ -88,6 +89,8 @@ static bool is_type(const char *made, const char *type)
 
     if (whole) /* any descriptor may be used as a const one */
         return strncmp(made, "cusparse", 8) == 0 && is_type(made + 8, type + skip);
+    if (strcmp(type, "cublasLtHandle_t") == 0 && strcmp(made, "cublasHandle_t *") == 0)
+        return true;
     return strncmp(made, type, length) == 0 && made[length] == ' ';
 }
 

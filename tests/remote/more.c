@@ -6,6 +6,7 @@
 #include "blas.h"
 
 #include <cublasLt.h>
+#include <cublas_v2.h>
 #include <cufftXt.h>
 #include <curand.h>
 #include <cusparse.h>
@@ -400,11 +401,13 @@ static void described(bool fake)
     float *scalars, *bias = NULL;
     const size_t most = 1 << 20;
     size_t written = 0;
+    cublasHandle_t blas;
     struct lt lt;
     int count = 0;
 
     if (!begins("cublasLt", cublasLtCreate(&lt.handle), CUBLAS_STATUS_NOT_INITIALIZED))
         return;
+    const cublasLtHandle_t own = lt.handle;
     OK(cudaMalloc((void **)&lt.bias, N * sizeof(float)));
     OK(cudaMalloc(&lt.work, 64));
     OK(cudaMalloc((void **)&scalars, sizeof(factors)));
@@ -439,6 +442,13 @@ static void described(bool fake)
         CHECK(cublasLtMatmulAlgoGetHeuristic(lt.handle, lt.desc, lt.layout, lt.layout, lt.layout,
                                              lt.layout, NULL, -1, found,
                                              &count) == CUBLAS_STATUS_INVALID_VALUE);
+    OK(cublasCreate(&blas)); /* its handle is one of cuBLASLt, too */
+    OK(cublasSetStream(blas, stream));
+    OK(cudaMemset(there[2], 0, CELLS * sizeof(float)));
+    lt.handle = (cublasLtHandle_t)blas;
+    lt_multiply(&lt, scalars, scalars + 1, 3, NULL);
+    lt.handle = own;
+    OK(cublasDestroy(blas));
     OK(cublasLtMatmulDescDestroy(lt.desc));
     if (fake) { /* factors of another size */
         OK(cublasLtMatmulDescCreate(&lt.desc, CUBLAS_COMPUTE_32F, wide));
