@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static const uint64_t LONGEST_NS = 1000000000; /* that a thread which unmaps memory is held up */
+static const eventfd_t END = 1u << 31;         /* more than events */
 enum { NEED = 2, NEED_MOST = 1 << 20 };        /* uses before memory is registered; */
 enum { REFUSED = -4096 };                      /* it could not be: so much later again */
 
@@ -36,7 +37,7 @@ static bool watches(const struct weft_keep *keep, const struct weft_keep_range *
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
 }
 
-/* First nothing is watched: the driver may unmap memory, and the watcher may be who drops. */
+/* First nothing is watched: the driver may unmap memory. */
 static void drop_all(struct weft_keep *keep)
 {
     for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
@@ -48,6 +49,7 @@ static void drop_all(struct weft_keep *keep)
         *r = (struct weft_keep_range){0};
     }
     keep->bytes = 0;
+    __atomic_store_n(&keep->late, false, __ATOMIC_RELEASE);
 }
 
 /* For others: next time it takes more uses. */
@@ -102,13 +104,17 @@ static void pin(struct weft_keep *keep, struct weft_keep_range *range)
     *range = copy;
     if (!watches(keep, range, true))
         return;
-    range->pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
-    if (range->pinned && !is_private(range)) {
-        keep->unpin(keep->device, (void *)range->at);
-        range->pinned = false;
-    }
-    if (range->pinned)
+    const bool pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
+    if (pinned && is_private(range)) {
+        range->pinned = true;
         keep->bytes += range->bytes;
+        return;
+    }
+    watches(keep, range, false);
+    drop_all(keep); /* a page may be of two */
+    if (pinned)
+        keep->unpin(keep->device, (void *)copy.at);
+    *range = copy;
 }
 
 /* The one that has it, registered, or one that counts its uses. */
@@ -138,8 +144,11 @@ static struct weft_keep_range *find(struct weft_keep *keep, uintptr_t at, size_t
 
 /* ---- memory goes ----------------------------------------------------------------------------- */
 
-/* An event that was read lets its thread go on, so before one is read all is dropped: what it is
- * about is not known yet. */
+/*
+ * An event that was read lets its thread go on, so before one is read all is dropped: what it is
+ * about is not known yet. Another task drops: that thread may have a lock that the driver wants,
+ * malloc's or the keep's own, and then goes on after a while.
+ */
 static void watch(void *argument)
 {
     struct weft_keep *keep = argument;
@@ -150,20 +159,31 @@ static void watch(void *argument)
         if (poll(look, 2, -1) < 0 || look[0].revents == 0)
             continue;
         const uint64_t deadline = weft_now_ns() + LONGEST_NS;
-        bool locked = weft_lock_try(&keep->lock);
-        while (!locked && weft_now_ns() < deadline) {
+        __atomic_store_n(&keep->late, true, __ATOMIC_RELEASE);
+        eventfd_write(keep->wake, 1);
+        while (__atomic_load_n(&keep->late, __ATOMIC_ACQUIRE) && weft_now_ns() < deadline)
             usleep(10);
-            locked = weft_lock_try(&keep->lock);
-        }
-        if (locked)
-            drop_all(keep);
-        else /* the holder may be that thread, in the driver */
-            __atomic_store_n(&keep->late, true, __ATOMIC_RELEASE);
         if (read(keep->events, &event, sizeof(event)) < 0 && errno != EAGAIN)
             weft_say(WEFT_SAY_WARN, "userfaultfd: %s", strerror(errno));
-        if (locked)
-            weft_unlock(&keep->lock);
     }
+}
+
+static void drop_when_told(void *argument)
+{
+    struct weft_keep *keep = argument;
+    eventfd_t told;
+
+    while (eventfd_read(keep->wake, &told) == 0 && told < END) {
+        weft_lock(&keep->lock);
+        drop_all(keep);
+        weft_unlock(&keep->lock);
+    }
+}
+
+static void end_dropper(struct weft_keep *keep)
+{
+    eventfd_write(keep->wake, END);
+    weft_task_join(&keep->dropper);
 }
 
 static bool start(struct weft_keep *keep)
@@ -174,10 +194,15 @@ static bool start(struct weft_keep *keep)
 
     keep->need = NEED;
     keep->end = eventfd(0, EFD_CLOEXEC);
+    keep->wake = eventfd(0, EFD_CLOEXEC);
     keep->events = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-    if (keep->end >= 0 && keep->events >= 0 && ioctl(keep->events, UFFDIO_API, &api) == 0 &&
-        weft_task_start(&keep->watcher, "weft keep", watch, keep) == WEFT_OK)
-        return true;
+    if (keep->end >= 0 && keep->wake >= 0 && keep->events >= 0 &&
+        ioctl(keep->events, UFFDIO_API, &api) == 0 &&
+        weft_task_start(&keep->dropper, "weft drop", drop_when_told, keep) == WEFT_OK) {
+        if (weft_task_start(&keep->watcher, "weft keep", watch, keep) == WEFT_OK)
+            return true;
+        end_dropper(keep);
+    }
     weft_say(WEFT_SAY_INFO, "memory of the program is registered for no message: userfaultfd: %s",
              strerror(errno));
     return false;
@@ -205,13 +230,15 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
     weft_lock(&keep->lock);
     if (keep->state == WEFT_KEEP_NEW)
         keep->state = start(keep) ? WEFT_KEEP_WATCHED : WEFT_KEEP_FAILED;
-    if (__atomic_exchange_n(&keep->late, false, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&keep->late, __ATOMIC_ACQUIRE))
         drop_all(keep);
     if (keep->state == WEFT_KEEP_WATCHED && !keep->off) {
         struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
         if (!range->pinned && ++range->uses >= keep->need)
             pin(keep, range);
-        keep->held = range->pinned && is_there(keep, range);
+        if (range->pinned && !is_there(keep, range))
+            drop_all(keep); /* else the device took what was there for what is */
+        keep->held = range->pinned;
     }
     if (keep->held)
         return true;
@@ -225,14 +252,21 @@ void weft_keep_release(struct weft_keep *keep)
     weft_unlock(&keep->lock);
 }
 
-bool weft_keep_drop(struct weft_keep *keep, bool off)
+bool weft_keep_drop(struct weft_keep *keep)
 {
     weft_lock(&keep->lock);
     const bool any = keep->bytes != 0;
     drop_all(keep);
-    keep->off = off;
     weft_unlock(&keep->lock);
     return any;
+}
+
+void weft_keep_turn(struct weft_keep *keep, bool off)
+{
+    weft_lock(&keep->lock);
+    drop_all(keep);
+    keep->off = off;
+    weft_unlock(&keep->lock);
 }
 
 void weft_keep_close(struct weft_keep *keep)
@@ -240,10 +274,12 @@ void weft_keep_close(struct weft_keep *keep)
     if (keep->state == WEFT_KEEP_WATCHED) {
         eventfd_write(keep->end, 1);
         weft_task_join(&keep->watcher);
+        end_dropper(keep);
         drop_all(keep);
     }
     if (keep->state != WEFT_KEEP_NEW) {
         close(keep->events);
         close(keep->end);
+        close(keep->wake);
     }
 }

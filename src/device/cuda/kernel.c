@@ -232,8 +232,8 @@ static weft_status run(struct weft_device *d, const struct weft_launch *launch, 
 /* Nothing may be registered while a kernel runs, nor registrations end: both wait for it. */
 weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
-    weft_keep_drop(&d->keep, true);
+    weft_keep_turn(&d->keep, true);
     const weft_status status = run(d, launch, ms);
-    weft_keep_drop(&d->keep, false);
+    weft_keep_turn(&d->keep, false);
     return status;
 }

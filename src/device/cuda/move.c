@@ -110,7 +110,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     CUresult result = copy_once(d, stream, target, source, bytes);
     /* So it refuses memory of the host's of which a part is registered: here for a message. */
     if (result == CUDA_ERROR_INVALID_VALUE && !(stream == WEFT_STREAM_MESSAGES && d->keep.held) &&
-        weft_keep_drop(&d->keep, d->keep.off))
+        weft_keep_drop(&d->keep))
         result = copy_once(d, stream, target, source, bytes);
     return weft_cuda_error(result, "copying");
 }

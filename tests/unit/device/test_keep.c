@@ -29,6 +29,8 @@ static struct pin {
     int pages[2]; /* the pipe */
 } pins[PINS];
 static int pinned, ever_pinned;
+static bool refuses;
+static pthread_mutex_t driver = PTHREAD_MUTEX_INITIALIZER;
 
 /* With the keep's lock, as all below. */
 static struct pin *find(const void *memory)
@@ -44,6 +46,8 @@ static const char *pin(struct weft_device *device, void *memory, size_t bytes)
     struct pin *p = find(NULL);
 
     (void)device;
+    if (refuses)
+        return "it is refused";
     if (p == NULL || pipe2(p->pages, O_CLOEXEC | O_NONBLOCK) != 0 ||
         fcntl(p->pages[1], F_SETPIPE_SZ, MOST) < 0)
         abort();
@@ -62,9 +66,11 @@ static void unpin(struct weft_device *device, void *memory)
     (void)device;
     if (p == NULL)
         abort();
+    pthread_mutex_lock(&driver);
     close(p->pages[0]);
     close(p->pages[1]);
     p->memory = NULL;
+    pthread_mutex_unlock(&driver);
     __atomic_fetch_sub(&pinned, 1, __ATOMIC_RELAXED);
 }
 
@@ -235,6 +241,66 @@ static void unmapping_waits_for_the_drop(void **state)
     weft_keep_close(&keep);
 }
 
+static void register_it(struct weft_keep *keep, const void *memory, size_t bytes)
+{
+    for (int use = 0; !weft_keep_hold(keep, memory, bytes); use++)
+        assert_true(use < 1000000);
+    weft_keep_release(keep);
+}
+
+/* So is malloc's, when `free` trims the heap. */
+static void who_unmaps_may_have_a_lock_of_the_driver(void **state)
+{
+    struct weft_keep keep;
+    enum { BYTES = 16 * PAGE };
+    unsigned char *memory = map(BYTES);
+
+    (void)state;
+    open_keep(&keep, 64 << 20);
+    register_it(&keep, memory, BYTES);
+    alarm(60);
+    pthread_mutex_lock(&driver);
+    munmap(memory, BYTES);
+    pthread_mutex_unlock(&driver);
+    alarm(0);
+    memory = map(BYTES); /* once this is registered, the other is not */
+    register_it(&keep, memory, BYTES);
+    assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 1);
+    weft_keep_close(&keep);
+    munmap(memory, BYTES);
+}
+
+static void *unmap(void *argument)
+{
+    munmap(argument, 16 * PAGE);
+    return NULL;
+}
+
+/* What is not held is registered neither: the device would copy what was there. */
+static void what_is_gone_is_not_registered(void **state)
+{
+    struct weft_keep keep;
+    enum { BYTES = 16 * PAGE };
+
+    (void)state;
+    open_keep(&keep, 64 << 20);
+    for (int i = 0; i < 50; i++) {
+        unsigned char *memory = map(BYTES), in_core;
+        pthread_t thread;
+        register_it(&keep, memory, BYTES);
+        assert_true(weft_keep_hold(&keep, memory, BYTES));
+        assert_int_equal(pthread_create(&thread, NULL, unmap, memory), 0);
+        while (mincore(memory, PAGE, &in_core) == 0) /* until it is gone, and its event there */
+            continue;
+        weft_keep_release(&keep);
+        if (weft_keep_hold(&keep, memory, BYTES))
+            fail();
+        assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 0);
+        pthread_join(thread, NULL);
+    }
+    weft_keep_close(&keep);
+}
+
 /* ---- what is registered ---------------------------------------------------------------------- */
 
 static void from_the_second_use_on(void **state)
@@ -254,17 +320,17 @@ static void from_the_second_use_on(void **state)
     weft_keep_release(&keep);
     assert_int_equal(ever_pinned, 1);
     assert_false(weft_keep_hold(&keep, memory, 2 * BYTES)); /* more than `most` */
-    assert_true(weft_keep_drop(&keep, false));
-    assert_false(weft_keep_drop(&keep, false));
+    assert_true(weft_keep_drop(&keep));
+    assert_false(weft_keep_drop(&keep));
     for (int i = 0; i < 2; i++)
         if (weft_keep_hold(&keep, memory, BYTES))
             weft_keep_release(&keep);
     assert_int_equal(pinned, 1);
-    weft_keep_drop(&keep, true);
+    weft_keep_turn(&keep, true);
     assert_int_equal(pinned, 0);
     assert_false(weft_keep_hold(&keep, memory, BYTES));
     assert_false(weft_keep_hold(&keep, memory, BYTES));
-    weft_keep_drop(&keep, false);
+    weft_keep_turn(&keep, false);
     weft_keep_close(&keep);
     munmap(memory, 2 * BYTES);
 }
@@ -329,6 +395,26 @@ static void shared_memory_is_not_registered(void **state)
     munmap(memory, BYTES);
 }
 
+/* Else every unmapping of it would drop all. */
+static void what_is_refused_is_not_watched(void **state)
+{
+    struct weft_keep keep;
+    enum { BYTES = 16 * PAGE };
+    unsigned char *kept = map(BYTES), *refused = map(BYTES);
+
+    (void)state;
+    open_keep(&keep, 64 << 20);
+    refuses = true;
+    for (int i = 0; i < 3; i++)
+        assert_false(weft_keep_hold(&keep, refused, BYTES));
+    refuses = false;
+    register_it(&keep, kept, BYTES);
+    munmap(refused, BYTES);
+    assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 1);
+    weft_keep_close(&keep);
+    munmap(kept, BYTES);
+}
+
 /* Its memory is not watched, and the registration stays. */
 static void a_child_of_fork_frees_its_own(void **state)
 {
@@ -362,6 +448,9 @@ int main(void)
         cmocka_unit_test(growing_is_not_displacing),
         cmocka_unit_test(shared_memory_is_not_registered),
         cmocka_unit_test(unmapping_waits_for_the_drop),
+        cmocka_unit_test(who_unmaps_may_have_a_lock_of_the_driver),
+        cmocka_unit_test(what_is_gone_is_not_registered),
+        cmocka_unit_test(what_is_refused_is_not_watched),
         cmocka_unit_test(a_child_of_fork_frees_its_own),
         cmocka_unit_test(nothing_stale_is_used),
     };
