@@ -168,8 +168,9 @@ static bool waits_for_kernel(const struct weft_job *job, const struct weft_trans
            job->processes[transfer->peer].device == job->processes[job->numbers.process].device;
 }
 
-bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
-                          size_t bytes)
+/* block: which only reaches memory of devices, and of the stage, may copy it, too. */
+static bool copy_on(struct weft_messages *m, const struct weft_transfer *transfer, size_t bytes,
+                    bool block)
 {
     unsigned char *const here = transfer->buffer + transfer->moved;
     unsigned char *const there = transfer->mapped + transfer->moved;
@@ -181,7 +182,7 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
                                        : NULL;
     bool good = true;
 
-    if (transfer->device && copied_by_block(m, target, source, bytes))
+    if (block && copied_by_block(m, target, source, bytes))
         return true;
     if (!waits_for_kernel(m->job, transfer)) {
         const bool held = keep != NULL && transfer->room >= WEFT_MSG_HOLD &&
@@ -198,6 +199,12 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
     return good;
 }
 
+bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                          size_t bytes)
+{
+    return copy_on(m, transfer, bytes, transfer->device);
+}
+
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
     struct weft_transfer copy = {.buffer = (unsigned char *)(uintptr_t)source,
@@ -210,7 +217,7 @@ bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, si
     for (size_t some; copy.moved < bytes && good; copy.moved += some) {
         some = bytes - copy.moved < 8 * WEFT_MSG_STAGE ? bytes - copy.moved : 8 * WEFT_MSG_STAGE;
         weft_msg_lock(m); /* which others may have in between */
-        good = weft_msg_copy_mapped(m, &copy, some);
+        good = copy_on(m, &copy, some, false);
         weft_msg_unlock(m);
     }
     return good;

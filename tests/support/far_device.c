@@ -22,6 +22,7 @@ struct weft_device {
     struct {
         unsigned char *memory; /* NULL: none */
         size_t bytes;
+        enum weft_memory whose; /* HOST: of the host, and the device reaches it, too */
     } range[RANGES];
     pthread_mutex_t range_lock;
     struct weft_bell *bell; /* on which ranks sleep */
@@ -30,6 +31,46 @@ struct weft_device {
 };
 
 struct far_watch far_watch;
+
+/* Remembers what it has given, or maps, as long as there is room. */
+static void *remember(struct weft_device *d, void *memory, size_t bytes, enum weft_memory whose)
+{
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES && memory != NULL; i++)
+        if (d->range[i].memory == NULL) {
+            d->range[i].memory = memory;
+            d->range[i].bytes = bytes;
+            d->range[i].whose = whose;
+            break;
+        }
+    pthread_mutex_unlock(&d->range_lock);
+    return memory;
+}
+
+static void forget(struct weft_device *d, const void *memory)
+{
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES; i++)
+        if (d->range[i].memory == memory) {
+            d->range[i].memory = NULL;
+            break;
+        }
+    pthread_mutex_unlock(&d->range_lock);
+}
+
+/* Whether it has given it; also memory of the host's (any). */
+static bool has_given(struct weft_device *d, const void *memory, bool any)
+{
+    bool has = false;
+
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES; i++)
+        if (d->range[i].memory != NULL && (any || d->range[i].whose == WEFT_MEMORY_DEVICE) &&
+            (uintptr_t)memory - (uintptr_t)d->range[i].memory < d->range[i].bytes)
+            has = true;
+    pthread_mutex_unlock(&d->range_lock);
+    return has;
+}
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
@@ -132,13 +173,17 @@ static void far_move(unsigned char *target, const unsigned char *source, size_t 
     }
 }
 
-/* What the warp of a GPU does; there is none that could be late. */
+/* What the warp of a GPU does; there is none that could be late. It reaches no other memory. */
 static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
-    (void)d;
     for (size_t i = 0; i < count; i++) {
         struct weft_errand *errand = &errands[i];
         unsigned char *const memory = (unsigned char *)(uintptr_t)errand->address;
+        if (errand->kind == WEFT_ERRAND_COPY &&
+            !(has_given(d, memory, true) &&
+              has_given(d, (const void *)(uintptr_t)errand->data[0], true)))
+            return weft_err(WEFT_ERR_DEVICE, "far: a copy between %p and 0x%llx", (void *)memory,
+                            (unsigned long long)errand->data[0]);
         const uint32_t size =
             errand->kind == WEFT_ERRAND_UPDATE ? weft_type_bytes(errand->type) : 8;
         uint64_t now[WEFT_ERRAND_BYTES / 8] = {0};
@@ -278,33 +323,14 @@ static int far_threads(const struct weft_device *d, int threads)
     return weft_cpu_device.threads(d->cpu, threads);
 }
 
-/* Remembers what it has given, as long as there is room. */
 static void *far_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle)
 {
-    void *memory = weft_cpu_device.alloc(d->cpu, bytes, handle);
-
-    pthread_mutex_lock(&d->range_lock);
-    for (int i = 0; i < RANGES && memory != NULL; i++)
-        if (d->range[i].memory == NULL) {
-            d->range[i].memory = memory;
-            d->range[i].bytes = bytes;
-            break;
-        }
-    pthread_mutex_unlock(&d->range_lock);
-    return memory;
+    return remember(d, weft_cpu_device.alloc(d->cpu, bytes, handle), bytes, WEFT_MEMORY_DEVICE);
 }
 
 static enum weft_memory far_whose(struct weft_device *d, const void *memory)
 {
-    enum weft_memory whose = WEFT_MEMORY_HOST;
-
-    pthread_mutex_lock(&d->range_lock);
-    for (int i = 0; i < RANGES; i++)
-        if (d->range[i].memory != NULL &&
-            (uintptr_t)memory - (uintptr_t)d->range[i].memory < d->range[i].bytes)
-            whose = WEFT_MEMORY_DEVICE;
-    pthread_mutex_unlock(&d->range_lock);
-    return whose;
+    return has_given(d, memory, false) ? WEFT_MEMORY_DEVICE : WEFT_MEMORY_HOST;
 }
 
 static void *far_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle)
@@ -314,11 +340,7 @@ static void *far_alloc_running(struct weft_device *d, size_t bytes, struct weft_
 
 static void far_free(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
-    pthread_mutex_lock(&d->range_lock);
-    for (int i = 0; i < RANGES; i++)
-        if (d->range[i].memory == memory)
-            d->range[i].memory = NULL;
-    pthread_mutex_unlock(&d->range_lock);
+    forget(d, memory);
     weft_cpu_device.free(d->cpu, memory, handle);
 }
 
@@ -331,21 +353,24 @@ static bool far_has_atomics(const struct weft_device *d,
 
 static void *far_host_alloc(struct weft_device *d, size_t bytes)
 {
-    return weft_cpu_device.host_alloc(d->cpu, bytes);
+    return remember(d, weft_cpu_device.host_alloc(d->cpu, bytes), bytes, WEFT_MEMORY_HOST);
 }
 
 static void far_host_free(struct weft_device *d, void *memory)
 {
+    forget(d, memory);
     weft_cpu_device.host_free(d->cpu, memory);
 }
 
 static void *far_map(struct weft_device *d, const struct weft_share *handle, const char **reason)
 {
-    return weft_cpu_device.map(d->cpu, handle, reason);
+    return remember(d, weft_cpu_device.map(d->cpu, handle, reason), handle->bytes,
+                    WEFT_MEMORY_HOST);
 }
 
 static void far_unmap(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
+    forget(d, memory);
     weft_cpu_device.unmap(d->cpu, memory, handle);
 }
 
