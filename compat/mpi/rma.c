@@ -152,12 +152,27 @@ struct kernel_copy {
     struct iovec there[64];
 };
 
+/* Whether the job has not failed: else a number may be that of another process by now. */
+static int check_job(void)
+{
+    return weftmpi_failed(weft_host_op_test(weftmpi.job, (weft_op){0}, WEFT_LOCAL, &(int){0}));
+}
+
 static int copy_now(const struct weftmpi_reach *reach, struct kernel_copy *copy)
 {
+    enum { LOOKS_MOST = 100000 }; /* some seconds */
     const struct iovec here = {copy->row, copy->bytes}, *there = copy->there;
+
+    TRY(check_job());
     const ssize_t some = (copy->puts ? process_vm_writev : process_vm_readv)(
         reach->target->pid, &here, 1, there, copy->count, 0);
 
+    /* A process that has ended: weft says soon which it was. */
+    for (int i = 0; some < 0 && errno == ESRCH && i < LOOKS_MOST; i++) {
+        weftmpi_pause();
+        TRY(check_job());
+        errno = ESRCH;
+    }
     TRY(HOLDS(some == (ssize_t)copy->bytes, MPI_ERR_RMA_RANGE, "%zu bytes at 0x%zx of rank %td: %s",
               copy->bytes, (size_t)there->iov_base, reach->target - reach->win->targets,
               some < 0 ? strerror(errno) : "not all are there"));

@@ -118,6 +118,14 @@ program lost 'if (rank == 1) abort(); MPI_Barrier(MPI_COMM_WORLD);'
 timeout 300 "$weftrun" -n 3 ./lost >out 2>err
 [ $? -ne 124 ] || fail "a lost process leaves others waiting"
 grep -q "process 1" err || fail "a lost process is not named: $(cat err)"
+# Whose window others put into by the kernel: they do not take it for a mistake of theirs.
+program dead 'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w); MPI_Win_lock_all(0, w);
+    MPI_Barrier(MPI_COMM_WORLD); if (rank == 1) abort(); for (;;) MPI_Put(&size, 1, MPI_INT, 1, 0, 1, MPI_INT, w);'
+for _ in 1 2 3 4 5; do
+    timeout 300 "$weftrun" -n 3 ./dead >out 2>err
+    [ $? -ne 124 ] || fail "a lost target leaves others waiting"
+    grep -q "No such process" err && fail "a lost target is not named: $(cat err)"
+done
 PMI_SIZE=2 timeout 300 ./lost >out 2>err && fail "a launcher without PMIx is taken"
 grep -q "start the program by weftrun" err || fail "a launcher without PMIx: $(cat err)"
 # Opening the job is a wait, too, and long on a busy machine.
