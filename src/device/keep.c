@@ -223,7 +223,7 @@ static bool is_there(const struct weft_keep *keep, const struct weft_keep_range 
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
+bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again)
 {
     if (bytes > keep->most)
         return false;
@@ -234,7 +234,7 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes)
         drop_all(keep);
     if (keep->state == WEFT_KEEP_WATCHED && !keep->off) {
         struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
-        if (!range->pinned && ++range->uses >= keep->need)
+        if (!range->pinned && (range->uses += !again) >= keep->need)
             pin(keep, range);
         if (range->pinned && !is_there(keep, range))
             drop_all(keep); /* else the device took what was there for what is */

@@ -43,10 +43,11 @@ struct weft_keep {
 };
 
 /*
+ * again: the use that was asked for last goes on, and is not counted twice.
  * True: the memory is registered, and stays so until weft_keep_release. False: it is not, or not
  * yet. Blocking, for as long as registering takes.
  */
-bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes);
+bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again);
 void weft_keep_release(struct weft_keep *keep);
 
 /* Drops all. Not between hold and release. False: there was nothing. */

@@ -185,8 +185,9 @@ static bool copy_on(struct weft_messages *m, const struct weft_transfer *transfe
     if (block && copied_by_block(m, target, source, bytes))
         return true;
     if (!waits_for_kernel(m->job, transfer)) {
-        const bool held = keep != NULL && transfer->room >= WEFT_MSG_HOLD &&
-                          weft_keep_hold(keep, transfer->buffer, transfer->room);
+        const bool held =
+            keep != NULL && transfer->room >= WEFT_MSG_HOLD &&
+            weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
         good = by_engine(m, target, source, bytes);
         if (held)
             weft_keep_release(keep);

@@ -133,7 +133,7 @@ static void use(struct user *user, const unsigned char *memory, size_t bytes)
 {
     static _Thread_local unsigned char got[MOST];
 
-    if (!weft_keep_hold(user->keep, memory, bytes))
+    if (!weft_keep_hold(user->keep, memory, bytes, false))
         return;
     read_pages(memory, got, bytes);
     weft_keep_release(user->keep);
@@ -231,7 +231,7 @@ static void unmapping_waits_for_the_drop(void **state)
     open_keep(&keep, 64 << 20);
     for (int i = 0; i < 200; i++) {
         unsigned char *memory = map(BYTES);
-        for (int use = 0; !weft_keep_hold(&keep, memory, BYTES); use++)
+        for (int use = 0; !weft_keep_hold(&keep, memory, BYTES, false); use++)
             assert_true(use < 1000000);
         assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 1);
         weft_keep_release(&keep);
@@ -243,7 +243,7 @@ static void unmapping_waits_for_the_drop(void **state)
 
 static void register_it(struct weft_keep *keep, const void *memory, size_t bytes)
 {
-    for (int use = 0; !weft_keep_hold(keep, memory, bytes); use++)
+    for (int use = 0; !weft_keep_hold(keep, memory, bytes, false); use++)
         assert_true(use < 1000000);
     weft_keep_release(keep);
 }
@@ -288,12 +288,12 @@ static void what_is_gone_is_not_registered(void **state)
         unsigned char *memory = map(BYTES), in_core;
         pthread_t thread;
         register_it(&keep, memory, BYTES);
-        assert_true(weft_keep_hold(&keep, memory, BYTES));
+        assert_true(weft_keep_hold(&keep, memory, BYTES, false));
         assert_int_equal(pthread_create(&thread, NULL, unmap, memory), 0);
         while (mincore(memory, PAGE, &in_core) == 0) /* until it is gone, and its event there */
             continue;
         weft_keep_release(&keep);
-        if (weft_keep_hold(&keep, memory, BYTES))
+        if (weft_keep_hold(&keep, memory, BYTES, false))
             fail();
         assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 0);
         pthread_join(thread, NULL);
@@ -311,25 +311,30 @@ static void from_the_second_use_on(void **state)
 
     (void)state;
     open_keep(&keep, BYTES + BYTES / 2);
-    assert_false(weft_keep_hold(&keep, memory, BYTES));
+    assert_false(weft_keep_hold(&keep, memory, BYTES, false));
     for (int i = 0; i < 100; i++) {
-        assert_true(weft_keep_hold(&keep, memory, BYTES));
+        assert_true(weft_keep_hold(&keep, memory, BYTES, false));
         weft_keep_release(&keep);
     }
-    assert_true(weft_keep_hold(&keep, memory + 100, BYTES - 100)); /* a part of it */
+    assert_true(weft_keep_hold(&keep, memory + 100, BYTES - 100, false)); /* a part of it */
     weft_keep_release(&keep);
     assert_int_equal(ever_pinned, 1);
-    assert_false(weft_keep_hold(&keep, memory, 2 * BYTES)); /* more than `most` */
+    weft_keep_drop(&keep);
+    for (int i = 0; i < 10; i++) /* pieces of one message */
+        assert_false(weft_keep_hold(&keep, memory, BYTES, i != 0));
+    assert_true(weft_keep_hold(&keep, memory, BYTES, false));
+    weft_keep_release(&keep);
+    assert_false(weft_keep_hold(&keep, memory, 2 * BYTES, false)); /* more than `most` */
     assert_true(weft_keep_drop(&keep));
     assert_false(weft_keep_drop(&keep));
     for (int i = 0; i < 2; i++)
-        if (weft_keep_hold(&keep, memory, BYTES))
+        if (weft_keep_hold(&keep, memory, BYTES, false))
             weft_keep_release(&keep);
     assert_int_equal(pinned, 1);
     weft_keep_turn(&keep, true);
     assert_int_equal(pinned, 0);
-    assert_false(weft_keep_hold(&keep, memory, BYTES));
-    assert_false(weft_keep_hold(&keep, memory, BYTES));
+    assert_false(weft_keep_hold(&keep, memory, BYTES, false));
+    assert_false(weft_keep_hold(&keep, memory, BYTES, false));
     weft_keep_turn(&keep, false);
     weft_keep_close(&keep);
     munmap(memory, 2 * BYTES);
@@ -346,7 +351,7 @@ static void those_that_displace_each_other_become_rare(void **state)
     for (size_t apart = BYTES / 2; apart <= 2 * BYTES; apart += 3 * BYTES / 2) {
         open_keep(&keep, BYTES + BYTES / 2);
         for (int i = 0; i < USES; i++)
-            if (weft_keep_hold(&keep, memory + (size_t)(i % 2) * apart, BYTES))
+            if (weft_keep_hold(&keep, memory + (size_t)(i % 2) * apart, BYTES, false))
                 weft_keep_release(&keep);
         assert_in_range(ever_pinned, 2, 40);
         weft_keep_close(&keep);
@@ -367,7 +372,7 @@ static void growing_is_not_displacing(void **state)
     for (size_t bytes = LEAST; bytes <= LARGEST; bytes *= 2)
         for (int i = 0; i < 4; i++)
             for (int side = 0; side < 2; side++)
-                if (weft_keep_hold(&keep, memory + side * bytes, bytes)) {
+                if (weft_keep_hold(&keep, memory + side * bytes, bytes, false)) {
                     weft_keep_release(&keep);
                     uses++;
                 }
@@ -388,7 +393,7 @@ static void shared_memory_is_not_registered(void **state)
     memset(memory, 1, BYTES);
     open_keep(&keep, 64 << 20);
     for (int i = 0; i < 5000; i++)
-        assert_false(weft_keep_hold(&keep, memory, BYTES));
+        assert_false(weft_keep_hold(&keep, memory, BYTES, false));
     assert_in_range(ever_pinned, 0, 20);
     assert_int_equal(pinned, 0);
     weft_keep_close(&keep);
@@ -406,7 +411,7 @@ static void what_is_refused_is_not_watched(void **state)
     open_keep(&keep, 64 << 20);
     refuses = true;
     for (int i = 0; i < 3; i++)
-        assert_false(weft_keep_hold(&keep, refused, BYTES));
+        assert_false(weft_keep_hold(&keep, refused, BYTES, false));
     refuses = false;
     register_it(&keep, kept, BYTES);
     munmap(refused, BYTES);
@@ -426,7 +431,7 @@ static void a_child_of_fork_frees_its_own(void **state)
     (void)state;
     open_keep(&keep, 64 << 20);
     for (int i = 0; i < 2; i++)
-        if (weft_keep_hold(&keep, memory, BYTES))
+        if (weft_keep_hold(&keep, memory, BYTES, false))
             weft_keep_release(&keep);
     const pid_t child = fork();
     if (child == 0) {
