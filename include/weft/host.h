@@ -77,8 +77,9 @@ WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 WEFT_API weft_status weft_host_ptr(weft_job *job, weft_win win, int process, void **memory);
 /*
  * Gives the system's number of another process, all of whose memory the kernel lets this one read
- * and write (process_vm_readv, process_vm_writev): also what is not mapped. 0: it does not, as
- * WEFT_LOG=info says, or the process is reached through the host. Does not block. Any thread.
+ * and write (process_vm_readv, process_vm_writev): also what is not mapped. 0: it does not, or the
+ * process is reached through the host. WEFT_LOG=info says whose memory cannot be read. Does not
+ * block. Any thread.
  */
 WEFT_API int weft_host_pid(const weft_job *job, int process);
 

@@ -3,24 +3,26 @@
  * what is put, got and updated under every synchronisation, what is refused; and attacks on the
  * order of puts, updates, flushes and epochs.
  *
- * usage: test_mpi_rma [refused [PROCESS]]: the kernel gives all processes, or that one, no other's
- * memory.
+ * usage: test_mpi_rma [refused|unwritten [PROCESS]]: the kernel gives all processes, or that one,
+ * no other's memory, or lets them only read it.
  */
 #include "mpi_rma.h"
 
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* As a kernel does that has been told to: process_vm_readv and process_vm_writev are EPERM. */
-static void refuse_memory(void)
+/* As a kernel does that has been told to: process_vm_writev is EPERM, and process_vm_readv (reads).
+ */
+static void refuse_memory(bool reads)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, reads ? 1 : 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -36,9 +38,9 @@ int main(int argc, char **argv)
 {
     const char *process = getenv("LOCAL_RANK");
 
-    if (argc > 1 && strcmp(argv[1], "refused") == 0 &&
+    if (argc > 1 && (strcmp(argv[1], "refused") == 0 || strcmp(argv[1], "unwritten") == 0) &&
         (argc == 2 || (process != NULL && strcmp(argv[2], process) == 0)))
-        refuse_memory();
+        refuse_memory(argv[1][0] == 'r');
     begin(&argc, &argv);
     attributes();
     fences();
