@@ -31,8 +31,7 @@ void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transf
                   NULL);
 }
 
-/* ---- the receiver reads, or the sender writes
- * ---------------------------------------------------------------------- */
+/* ---- the receiver reads, or the sender writes ------------------------------------------------ */
 
 bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t address, uint64_t nonce)
 {
@@ -57,7 +56,6 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
         return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
     void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
     const struct iovec to = {target, bytes}, from = {source, bytes};
-
     ssize_t got = (ssize_t)bytes;
 
     if (m->job->one_address_space || transfer->peer == m->job->numbers.process)
