@@ -12,6 +12,8 @@
 #include "base/say.h"
 #include "order/atomic.h"
 
+#include <stdio.h>
+
 /* ---- regions --------------------------------------------------------------------------------- */
 
 /* The place in the list of the region that a transport writes by that; none: beyond the list. */
@@ -60,9 +62,13 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
                                          : WEFT_ERR_PROTOCOL;
 }
 
+/* The device has said why. */
 static weft_status device_failed(const struct weft_net *net)
 {
-    return weft_err(WEFT_ERR_DEVICE, "%s: data did not reach the device", net->ops->name);
+    char why[256];
+
+    snprintf(why, sizeof(why), "%s", weft_err_last());
+    return weft_err(WEFT_ERR_DEVICE, "%s: data did not reach the device: %s", net->ops->name, why);
 }
 
 /* Says what is wrong, once, with its numbers. */
