@@ -207,7 +207,7 @@ done
 # begin COMMAND...: on hosts a and b, in the background, until all have said "ready".
 begin() {
     : >out
-    "$weftrun" -H a,b -n 4 --grace 0.5 "$@" >out 2>err </dev/null &
+    "$weftrun" -H a,b -n 4 --grace "${GRACE:-0.5}" "$@" >out 2>err </dev/null &
     pid=$!
     started 4
 }
@@ -229,7 +229,7 @@ nobody "sleep 98776.$run"
 # Its processes are lost to the others, who may end first.
 name="the way to a host is killed, and who has lost its processes ends first"
 rm -f lost
-begin sh -c 'echo $$ >pid$WEFT_PROCESS; echo ready; [ $WEFT_PROCESS -lt 2 ] || exec sleep 98779.$run
+GRACE=60 begin sh -c 'echo $$ >pid$WEFT_PROCESS; echo ready; [ $WEFT_PROCESS -lt 2 ] || exec sleep 98779.$run
     until [ -e lost ]; do sleep 0.02; done; exit 16'
 touch lost
 while kill -0 "$(cat pid0)" || kill -0 "$(cat pid1)"; do sleep 0.02; done 2>/dev/null
