@@ -1,12 +1,15 @@
-"""Prints a port behind which another one is free, too: the former is torch's, the latter weft's."""
+"""Prints a port behind which another one is free, too: the former is torch's, the latter weft's. Not of those that the
+system gives to connections, of which one could take it meanwhile."""
+import random
 import socket
 
 while True:
     with socket.socket() as first, socket.socket() as second:
-        first.bind(("", 0))
+        port = random.randrange(10000, 30000)
         try:
-            second.bind(("", first.getsockname()[1] + 1))
-        except (OSError, OverflowError):
+            first.bind(("", port))
+            second.bind(("", port + 1))
+        except OSError:
             continue
-        print(first.getsockname()[1])
+        print(port)
         break
