@@ -13,8 +13,8 @@ struct update {
     MPI_Op handle;
     char *row, *old;      /* rows of operands, and for what was there; NULL: nobody asks */
     const void *expected; /* the update is made where this is there; NULL: always */
-    bool words;           /* aligned, of a type that weft knows: */
-    weft_type element;
+    bool words;           /* rows are aligned, and of a type that weft knows */
+    weft_type element;    /* if so */
     weft_operation function;
 };
 

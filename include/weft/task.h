@@ -195,8 +195,8 @@ typedef struct weft_recording_numbers {
     uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
     uint64_t epochs;       /* that have run */
     uint64_t waited;       /* steps of all recordings of this place that had to wait */
-    uint64_t copies;       /* that this place makes for others in an epoch; */
-    uint64_t copied;       /* their bytes */
+    uint64_t copies;       /* that this place makes for others in an epoch */
+    uint64_t copied;       /* bytes of these copies */
     uint64_t plans;        /* how often homes have been chosen */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */

@@ -10,8 +10,8 @@ enum state { WRITES, READS, CLOSED }; /* what the host does */
 
 struct client_block {
     struct client_block *next;
-    uint64_t base, bytes; /* whole pages, */
-    CUdeviceptr around;   /* in this allocation */
+    uint64_t base, bytes; /* whole pages */
+    CUdeviceptr around;   /* the allocation that they lie in */
     unsigned char *alias; /* NULL: host and devices have one address space */
     unsigned flags;       /* of mapped host memory; 0: it is managed */
     struct client_device *home;

@@ -7,8 +7,8 @@
 enum { NUMBERS = 256, DIGITS = 10 };
 
 struct warps {
-    uint32_t *own;    /* NUMBERS for each rank of this device: what it sends, */
-    uint32_t *all;    /* and NUMBERS of every rank: what it has received */
+    uint32_t *own;    /* what each rank of this device sends: NUMBERS */
+    uint32_t *all;    /* what it has received of every rank: NUMBERS of each */
     uint64_t *digits; /* DIGITS words: at rank 0, how many numbers of all ranks end in each */
 };
 
