@@ -8,10 +8,14 @@
 
 #include "rank/op.h"
 
-/* Whether this rank updates the target's memory itself. */
+/* Whether this rank updates the target's memory itself: also that of a host program, which may have
+ * no counter in common with it, where it maps those of that process's ranks. */
 WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_route *to)
 {
-    return to->address != NULL && (to->exposed != NULL || to->process == self->process);
+    return to->address != NULL &&
+           (to->exposed != NULL || to->process == self->process ||
+            (self->slot != WEFT_HOST_SLOT &&
+             self->state->process_table[to->process].exposed != NULL));
 }
 
 /* The old value. */

@@ -25,7 +25,8 @@ struct weft_device {
         enum weft_memory whose; /* HOST: of the host, and the device reaches it, too */
     } range[RANGES];
     pthread_mutex_t range_lock;
-    struct weft_bell *bell; /* on which ranks sleep */
+    struct weft_bell *bell; /* on which ranks sleep; NULL: no kernel runs */
+    bool serves;            /* the kernel was prepared with room for a warp beside it */
     struct far_stream streams[WEFT_STREAMS];
     struct weft_keep keep;
 };
@@ -173,9 +174,12 @@ static void far_move(unsigned char *target, const unsigned char *source, size_t 
     }
 }
 
-/* What the warp of a GPU does; there is none that could be late. It reaches no other memory. */
+/* What the warp of a GPU does; there is none that could be late. It reaches no other memory, and has
+ * no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL). */
 static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
+    if (!d->serves && getenv("FAR_FULL") != NULL && __atomic_load_n(&d->bell, __ATOMIC_ACQUIRE) != NULL)
+        return weft_err(WEFT_ERR_UNSUPPORTED, "far: the kernel leaves no room for a warp");
     for (size_t i = 0; i < count; i++) {
         struct weft_errand *errand = &errands[i];
         unsigned char *const memory = (unsigned char *)(uintptr_t)errand->address;
@@ -315,6 +319,7 @@ static uint64_t far_share(struct weft_device *d, struct weft_sharing *with)
 
 static weft_status far_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
 {
+    d->serves = wish->serves;
     return weft_cpu_device.ranks(d->cpu, wish, ranks);
 }
 
