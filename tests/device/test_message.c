@@ -98,7 +98,9 @@ static void check_device(struct test_env *env)
     unsigned char *host = buffer(MOST);
     unsigned char *out = test_memory(env, TEST_MAPPED, MOST + 16);
     unsigned char *in = test_memory(env, TEST_MAPPED, MOST + 16);
+    weft_win win;
 
+    TEST_EQ(env, weft_host_win_create(env->job, in, MOST + 16, &win), WEFT_OK); /* all map it now */
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++, in++, out++)
         for (int ends = 1; ends < 4; ends++) {
             const int tag = 500 + (int)s * 4 + ends;
@@ -126,6 +128,7 @@ static void check_device(struct test_env *env)
     const struct weft_process *const next = &env->job->processes[to];
     const bool both = next->kind == env->job->processes[me].kind && next->mapped && to != me;
     TEST_EQ(env, env->job->messages->copied != 0, both && !env->job->device_ops->host_access);
+    TEST_EQ(env, weft_host_win_free(env->job, &win), WEFT_OK);
     free(host);
 }
 
