@@ -1,14 +1,16 @@
 /*
- * coll.c - one collective of MPI, as the OSU benchmarks measure it: a barrier, then the call, whose
+ * coll.c - a collective of MPI, as the OSU benchmarks measure it: a barrier, then the call, whose
  * time is averaged over repetitions and processes. All contents are made anew for each call, and
- * all are compared. bytes: of each process, or for each other one.
+ * all are compared. bytes: of each process, or for each other one. --form all: one after the other
+ * in one job, the lines of each after a header that begins with its name. A barrier has no sizes.
  */
 #include "peer.h"
 
 #include <stdlib.h>
 
-static const char *const forms[] = {"gather", "allgather", "alltoall", "bcast", "allreduce", NULL};
-enum form { GATHER, ALLGATHER, ALLTOALL, BCAST, ALLREDUCE };
+static const char *const forms[] = {"gather",    "allgather", "alltoall", "bcast",
+                                    "allreduce", "barrier",   "all",      NULL};
+enum form { GATHER, ALLGATHER, ALLTOALL, BCAST, ALLREDUCE, BARRIER, ALL };
 
 struct call {
     enum form form;
@@ -30,7 +32,7 @@ static int piece_for(const struct call *c, int process)
 
 static void fill(const struct call *c, uint64_t repetition)
 {
-    const int pieces = c->form == ALLTOALL ? c->size : 1;
+    const int pieces = c->form == ALLTOALL ? c->size : c->form == BARRIER ? 0 : 1;
 
     for (int p = 0; p < pieces; p++)
         for (int i = 0; i < c->words; i++)
@@ -58,14 +60,17 @@ static void run(const struct call *c)
     case BCAST:
         MPI_Bcast(c->target, c->words, MPI_UINT64_T, 0, MPI_COMM_WORLD);
         break;
-    default:
+    case ALLREDUCE:
         MPI_Allreduce(c->source, c->target, c->words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        break;
+    default:
+        MPI_Barrier(MPI_COMM_WORLD);
     }
 }
 
 static uint64_t wrong_words(const struct call *c, uint64_t repetition)
 {
-    const bool mine = c->form != GATHER || c->me == 0;
+    const bool mine = c->form != BARRIER && (c->form != GATHER || c->me == 0);
     const int pieces = !mine ? 0 : c->form == BCAST || c->form == ALLREDUCE ? 1 : c->size;
     uint64_t wrong = 0;
 
@@ -101,6 +106,20 @@ static uint64_t measure(struct call *c, const struct bench_options *options, siz
     return wrong;
 }
 
+/* All sizes of a form. */
+static uint64_t measure_form(struct call *c, const struct bench_options *options, enum form form)
+{
+    const size_t to = form == BARRIER ? options->from : options->to;
+    uint64_t wrong = 0;
+
+    c->form = form;
+    if (c->me == 0)
+        bench_header(options->form == ALL ? forms[form] : "bytes", "calls", "us");
+    for (size_t bytes = options->from; bytes <= to; bytes *= 2)
+        wrong += measure(c, options, bytes);
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     struct bench_options options;
@@ -109,7 +128,6 @@ int main(int argc, char **argv)
 
     bench_parse(&options, argc, argv, BENCH_HAS_SIZES, "Time of a collective. Run: mpirun -n N",
                 forms);
-    c.form = (enum form)options.form;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &c.me);
     MPI_Comm_size(MPI_COMM_WORLD, &c.size);
@@ -117,10 +135,9 @@ int main(int argc, char **argv)
     c.target = calloc((size_t)c.size, options.to);
     if (!c.source || !c.target)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    if (c.me == 0)
-        bench_header("bytes", "calls", "us");
-    for (size_t bytes = options.from; bytes <= options.to; bytes *= 2)
-        wrong += measure(&c, &options, bytes);
+    for (int form = options.form % ALL; form < (options.form == ALL ? ALL : options.form + 1);
+         form++)
+        wrong += measure_form(&c, &options, (enum form)form);
     free(c.source);
     free(c.target);
     return peer_close(wrong);

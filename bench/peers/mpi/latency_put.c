@@ -7,7 +7,7 @@
 
 static uint64_t round_trip(struct peer_pair *pair, uint64_t number)
 {
-    const int bytes = (int)pair->bytes, other = 1 - pair->rank;
+    const int bytes = (int)pair->bytes, other = pair->other;
     uint64_t late = 0;
     for (int turn = 0; turn < 2; turn++) {
         if (turn == pair->rank) {

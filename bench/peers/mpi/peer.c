@@ -19,8 +19,8 @@ int peer_close(uint64_t wrong)
 }
 
 /* One message size: prints the result, returns what was wrong here. */
-static uint64_t measure(struct peer_pair *pair, const struct bench_pair *measured, uint64_t repeats,
-                        uint64_t (*step)(struct peer_pair *pair, uint64_t number))
+static uint64_t measure(struct peer_pair *pair, uint64_t pairs, const struct bench_pair *measured,
+                        uint64_t repeats, uint64_t (*step)(struct peer_pair *pair, uint64_t number))
 {
     const uint64_t warm_up = bench_warm_up(repeats);
     uint64_t wrong = 0;
@@ -32,9 +32,13 @@ static uint64_t measure(struct peer_pair *pair, const struct bench_pair *measure
             start = bench_seconds();
         wrong += step(pair, i);
     }
-    double seconds = bench_seconds() - start;
-    if (pair->rank == 0)
-        bench_line(pair->bytes, repeats, measured->value(pair->bytes, repeats, seconds));
+    const double seconds = bench_seconds() - start;
+    double slowest = 0;
+    int me;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Reduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (me == 0)
+        bench_line(pair->bytes, repeats, measured->value(pair->bytes, repeats * pairs, slowest));
     if (pair->rank == 1 || measured->answered)
         wrong += pattern_wrong(pair->target, pair->slots, pair->bytes, warm_up + repeats - 1, 0, 1);
     return wrong;
@@ -46,17 +50,19 @@ int peer_main(int argc, char **argv, const char *about, const struct bench_pair 
 {
     struct bench_options options;
     struct peer_pair pair = {.slots = measured->slots};
-    int size;
+    int me, size;
     bench_parse(&options, argc, argv, BENCH_HAS_SIZES, about,
                 windows != NULL ? windows->forms : NULL);
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &pair.rank);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 2) {
+    if (size % 2 || (size > 2 && (windows != NULL || measured->answered))) {
         fprintf(stderr, "bench: runs as 2 processes, not %d\n", size);
         MPI_Finalize();
         return EXIT_FAILURE;
     }
+    pair.rank = me / (size / 2);
+    pair.other = (me + size / 2) % size;
     struct peer_window window = {.form = (enum peer_form)options.form};
     pair.source = calloc(pair.slots, options.to);
     if (windows != NULL)
@@ -65,11 +71,12 @@ int peer_main(int argc, char **argv, const char *about, const struct bench_pair 
         pair.target = calloc(pair.slots, options.to);
     if (!pair.source || !pair.target)
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    if (pair.rank == 0)
+    if (me == 0)
         bench_header("bytes", measured->repeats_title, measured->value_title);
     uint64_t wrong = 0;
     for (pair.bytes = options.from; pair.bytes <= options.to; pair.bytes *= 2)
-        wrong += measure(&pair, measured, bench_repeats(&options, pair.bytes), step);
+        wrong +=
+            measure(&pair, (uint64_t)size / 2, measured, bench_repeats(&options, pair.bytes), step);
     if (windows != NULL)
         windows->close(&window);
     else

@@ -34,7 +34,8 @@ struct peer_window {
 
 /* A measurement under way. */
 struct peer_pair {
-    int rank;            /* 0 or 1; the other one is 1 - rank */
+    int rank;            /* in the pair: 0 or 1 */
+    int other;           /* the other one's rank in MPI_COMM_WORLD */
     size_t slots, bytes; /* as in struct bench_pair */
     uint64_t *source;    /* all slots */
     uint64_t *target;    /* all slots, in the window if there is one */
@@ -57,7 +58,9 @@ void peer_wait(struct peer_pair *pair);
 /*
  * The whole program. step: one repetition with messages that carry this number; returns how many
  * arrived wrong. windows: &peer_windows: with a window, and the option --form; NULL: without.
- * Returns the exit status.
+ * Messages that are not answered and need no window also go between several pairs at once: each
+ * process of the first half and the one that is half of them further. The value is that of all
+ * pairs in the time of the slowest. Returns the exit status.
  */
 int peer_main(int argc, char **argv, const char *about, const struct bench_pair *measured,
               const struct peer_windows *windows,

@@ -25,7 +25,7 @@ static void close_window(struct peer_window *window)
 void peer_notify(struct peer_pair *pair)
 {
     struct peer_window *window = pair->window;
-    const int other = 1 - pair->rank;
+    const int other = pair->other;
     MPI_Win_flush(other, window->win);
     window->sent++;
     switch (window->form) {
@@ -51,7 +51,7 @@ void peer_wait(struct peer_pair *pair)
         (const volatile uint64_t *)((unsigned char *)pair->target + window->flag);
     window->received++;
     if (window->form == PEER_SEND) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 1 - pair->rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(NULL, 0, MPI_BYTE, pair->other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         while (*flag < window->received)
             MPI_Win_sync(window->win); /* also drives a transport that is not shared memory */
