@@ -29,7 +29,9 @@ struct weft_whole_rank {
     }
     __device__ ~weft_whole_rank()
     {
-        __syncthreads();
+        /* A call returns in several places, to which threads of a warp may come apart: not aligned,
+         * as __syncthreads would be. */
+        asm volatile("barrier.sync 0;" ::: "memory");
     }
 };
 #define WEFT_WHOLE_RANK const struct weft_whole_rank whole_rank;
