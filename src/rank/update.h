@@ -12,10 +12,9 @@
  * no counter in common with it, where it maps those of that process's ranks. */
 WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_route *to)
 {
-    return to->address != NULL &&
-           (to->exposed != NULL || to->process == self->process ||
-            (self->slot != WEFT_HOST_SLOT &&
-             self->state->process_table[to->process].exposed != NULL));
+    return to->address != NULL && (to->exposed != NULL || to->process == self->process ||
+                                   (self->slot != WEFT_HOST_SLOT &&
+                                    self->state->process_table[to->process].exposed != NULL));
 }
 
 /* The old value. */

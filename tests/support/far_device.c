@@ -174,11 +174,13 @@ static void far_move(unsigned char *target, const unsigned char *source, size_t 
     }
 }
 
-/* What the warp of a GPU does; there is none that could be late. It reaches no other memory, and has
- * no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL). */
+/* What the warp of a GPU does; there is none that could be late. It reaches no other memory, and
+ * has no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL).
+ */
 static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
-    if (!d->serves && getenv("FAR_FULL") != NULL && __atomic_load_n(&d->bell, __ATOMIC_ACQUIRE) != NULL)
+    if (!d->serves && getenv("FAR_FULL") != NULL &&
+        __atomic_load_n(&d->bell, __ATOMIC_ACQUIRE) != NULL)
         return weft_err(WEFT_ERR_UNSUPPORTED, "far: the kernel leaves no room for a warp");
     for (size_t i = 0; i < count; i++) {
         struct weft_errand *errand = &errands[i];
