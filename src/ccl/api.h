@@ -134,9 +134,10 @@ WEFT_FN void weft_column_slice(int column, int columns, size_t count, weft_type 
 {
     const size_t size = weft_element_bytes((uint32_t)type);
     const size_t each = weft_ccl_each(count * size, (uint32_t)columns) / size;
+    const struct weft_slice slice = weft_ccl_slice(count, each, (uint64_t)column);
 
-    *first = each * (size_t)column < count ? each * (size_t)column : count;
-    *n = count - *first < each ? count - *first : each;
+    *first = slice.first;
+    *n = slice.bytes;
 }
 
 #endif

@@ -68,11 +68,11 @@ WEFT_INLINE struct weft_ccl_call weft_ccl_call_of(uint32_t what, const void *sou
 /* In one column, of those which have `each` bytes of every block. */
 WEFT_INLINE void weft_ccl_cut(struct weft_ccl_call *call, uint64_t each, uint32_t column)
 {
-    const uint64_t at = each * column < call->bytes ? each * column : call->bytes;
+    const struct weft_slice slice = weft_ccl_slice(call->bytes, each, column);
 
-    call->source += at;
-    call->target += at;
-    call->bytes = call->bytes - at < each ? call->bytes - at : each;
+    call->source += slice.first;
+    call->target += slice.first;
+    call->bytes = slice.bytes;
 }
 
 /* What a launched kernel is given. */
@@ -95,7 +95,7 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
 {
     struct weft_column c;
 
-    weft_column_begin(&c, self, view, column, call->head, movers);
+    weft_column_begin(&c, self, view, column, 0, call->head, movers);
     const bool good = few ? weft_words_call(&c, call, most) : weft_pieces_call(&c, call, most);
 
     return good && weft_column_end(&c);
@@ -103,20 +103,18 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
 
 /* The others, from ALLTOALL_SIZES on, in one of so many columns. what: the launch's, known where
  * this is compiled. False: it has failed. */
-WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_view *view,
-                                   uint32_t column, uint32_t columns,
-                                   const struct weft_ccl_launch *launch, uint32_t movers,
+WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_launch *launch,
+                                   uint32_t column, uint32_t columns, uint32_t movers,
                                    const uint32_t what)
 {
     const struct weft_ccl_call *const call = &launch->call;
     struct weft_column c;
 
-    weft_column_begin(&c, self, view, column, call->head, movers);
-    const bool good = what == WEFT_CCL_ALLTOALL_SIZES
-                          ? weft_sizes_call(&c, call, &launch->more.sizes, columns, column)
-                      : what == WEFT_CCL_EXCHANGE
-                          ? weft_pair_call(&c, call, &launch->more.exchange, column)
-                          : weft_moe_call(&c, call, &launch->more.moe, column, what);
+    weft_column_begin(&c, self, &launch->view, column, columns, call->head, movers);
+    const bool good =
+        what == WEFT_CCL_ALLTOALL_SIZES ? weft_sizes_call(&c, call, &launch->more.sizes)
+        : what == WEFT_CCL_EXCHANGE     ? weft_pair_call(&c, call, &launch->more.exchange)
+                                        : weft_moe_call(&c, call, &launch->more.moe, what);
 
     return good && weft_column_end(&c);
 }

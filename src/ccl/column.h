@@ -34,6 +34,7 @@ struct weft_column {
     struct weft_ccl_trouble *trouble; /* by member */
     unsigned char *own;               /* this column's part of the own room */
     uint64_t offset;                  /* of the part */
+    uint32_t column, columns;         /* of so many; 0: nobody asks */
     uint64_t words, pieces, calls, head;
     int32_t members, me;
     uint32_t mover, movers; /* this thread among those that move data */
@@ -170,8 +171,8 @@ static inline uint32_t weft_column_threads(void)
  * one fails while another begins: all go on to the first barrier, and end there.
  */
 WEFT_INLINE void weft_column_begin(struct weft_column *c, weft_self *self,
-                                   const struct weft_ccl_view *view, uint32_t column, uint64_t head,
-                                   uint32_t movers)
+                                   const struct weft_ccl_view *view, uint32_t column,
+                                   uint32_t columns, uint64_t head, uint32_t movers)
 {
     struct weft_ccl_counters *const counters = &view->counters[column];
 
@@ -179,10 +180,12 @@ WEFT_INLINE void weft_column_begin(struct weft_column *c, weft_self *self,
     c->self = self;
     c->counters = counters;
     c->trouble = view->trouble + column * WEFT_CCL_MEMBERS;
+    c->column = column;
+    c->columns = columns;
     c->offset = column * view->part;
     c->members = view->members;
     c->me = view->me;
-    c->own = view->room[c->me] + c->offset;
+    c->own = weft_column_room(c, c->me);
     c->head = head;
     c->movers = movers;
     c->mover = weft_column_thread() < movers ? weft_column_thread() : (uint32_t)WEFT_CCL_NO_MOVER;

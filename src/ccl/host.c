@@ -44,7 +44,7 @@ static bool run_columns(weft_self *self, const weft_ccl *ccl, const struct weft_
         struct weft_ccl_call one = launch->call;
         weft_ccl_cut(&one, launch->each, column);
         good = what >= WEFT_CCL_ALLTOALL_SIZES
-                   ? weft_ccl_run_more(self, &ccl->view, column, columns, launch, 1, what)
+                   ? weft_ccl_run_more(self, launch, column, columns, 1, what)
                    : weft_ccl_run_any(self, &ccl->view, column, &one, 1);
     }
     return good;
@@ -75,9 +75,9 @@ weft_status weft_ccl_start(weft_ccl *ccl, const char *name, struct weft_ccl_laun
     const int movers =
         few && words < WEFT_CCL_THREADS ? (int)(words + 31) / 32 * 32 : (int)WEFT_CCL_THREADS;
 
+    launch->view = ccl->view;
     if (ccl->code.module == NULL)
         return run(ccl, name, launch, columns);
-    launch->view = ccl->view;
     return weft_refuse(ccl->job, ops->launch(ccl->job->device, &ccl->code,
                                              kernel_of(ccl, launch->call.what, few), launch,
                                              (int)columns, movers + 32, stream));

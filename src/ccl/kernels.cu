@@ -5,15 +5,11 @@
  */
 #include "weft/ccl.h"
 
-#ifdef __cplusplus
-#define KERNEL extern "C" __global__ void
-#else
-#define KERNEL __global__ void
-#endif
+#define KERNEL extern "C" __global__ void __launch_bounds__(WEFT_CCL_THREADS + 32)
 
 #define CALL(way, most, few)                                                                       \
-    KERNEL __launch_bounds__(WEFT_CCL_THREADS + 32)                                                \
-        weft_ccl_##way##_##most(const __grid_constant__ struct weft_ccl_launch launch)             \
+    KERNEL                                                                                         \
+    weft_ccl_##way##_##most(const __grid_constant__ struct weft_ccl_launch launch)                 \
     {                                                                                              \
         struct weft_ccl_call call = launch.call;                                                   \
                                                                                                    \
@@ -29,11 +25,9 @@ CALL(pieces, 4, false)
 CALL(pieces, 8, false)
 
 #define CALL_MORE(name, what)                                                                      \
-    KERNEL __launch_bounds__(WEFT_CCL_THREADS + 32)                                                \
-        weft_ccl_##name(const __grid_constant__ struct weft_ccl_launch launch)                     \
+    KERNEL weft_ccl_##name(const __grid_constant__ struct weft_ccl_launch launch)                  \
     {                                                                                              \
-        weft_ccl_run_more(NULL, &launch.view, blockIdx.x, gridDim.x, &launch, blockDim.x - 32,     \
-                          what);                                                                   \
+        weft_ccl_run_more(NULL, &launch, blockIdx.x, gridDim.x, blockDim.x - 32, what);            \
     }
 
 CALL_MORE(sizes, WEFT_CCL_ALLTOALL_SIZES)

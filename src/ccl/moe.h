@@ -24,7 +24,7 @@ WEFT_INLINE int32_t weft_moe_choice(const struct weft_moe_block *b, uint32_t t, 
 
     for (uint32_t j = 0; j < k && choice != -1; j++)
         good = good && chosen[j] != choice;
-    if (WEFT_UNLIKELY(!good) && b->column == 0) /* for weft_ccl_check; the call goes on */
+    if (WEFT_UNLIKELY(!good) && b->c->column == 0) /* for weft_ccl_check; the call goes on */
         weft_column_break(b->c->trouble, &b->c->counters->unused, b->c->calls, b->c->head,
                           WEFT_ERR_ARGUMENT, (uint64_t)t << 32 | (uint32_t)choice);
     return good ? choice : -1;
@@ -74,7 +74,7 @@ WEFT_INLINE void weft_moe_learn(const struct weft_moe_block *b)
         const uint32_t tokens = (uint32_t)chosen[0];
         if (m != b->me)
             weft_used_shared(chosen, (tokens + 1) * WEFT_MOE_TOPK * sizeof(*chosen));
-        b->moe->kept[b->column].tokens[m] = tokens;
+        b->moe->kept[b->c->column].tokens[m] = tokens;
     }
 }
 
@@ -82,7 +82,7 @@ WEFT_INLINE void weft_moe_learn(const struct weft_moe_block *b)
 WEFT_INLINE void weft_moe_count(const struct weft_moe_block *b, uint32_t m)
 {
     const int32_t *const chosen = weft_moe_chosen(b, b->me, m) + WEFT_MOE_TOPK;
-    const uint32_t all = b->moe->kept[b->column].tokens[m] * WEFT_MOE_TOPK, each = b->moe->each;
+    const uint32_t all = b->moe->kept[b->c->column].tokens[m] * WEFT_MOE_TOPK, each = b->moe->each;
     const uint32_t before = weft_moe_slice_of(b, m).first_token * WEFT_MOE_TOPK;
 
     for (uint32_t i = b->c->mover; i < all; i += WEFT_PIECES_DEEP * b->c->movers) {
@@ -240,7 +240,7 @@ WEFT_INLINE bool weft_moe_dispatch(const struct weft_moe_block *b)
     for (uint32_t m = 0; m < b->members; m++)
         weft_moe_count(b, m);
     weft_column_all(true);
-    for (uint32_t e = b->c->mover; b->column == 0 && e < each; e += b->c->movers)
+    for (uint32_t e = b->c->mover; b->c->column == 0 && e < each; e += b->c->movers)
         b->own->counts[e] = (int32_t)weft_moe_below(b, b->members, e);
     for (uint32_t i = b->c->mover; i < choices * b->members; i += b->c->movers)
         weft_moe_find(b, i / choices, i % choices);
@@ -276,14 +276,14 @@ WEFT_INLINE bool weft_moe_combine(const struct weft_moe_block *b)
 
 /* Either, by all threads of a block. False: it has failed. */
 WEFT_INLINE bool weft_moe_call(struct weft_column *c, const struct weft_ccl_call *call,
-                               const struct weft_moe_own *own, uint32_t column, const uint32_t what)
+                               const struct weft_moe_own *own, const uint32_t what)
 {
-    struct weft_moe_kept *const kept = &own->moe.kept[column];
+    struct weft_moe_kept *const kept = &own->moe.kept[c->column];
     const uint64_t turn = kept->turn;
 #ifdef __CUDACC__
     __shared__ struct weft_moe_counts counts[1];
 #else
-    struct weft_moe_counts *const counts = &own->moe.counts[column];
+    struct weft_moe_counts *const counts = &own->moe.counts[c->column];
 #endif
     struct weft_moe_block b;
 
@@ -292,7 +292,6 @@ WEFT_INLINE bool weft_moe_call(struct weft_column *c, const struct weft_ccl_call
     b.own = own;
     b.moe = &own->moe;
     b.counts = counts;
-    b.column = column;
     b.me = (uint32_t)c->me;
     b.members = (uint32_t)c->members;
     b.set = (turn & 1) * own->moe.set;

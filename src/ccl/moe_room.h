@@ -60,7 +60,7 @@ struct weft_moe_block {
     const struct weft_moe_own *own;
     const struct weft_moe *moe;
     struct weft_moe_counts *counts;
-    uint32_t column, me, members;
+    uint32_t me, members;
     uint64_t set; /* where this call's buffers begin in a room */
 };
 
@@ -76,7 +76,7 @@ WEFT_INLINE struct weft_moe_slice weft_moe_slice(const struct weft_moe_block *b,
     const uint32_t each = (all + b->moe->columns - 1) / b->moe->columns;
     struct weft_moe_slice slice;
 
-    slice.first = each * b->column < all ? each * b->column : all;
+    slice.first = each * b->c->column < all ? each * b->c->column : all;
     slice.end = all - slice.first < each ? all : slice.first + each;
     slice.first_token = slice.first / parts;
     slice.end_token = (slice.end + parts - 1) / parts;
@@ -86,7 +86,7 @@ WEFT_INLINE struct weft_moe_slice weft_moe_slice(const struct weft_moe_block *b,
 /* Of the member whose rows these are, by the latest dispatch. */
 WEFT_INLINE struct weft_moe_slice weft_moe_slice_of(const struct weft_moe_block *b, uint32_t m)
 {
-    return weft_moe_slice(b, b->moe->kept[b->column].tokens[m]);
+    return weft_moe_slice(b, b->moe->kept[b->c->column].tokens[m]);
 }
 
 /* One part of a row: by a warp, or a processor's thread. */
@@ -97,8 +97,8 @@ WEFT_INLINE void weft_moe_copy(const struct weft_moe_block *b, uint32_t part, un
     const uint32_t wides = bytes / 16, each = (wides + b->moe->parts - 1) / b->moe->parts;
     const uint32_t first = each * part < wides ? each * part : wides;
 
-    weft_pieces_copy_by(b->c->mover % WEFT_CCL_LANES, WEFT_CCL_LANES, to + 16 * first, sent,
-                        from + 16 * first, taken, wides - first < each ? wides - first : each);
+    weft_pieces_copy(b->c->mover % WEFT_CCL_LANES, WEFT_CCL_LANES, to + 16 * first, sent,
+                     from + 16 * first, taken, wides - first < each ? wides - first : each);
 }
 
 /* In a room: how many tokens a sender has; then eight words for each, what it chose. */
@@ -107,7 +107,7 @@ WEFT_INLINE int32_t *weft_moe_chosen(const struct weft_moe_block *b, uint32_t me
 {
     const uint64_t words = (uint64_t)(b->moe->tokens + 1) * WEFT_MOE_TOPK;
     return (int32_t *)(void *)(b->moe->room[member] + b->set) +
-           (b->column * b->members + sender) * words;
+           (b->c->column * b->members + sender) * words;
 }
 
 WEFT_INLINE unsigned char *weft_moe_row(const struct weft_moe_block *b, uint32_t member,
@@ -120,7 +120,7 @@ WEFT_INLINE unsigned char *weft_moe_row(const struct weft_moe_block *b, uint32_t
 /* Where rows of a slice are, by token and choice. */
 WEFT_INLINE uint32_t *weft_moe_places(const struct weft_moe_block *b, uint32_t m)
 {
-    return b->moe->place + (b->column * b->members + m) * b->moe->slice * b->moe->topk;
+    return b->moe->place + (b->c->column * b->members + m) * b->moe->slice * b->moe->topk;
 }
 
 /* Where a row comes back for an own choice. */

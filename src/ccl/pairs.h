@@ -19,15 +19,14 @@ struct weft_ccl_exchange {
     struct weft_ccl_side send, receive;
 };
 
-struct weft_slice {
+struct weft_pair_slice {
     uint64_t first, end, pieces;
 };
 
 /* A column's part of a member's room for pairs. */
-WEFT_INLINE unsigned char *weft_pair_room(const struct weft_column *c, int32_t member,
-                                          uint32_t column)
+WEFT_INLINE unsigned char *weft_pair_room(const struct weft_column *c, int32_t member)
 {
-    return c->view->room[member] + c->view->pairs + column * c->view->pair_part;
+    return c->view->room[member] + c->view->pairs + c->column * c->view->pair_part;
 }
 
 /* In a room: of what a sender has sent there; of what a receiver has read. */
@@ -61,13 +60,12 @@ WEFT_INLINE bool weft_pair_await(const struct weft_column *c, const struct weft_
 
 /* One piece to the peer; all threads. */
 WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_ccl_side *side,
-                                const unsigned char *source, uint32_t column, struct weft_span span,
-                                uint64_t piece)
+                                const unsigned char *source, struct weft_span span, uint64_t piece)
 {
-    unsigned char *const there = weft_pair_room(c, side->peer, column);
+    unsigned char *const there = weft_pair_room(c, side->peer);
     struct weft_ccl_pair_line *const line = weft_pair_line(c, there, false, c->me);
     const struct weft_ccl_pair_line *const read =
-        weft_pair_line(c, weft_pair_room(c, c->me, column), true, side->peer);
+        weft_pair_line(c, weft_pair_room(c, c->me), true, side->peer);
     bool good = c->whole;
 
     if (good && c->first == 0)
@@ -85,10 +83,9 @@ WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_c
 
 /* One piece from the peer; all threads. */
 WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct weft_ccl_side *side,
-                                   unsigned char *target, uint32_t column, struct weft_span span,
-                                   uint64_t piece)
+                                   unsigned char *target, struct weft_span span, uint64_t piece)
 {
-    unsigned char *const here = weft_pair_room(c, c->me, column);
+    unsigned char *const here = weft_pair_room(c, c->me);
     const struct weft_ccl_pair_line *const line = weft_pair_line(c, here, false, side->peer);
     const uint64_t *const head = &line->head[piece % WEFT_CCL_DEPTH];
     bool good = c->whole;
@@ -105,19 +102,19 @@ WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct wef
     weft_column_all(true);
     if (c->first == 0)
         weft_store_release_u64(
-            &weft_pair_line(c, weft_pair_room(c, side->peer, column), true, c->me)->piece, piece,
+            &weft_pair_line(c, weft_pair_room(c, side->peer), true, c->me)->piece, piece,
             ORDER_piece_post);
     return true;
 }
 
 /* A column's slice, and the pieces that it has: one at least, which says that the call is made. */
-WEFT_INLINE struct weft_slice weft_pair_slice(const struct weft_column *c,
-                                              const struct weft_ccl_side *side, uint32_t column)
+WEFT_INLINE struct weft_pair_slice weft_pair_slice(const struct weft_column *c,
+                                                   const struct weft_ccl_side *side)
 {
-    struct weft_slice slice = {0, 0, 0};
+    struct weft_pair_slice slice = {0, 0, 0};
 
-    if (side->peer >= 0 && column < side->columns) {
-        const uint64_t each = weft_ccl_each(side->bytes, side->columns), first = each * column;
+    if (side->peer >= 0 && c->column < side->columns) {
+        const uint64_t each = weft_ccl_each(side->bytes, side->columns), first = each * c->column;
         slice.first = first < side->bytes ? first : side->bytes;
         slice.end = side->bytes - slice.first < each ? side->bytes : slice.first + each;
         slice.pieces = (slice.end - slice.first + c->view->piece - 1) / c->view->piece;
@@ -126,8 +123,8 @@ WEFT_INLINE struct weft_slice weft_pair_slice(const struct weft_column *c,
     return slice;
 }
 
-WEFT_INLINE struct weft_span weft_pair_span(const struct weft_column *c, struct weft_slice slice,
-                                            uint64_t step)
+WEFT_INLINE struct weft_span weft_pair_span(const struct weft_column *c,
+                                            struct weft_pair_slice slice, uint64_t step)
 {
     const uint64_t at = slice.first + step * c->view->piece, left = slice.end - at;
     const struct weft_span span = {at, (uint32_t)(left < c->view->piece ? left : c->view->piece)};
@@ -136,22 +133,21 @@ WEFT_INLINE struct weft_span weft_pair_span(const struct weft_column *c, struct 
 
 /* All of it. A piece is sent before one is waited for. */
 WEFT_INLINE bool weft_pair_call(const struct weft_column *c, const struct weft_ccl_call *call,
-                                const struct weft_ccl_exchange *exchange, uint32_t column)
+                                const struct weft_ccl_exchange *exchange)
 {
     const struct weft_ccl_side *const send = &exchange->send, *const receive = &exchange->receive;
-    struct weft_ccl_pair *const pair = c->view->pair + column * WEFT_CCL_MEMBERS;
-    const struct weft_slice out = weft_pair_slice(c, send, column);
-    const struct weft_slice in = weft_pair_slice(c, receive, column);
+    struct weft_ccl_pair *const pair = c->view->pair + c->column * WEFT_CCL_MEMBERS;
+    const struct weft_pair_slice out = weft_pair_slice(c, send), in = weft_pair_slice(c, receive);
     const uint64_t sent = out.pieces != 0 ? pair[send->peer].sent : 0;
     const uint64_t received = in.pieces != 0 ? pair[receive->peer].received : 0;
 
     weft_column_all(true); /* all have read how many there were */
     for (uint64_t step = 0; step < out.pieces || step < in.pieces; step++) {
-        if (step < out.pieces && !weft_pair_send(c, send, call->source, column,
-                                                 weft_pair_span(c, out, step), sent + step + 1))
+        if (step < out.pieces &&
+            !weft_pair_send(c, send, call->source, weft_pair_span(c, out, step), sent + step + 1))
             return false;
         if (step < in.pieces &&
-            !weft_pair_receive(c, receive, call->target, column, weft_pair_span(c, in, step),
+            !weft_pair_receive(c, receive, call->target, weft_pair_span(c, in, step),
                                received + step + 1))
             return false;
     }

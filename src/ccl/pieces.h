@@ -24,6 +24,18 @@ WEFT_INLINE uint64_t weft_ccl_each(uint64_t bytes, uint32_t columns)
     return ((bytes + 15) / 16 + columns - 1) / columns * 16;
 }
 
+/* Of so many bytes (or elements) in parts of `each`: where one begins, and how many it has. */
+struct weft_slice {
+    uint64_t first, bytes;
+};
+
+WEFT_INLINE struct weft_slice weft_ccl_slice(uint64_t bytes, uint64_t each, uint64_t part)
+{
+    const uint64_t first = each * part < bytes ? each * part : bytes;
+    const struct weft_slice slice = {first, bytes - first < each ? bytes - first : each};
+    return slice;
+}
+
 /* How a call is cut: steps, each of which has a chunk, or of each block a piece. */
 struct weft_pieces {
     const struct weft_ccl_call *call;
@@ -88,9 +100,9 @@ enum { WEFT_PIECES_DEEP = 4 };
 #define WEFT_PIECES_DEEP_OF(most) ((most) >= 4 ? 1 : 4 / (most))
 
 /* So many wides, by some threads of which this is one. sent: into a room; taken: out of the own. */
-WEFT_INLINE void weft_pieces_copy_by(uint32_t mover, uint32_t movers, unsigned char *to,
-                                     const bool sent, const unsigned char *from, const bool taken,
-                                     uint32_t wides)
+WEFT_INLINE void weft_pieces_copy(uint32_t mover, uint32_t movers, unsigned char *to,
+                                  const bool sent, const unsigned char *from, const bool taken,
+                                  uint32_t wides)
 {
     WEFT_ROLLED
     for (uint32_t i = mover; i < wides; i += WEFT_PIECES_DEEP * movers) {
@@ -109,33 +121,26 @@ WEFT_INLINE void weft_pieces_copy_by(uint32_t mover, uint32_t movers, unsigned c
     }
 }
 
-WEFT_INLINE void weft_pieces_copy(const struct weft_column *c, unsigned char *to, const bool sent,
-                                  const unsigned char *from, const bool taken, uint32_t wides)
-{
-    weft_pieces_copy_by(c->mover, c->movers, to, sent, from, taken, wides);
-}
-
-/* Bytes of a block into a buffer. */
+/* Bytes of a block into a buffer, or out of it. */
 WEFT_INLINE void weft_pieces_fill(const struct weft_column *c, unsigned char *buffer,
                                   const unsigned char *block, struct weft_span span)
 {
     const unsigned char *const from = block + span.at;
     const uint32_t whole = weft_ccl_whole(from, span.bytes);
 
-    weft_pieces_copy(c, buffer, true, from, false, whole);
+    weft_pieces_copy(c->mover, c->movers, buffer, true, from, false, whole);
     WEFT_ROLLED
     for (uint32_t i = whole + c->mover; 16 * i < span.bytes; i += c->movers)
         weft_ccl_send_wide(buffer + 16 * i, weft_ccl_load_odd(from, 16 * i, span.bytes));
 }
 
-/* Out of a buffer into a block. */
 WEFT_INLINE void weft_pieces_empty(const struct weft_column *c, unsigned char *block,
                                    const unsigned char *buffer, struct weft_span span)
 {
     unsigned char *const to = block + span.at;
     const uint32_t whole = weft_ccl_whole(to, span.bytes);
 
-    weft_pieces_copy(c, to, false, buffer, true, whole);
+    weft_pieces_copy(c->mover, c->movers, to, false, buffer, true, whole);
     WEFT_ROLLED
     for (uint32_t i = whole + c->mover; 16 * i < span.bytes; i += c->movers)
         weft_ccl_store_odd(to, 16 * i, span.bytes, weft_ccl_take_wide(buffer + 16 * i));

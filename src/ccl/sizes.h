@@ -15,16 +15,12 @@ struct weft_ccl_sizes {
 
 /* What a step moves of a column's slice of the block from at[m] to at[m + 1]. */
 WEFT_INLINE struct weft_span weft_sizes_span(const struct weft_column *c, const uint64_t at[],
-                                             int32_t m, uint64_t step, uint32_t columns,
-                                             uint32_t column)
+                                             int32_t m, uint64_t step)
 {
-    const uint64_t bytes = at[m + 1] - at[m], each = weft_ccl_each(bytes, columns);
-    const uint64_t first = each * column < bytes ? each * column : bytes;
-    const uint64_t slice = bytes - first < each ? bytes - first : each;
-    const uint64_t done = step * c->view->piece < slice ? step * c->view->piece : slice;
-    const uint64_t left = slice - done;
-    const struct weft_span span = {at[m] + first + done,
-                                   (uint32_t)(left < c->view->piece ? left : c->view->piece)};
+    const uint64_t bytes = at[m + 1] - at[m], each = weft_ccl_each(bytes, c->columns);
+    const struct weft_slice own = weft_ccl_slice(bytes, each, c->column);
+    const struct weft_slice piece = weft_ccl_slice(own.bytes, c->view->piece, step);
+    const struct weft_span span = {at[m] + own.first + piece.first, (uint32_t)piece.bytes};
     return span;
 }
 
@@ -57,7 +53,7 @@ WEFT_INLINE bool weft_sizes_hear(const struct weft_column *c, const struct weft_
 }
 
 /* Steps that send: of the largest block, which all heads tell. After they were heard. */
-WEFT_INLINE uint64_t weft_sizes_steps(const struct weft_column *c, uint32_t size, uint32_t columns)
+WEFT_INLINE uint64_t weft_sizes_steps(const struct weft_column *c, uint32_t size)
 {
     uint64_t most = 0;
 
@@ -65,13 +61,12 @@ WEFT_INLINE uint64_t weft_sizes_steps(const struct weft_column *c, uint32_t size
         const uint64_t its = weft_words_data(weft_lap_look(weft_words_head(c, c->own, m))) >> 14;
         most = its > most ? its : most;
     }
-    return (weft_ccl_each(most * size, columns) + c->view->piece - 1) / c->view->piece;
+    return (weft_ccl_each(most * size, c->columns) + c->view->piece - 1) / c->view->piece;
 }
 
 /* All of it. */
 WEFT_INLINE bool weft_sizes_call(struct weft_column *c, const struct weft_ccl_call *call,
-                                 const struct weft_ccl_sizes *sizes, uint32_t columns,
-                                 uint32_t column)
+                                 const struct weft_ccl_sizes *sizes)
 {
     uint64_t steps = 1;
 
@@ -83,23 +78,22 @@ WEFT_INLINE bool weft_sizes_call(struct weft_column *c, const struct weft_ccl_ca
         c->pieces++;
         WEFT_CCL_OTHERS (c, m)
             weft_pieces_fill(c, weft_pieces_at(c, weft_column_room(c, m), 0, 0, c->me),
-                             call->source,
-                             weft_sizes_span(c, sizes->from, m, step, columns, column));
+                             call->source, weft_sizes_span(c, sizes->from, m, step));
         bool good = c->whole && weft_piece_hear(c, c->pieces - 1);
         if (step == 0)
             good = good && weft_words_hear(c, call->what) && weft_sizes_hear(c, sizes);
         if (!weft_column_all(good))
             return false;
         if (step == 0)
-            steps = weft_sizes_steps(c, weft_element_bytes(call->type), columns);
+            steps = weft_sizes_steps(c, weft_element_bytes(call->type));
         weft_piece_tell(c);
-        const struct weft_span own = weft_sizes_span(c, sizes->to, c->me, step, columns, column);
+        const struct weft_span own = weft_sizes_span(c, sizes->to, c->me, step);
         weft_pieces_keep(c, call->target + own.at,
                          call->source + own.at - sizes->to[c->me] + sizes->from[c->me], own.bytes);
         if (step > 0)
             WEFT_CCL_OTHERS (c, m)
                 weft_pieces_empty(c, call->target, weft_pieces_at(c, c->own, 0, 1, m),
-                                  weft_sizes_span(c, sizes->to, m, step - 1, columns, column));
+                                  weft_sizes_span(c, sizes->to, m, step - 1));
     }
     return weft_column_all(true);
 }

@@ -30,7 +30,7 @@ static void run_block(const struct launch *launch, uint32_t column)
 
     weft_ccl_cut(&call, all->each, column);
     if (all->call.what >= WEFT_CCL_ALLTOALL_SIZES)
-        weft_ccl_run_more(NULL, &all->view, column, (uint32_t)launch->blocks, all, launch->movers,
+        weft_ccl_run_more(NULL, all, column, (uint32_t)launch->blocks, launch->movers,
                           all->call.what);
     else
         weft_ccl_run(NULL, &all->view, column, &call, launch->movers, WEFT_CCL_MEMBERS, few);
