@@ -37,10 +37,12 @@ WEFT_INLINE int weft_column_call(weft_self *self, const weft_ccl_view *view, int
                                  const char *name, uint32_t what, const void *source, void *target,
                                  size_t count, int type, int operation, int root)
 {
-    const char *wrong =
-        weft_ccl_wrong(what, view->members, source, target, count, type, operation, root);
     struct weft_ccl_call call;
 
+    if (what == WEFT_CCL_REDUCE && root != view->me)
+        target = (void *)(uintptr_t)source; /* which nobody writes */
+    const char *wrong =
+        weft_ccl_wrong(what, view->members, source, target, count, type, operation, root);
     if (WEFT_UNLIKELY(column < 0 || column >= view->columns))
         wrong = "there is no such column";
     if (WEFT_UNLIKELY(wrong != NULL)) {
@@ -64,70 +66,16 @@ WEFT_INLINE int weft_column_call(weft_self *self, const weft_ccl_view *view, int
     return WEFT_UNLIKELY(!good) ? weft_column_failed(self, view, column, name) : 1;
 }
 
-WEFT_FN int weft_column_allreduce(weft_self *self, const weft_ccl_view *view, int column,
-                                  const void *source, void *target, size_t count, weft_type type,
-                                  weft_operation operation)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_allreduce, self, view, column, source, target, count,
-                          type, operation)
-    return weft_column_call(self, view, column, "weft_column_allreduce", WEFT_CCL_ALLREDUCE, source,
-                            target, count, type, operation, 0);
-}
-
-WEFT_FN int weft_column_reduce(weft_self *self, const weft_ccl_view *view, int column, int root,
-                               const void *source, void *target, size_t count, weft_type type,
-                               weft_operation operation)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_reduce, self, view, column, root, source, target, count,
-                          type, operation)
-    if (root != view->me)
-        target = (void *)(uintptr_t)source; /* which nobody writes */
-    return weft_column_call(self, view, column, "weft_column_reduce", WEFT_CCL_REDUCE, source,
-                            target, count, type, operation, root);
-}
-
-WEFT_FN int weft_column_reduce_scatter(weft_self *self, const weft_ccl_view *view, int column,
-                                       const void *source, void *target, size_t count,
-                                       weft_type type, weft_operation operation)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_reduce_scatter, self, view, column, source, target,
-                          count, type, operation)
-    return weft_column_call(self, view, column, "weft_column_reduce_scatter",
-                            WEFT_CCL_REDUCE_SCATTER, source, target, count, type, operation, 0);
-}
-
-WEFT_FN int weft_column_allgather(weft_self *self, const weft_ccl_view *view, int column,
-                                  const void *source, void *target, size_t count, weft_type type)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_allgather, self, view, column, source, target, count,
-                          type)
-    return weft_column_call(self, view, column, "weft_column_allgather", WEFT_CCL_ALLGATHER, source,
-                            target, count, type, WEFT_SUM, 0);
-}
-
-WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int column,
-                                 const void *source, void *target, size_t count, weft_type type)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_alltoall, self, view, column, source, target, count,
-                          type)
-    return weft_column_call(self, view, column, "weft_column_alltoall", WEFT_CCL_ALLTOALL, source,
-                            target, count, type, WEFT_SUM, 0);
-}
-
-WEFT_FN int weft_column_broadcast(weft_self *self, const weft_ccl_view *view, int column, int root,
-                                  void *data, size_t count, weft_type type)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_broadcast, self, view, column, root, data, count, type)
-    return weft_column_call(self, view, column, "weft_column_broadcast", WEFT_CCL_BROADCAST, data,
-                            data, count, type, WEFT_SUM, root);
-}
-
-WEFT_FN int weft_column_barrier(weft_self *self, const weft_ccl_view *view, int column)
-{
-    WEFT_TOGETHER_ALL_FOR(int, weft_column_barrier, self, view, column)
-    return weft_column_call(self, view, column, "weft_column_barrier", WEFT_CCL_BARRIER, NULL, NULL,
-                            0, WEFT_U8, WEFT_SUM, 0);
-}
+#define WEFT_COLUMN_CALL(name, number, parameters, names, ...)                                     \
+    WEFT_FN int weft_column_##name(weft_self *self, const weft_ccl_view *view,                     \
+                                   int column WEFT_CCL_LIST parameters)                            \
+    {                                                                                              \
+        WEFT_TOGETHER_ALL_FOR(int, weft_column_##name, self, view, column WEFT_CCL_LIST names)     \
+        return weft_column_call(self, view, column, "weft_column_" #name, WEFT_CCL_##number,       \
+                                __VA_ARGS__);                                                      \
+    }
+WEFT_CCL_CALLS(WEFT_COLUMN_CALL)
+#undef WEFT_COLUMN_CALL
 
 WEFT_FN void weft_column_slice(int column, int columns, size_t count, weft_type type, size_t *first,
                                size_t *n)

@@ -9,6 +9,27 @@
 #include "ccl/sizes.h"
 #include "ccl/words.h"
 
+/*
+ * The calls that move blocks of one size, as weft/ccl.h declares them: weft_ccl_name on a stream,
+ * and weft_column_name in a kernel. X(name, number, parameters, their names, then what they say:
+ * source, target, count, type, operation, root).
+ */
+#define WEFT_CCL_CALLS(X)                                                                          \
+    X(allreduce, ALLREDUCE, (, WEFT_CCL_BLOCKS, weft_operation operation),                         \
+      (, WEFT_CCL_GIVEN, operation), WEFT_CCL_GIVEN, operation, 0)                                 \
+    X(reduce, REDUCE, (, int root, WEFT_CCL_BLOCKS, weft_operation operation),                     \
+      (, root, WEFT_CCL_GIVEN, operation), WEFT_CCL_GIVEN, operation, root)                        \
+    X(reduce_scatter, REDUCE_SCATTER, (, WEFT_CCL_BLOCKS, weft_operation operation),               \
+      (, WEFT_CCL_GIVEN, operation), WEFT_CCL_GIVEN, operation, 0)                                 \
+    X(allgather, ALLGATHER, (, WEFT_CCL_BLOCKS), (, WEFT_CCL_GIVEN), WEFT_CCL_GIVEN, WEFT_SUM, 0)  \
+    X(alltoall, ALLTOALL, (, WEFT_CCL_BLOCKS), (, WEFT_CCL_GIVEN), WEFT_CCL_GIVEN, WEFT_SUM, 0)    \
+    X(broadcast, BROADCAST, (, int root, void *data, size_t count, weft_type type),                \
+      (, root, data, count, type), data, data, count, type, WEFT_SUM, root)                        \
+    X(barrier, BARRIER, (), (), NULL, NULL, 0, WEFT_U8, WEFT_SUM, 0)
+#define WEFT_CCL_BLOCKS    const void *source, void *target, size_t count, weft_type type
+#define WEFT_CCL_GIVEN     source, target, count, type
+#define WEFT_CCL_LIST(...) __VA_ARGS__
+
 /* Why the arguments of a call are none; NULL: they are. */
 WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const void *source,
                                        const void *target, uint64_t count, int type, int operation,

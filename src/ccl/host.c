@@ -91,86 +91,63 @@ uint32_t weft_ccl_columns(const weft_ccl *ccl, uint64_t bytes, uint32_t most)
     return (uint32_t)(wanted == 0 ? 1 : wanted < there ? wanted : there);
 }
 
-static weft_status make(weft_ccl *ccl, uint32_t what, const char *name, int root,
-                        const void *source, void *target, size_t count, weft_type type,
-                        weft_operation operation, void *stream)
+static weft_status ready(const weft_ccl *ccl, const char *name)
 {
-    struct weft_ccl_launch launch;
+    return ccl != NULL ? weft_job_ready(ccl->job, name)
+                       : weft_err(WEFT_ERR_ARGUMENT, "%s: ccl is NULL", name);
+}
 
-    if (ccl == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: ccl is NULL", name);
-    const weft_status status = weft_job_ready(ccl->job, name);
+/* Whether a call takes its arguments. out, in: bytes at the source, and at the target. */
+static weft_status check(const weft_ccl *ccl, const char *name, uint32_t what, const void *source,
+                         uint64_t out, const void *target, uint64_t in, size_t count,
+                         weft_type type, weft_operation operation, int root)
+{
     const char *wrong = weft_ccl_wrong(what, ccl->view.members, source, target, count, (int)type,
                                        (int)operation, root);
-    if (status != WEFT_OK)
-        return status;
-    if (wrong == NULL) {
-        launch.call =
-            weft_ccl_call_of(what, source, target, count, type, operation, (uint32_t)root);
-        wrong = weft_ccl_no_memory(ccl, source, launch.call.bytes);
-    }
+
+    if (wrong == NULL && what == WEFT_CCL_EXCHANGE && root == ccl->view.me)
+        wrong = "the peer is the caller";
+    if (wrong == NULL)
+        wrong = weft_ccl_no_memory(ccl, source, target == source && in > out ? in : out);
     if (wrong == NULL && target != source)
-        wrong = weft_ccl_no_memory(ccl, target, launch.call.bytes);
-    if (wrong != NULL)
-        return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
-                            "%s of %zu elements, type %d, operation %d, root %d, at %p and %p: %s",
-                            name, count, (int)type, (int)operation, root, source, target, wrong);
-    const uint64_t others = ccl->view.members > 2 ? (uint64_t)ccl->view.members - 1 : 1;
-    const uint32_t columns = weft_ccl_columns(ccl, launch.call.bytes * others, WEFT_CCL_COLUMNS);
-    launch.each = weft_ccl_each(launch.call.bytes, columns);
+        wrong = weft_ccl_no_memory(ccl, target, in);
+    return wrong == NULL
+               ? WEFT_OK
+               : weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
+                              "%s of %zu elements, type %d, operation %d, root or peer "
+                              "%d, at %p and %p: %s",
+                              name, count, (int)type, (int)operation, root, source, target, wrong);
+}
+
+static weft_status make(weft_ccl *ccl, const char *name, void *stream, uint32_t what,
+                        const void *source, void *target, size_t count, weft_type type,
+                        weft_operation operation, int root)
+{
+    struct weft_ccl_launch launch;
+    struct weft_ccl_call *const call = &launch.call;
+
+    WEFT_TRY(ready(ccl, name));
+    if (what == WEFT_CCL_REDUCE && root != ccl->view.me)
+        target = (void *)(uintptr_t)source; /* which nobody writes */
+    *call = weft_ccl_call_of(what, source, target, count, type, operation, (uint32_t)root);
+    const uint64_t members = (uint64_t)ccl->view.members;
+    WEFT_TRY(check(ccl, name, what, source,
+                   call->from_apart != 0 ? call->bytes * members : call->bytes, target,
+                   call->to_apart != 0 ? call->bytes * members : call->bytes, count, type,
+                   operation, root));
+    const uint32_t columns =
+        weft_ccl_columns(ccl, call->bytes * (members > 2 ? members - 1 : 1), WEFT_CCL_COLUMNS);
+    launch.each = weft_ccl_each(call->bytes, columns);
     return weft_ccl_start(ccl, name, &launch, columns, weft_ccl_is_few(&ccl->view, launch.each),
                           stream);
 }
 
-weft_status weft_ccl_allreduce(weft_ccl *ccl, const void *source, void *target, size_t count,
-                               weft_type type, weft_operation operation, void *stream)
-{
-    return make(ccl, WEFT_CCL_ALLREDUCE, "weft_ccl_allreduce", 0, source, target, count, type,
-                operation, stream);
-}
-
-weft_status weft_ccl_reduce(weft_ccl *ccl, int root, const void *source, void *target, size_t count,
-                            weft_type type, weft_operation operation, void *stream)
-{
-    if (ccl != NULL && root != ccl->view.me)
-        target = (void *)(uintptr_t)source; /* which nobody writes */
-    return make(ccl, WEFT_CCL_REDUCE, "weft_ccl_reduce", root, source, target, count, type,
-                operation, stream);
-}
-
-weft_status weft_ccl_reduce_scatter(weft_ccl *ccl, const void *source, void *target, size_t count,
-                                    weft_type type, weft_operation operation, void *stream)
-{
-    return make(ccl, WEFT_CCL_REDUCE_SCATTER, "weft_ccl_reduce_scatter", 0, source, target, count,
-                type, operation, stream);
-}
-
-weft_status weft_ccl_allgather(weft_ccl *ccl, const void *source, void *target, size_t count,
-                               weft_type type, void *stream)
-{
-    return make(ccl, WEFT_CCL_ALLGATHER, "weft_ccl_allgather", 0, source, target, count, type,
-                WEFT_SUM, stream);
-}
-
-weft_status weft_ccl_alltoall(weft_ccl *ccl, const void *source, void *target, size_t count,
-                              weft_type type, void *stream)
-{
-    return make(ccl, WEFT_CCL_ALLTOALL, "weft_ccl_alltoall", 0, source, target, count, type,
-                WEFT_SUM, stream);
-}
-
-weft_status weft_ccl_broadcast(weft_ccl *ccl, int root, void *data, size_t count, weft_type type,
-                               void *stream)
-{
-    return make(ccl, WEFT_CCL_BROADCAST, "weft_ccl_broadcast", root, data, data, count, type,
-                WEFT_SUM, stream);
-}
-
-weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream)
-{
-    return make(ccl, WEFT_CCL_BARRIER, "weft_ccl_barrier", 0, NULL, NULL, 0, WEFT_U8, WEFT_SUM,
-                stream);
-}
+#define CALL(name, number, parameters, names, ...)                                                 \
+    weft_status weft_ccl_##name(weft_ccl *ccl WEFT_CCL_LIST parameters, void *stream)              \
+    {                                                                                              \
+        return make(ccl, "weft_ccl_" #name, stream, WEFT_CCL_##number, __VA_ARGS__);               \
+    }
+WEFT_CCL_CALLS(CALL)
 
 /* ---- sizes and pairs ------------------------------------------------------------------------- */
 
@@ -194,52 +171,40 @@ weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source, const siz
 {
     static const char name[] = "weft_ccl_alltoall_sizes";
     struct weft_ccl_launch launch = {.each = 0};
+    struct weft_ccl_sizes *const sizes = &launch.more.sizes;
 
-    if (ccl == NULL || source_counts == NULL || target_counts == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: ccl, or counts, are NULL", name);
-    const weft_status status = weft_job_ready(ccl->job, name);
+    WEFT_TRY(ready(ccl, name));
+    if (source_counts == NULL || target_counts == NULL)
+        return weft_refused(ccl->job, WEFT_ERR_ARGUMENT, "%s: counts are NULL", name);
     const int members = ccl->view.members;
-    if (status != WEFT_OK)
-        return status;
     const size_t size = type <= WEFT_U8 ? weft_element_bytes(type) : 1;
-    const size_t out = add_up(launch.more.sizes.from, source_counts, members, size);
-    const size_t in = add_up(launch.more.sizes.to, target_counts, members, size);
-    const uint64_t out_bytes = launch.more.sizes.from[members];
-    const uint64_t in_bytes = launch.more.sizes.to[members];
-    const char *wrong = weft_ccl_wrong(WEFT_CCL_ALLTOALL_SIZES, members, source, target,
-                                       out > in ? out : in, (int)type, WEFT_SUM, 0);
-    if (wrong == NULL)
-        wrong = weft_ccl_no_memory(ccl, source, out_bytes);
-    if (wrong == NULL)
-        wrong = weft_ccl_no_memory(ccl, target, in_bytes);
-    if (wrong != NULL)
-        return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
-                            "%s of at most %zu elements, type %d, at %p and %p: %s", name,
-                            out > in ? out : in, (int)type, source, target, wrong);
+    const size_t out = add_up(sizes->from, source_counts, members, size);
+    const size_t in = add_up(sizes->to, target_counts, members, size);
+    WEFT_TRY(check(ccl, name, WEFT_CCL_ALLTOALL_SIZES, source, sizes->from[members], target,
+                   sizes->to[members], out > in ? out : in, type, WEFT_SUM, 0));
     launch.call = weft_ccl_call_of(WEFT_CCL_ALLTOALL_SIZES, source, target, out, type, WEFT_SUM, 0);
     /* Nobody knows all sizes: as many columns everywhere. */
     const uint32_t columns = ccl->each == 0 ? 1 : weft_ccl_columns(ccl, SIZE_MAX / 2, 16);
     return weft_ccl_start(ccl, name, &launch, columns, false, stream);
 }
 
-/* One side of an exchange; NULL: it is in order. */
-static const char *make_side(const weft_ccl *ccl, struct weft_ccl_side *side, int peer,
-                             const void *memory, size_t count, weft_type type)
+/* One side of an exchange. */
+static weft_status make_side(const weft_ccl *ccl, const char *name, struct weft_ccl_side *side,
+                             int peer, const void *memory, size_t count, weft_type type)
 {
+    const uint64_t bytes = count * weft_element_bytes(type);
+
     *side = (struct weft_ccl_side){.peer = -1};
     if (peer == -1)
-        return NULL;
-    const char *wrong = weft_ccl_wrong(WEFT_CCL_EXCHANGE, ccl->view.members, memory, memory, count,
-                                       (int)type, WEFT_SUM, peer);
-    if (wrong == NULL && peer == ccl->view.me)
-        wrong = "the peer is the caller";
-    if (wrong != NULL)
-        return wrong;
-    side->peer = peer;
-    side->bytes = count * weft_element_bytes(type);
-    side->columns = weft_ccl_columns(ccl, side->bytes / 4, WEFT_CCL_PAIR_COLUMNS);
-    side->head = weft_ccl_head(WEFT_CCL_EXCHANGE, type, WEFT_SUM, 0, count);
-    return weft_ccl_no_memory(ccl, memory, side->bytes);
+        return WEFT_OK;
+    WEFT_TRY(check(ccl, name, WEFT_CCL_EXCHANGE, memory, bytes, memory, bytes, count, type,
+                   WEFT_SUM, peer));
+    *side =
+        (struct weft_ccl_side){.peer = peer,
+                               .columns = weft_ccl_columns(ccl, bytes / 4, WEFT_CCL_PAIR_COLUMNS),
+                               .bytes = bytes,
+                               .head = weft_ccl_head(WEFT_CCL_EXCHANGE, type, WEFT_SUM, 0, count)};
+    return WEFT_OK;
 }
 
 static weft_status exchange(weft_ccl *ccl, const char *name, int to, const void *source,
@@ -250,20 +215,9 @@ static weft_status exchange(weft_ccl *ccl, const char *name, int to, const void 
     struct weft_ccl_side *const send = &launch.more.exchange.send;
     struct weft_ccl_side *const receive = &launch.more.exchange.receive;
 
-    if (ccl == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: ccl is NULL", name);
-    const weft_status status = weft_job_ready(ccl->job, name);
-    if (status != WEFT_OK)
-        return status;
-    const char *wrong = make_side(ccl, send, to, source, source_count, type);
-    if (wrong == NULL)
-        wrong = make_side(ccl, receive, from, target, target_count, type);
-    if (wrong != NULL)
-        return weft_refused(ccl->job, WEFT_ERR_ARGUMENT,
-                            "%s of %zu elements to member %d, %zu from member %d, type %d, at %p "
-                            "and %p: %s",
-                            name, source_count, to, target_count, from, (int)type, source, target,
-                            wrong);
+    WEFT_TRY(ready(ccl, name));
+    WEFT_TRY(make_side(ccl, name, send, to, source, source_count, type));
+    WEFT_TRY(make_side(ccl, name, receive, from, target, target_count, type));
     launch.call = weft_ccl_call_of(WEFT_CCL_EXCHANGE, source, target, source_count, type, WEFT_SUM,
                                    (uint32_t)(to >= 0     ? to
                                               : from >= 0 ? from
