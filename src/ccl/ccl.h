@@ -30,7 +30,7 @@ struct weft_ccl {
 /* The kernels of kernels.cu, as the library carries them; NULL: this build has none. */
 extern const void *const weft_ccl_image;
 
-/* open.c: all members' memory of so many bytes, which begins at `own`, as it is mapped here; 0:
+/* open.c: all members' memory of so many bytes, which begins at `own`, as it is mapped here; NULL:
  * this one cannot go on. Collective. *win: over it. */
 weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
                           uint64_t bytes, weft_win *win, unsigned char *room[]);

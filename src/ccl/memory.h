@@ -153,6 +153,19 @@ WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const 
         }                                                                                          \
     } while (0)
 
+/* Does something in which elements are put together, and nothing waits. */
+#ifdef __CUDACC__
+#define WEFT_CCL_EXACTLY(something) something
+#else
+#define WEFT_CCL_EXACTLY(something)                                                                \
+    do {                                                                                           \
+        fenv_t callers;                                                                            \
+        weft_exact_begin(&callers);                                                                \
+        something;                                                                                 \
+        weft_exact_end(&callers);                                                                  \
+    } while (0)
+#endif
+
 /* Who sends to whom, and what becomes of what is received. */
 WEFT_INLINE bool weft_ccl_gives(const struct weft_ccl_call *call, int32_t from, int32_t to)
 {

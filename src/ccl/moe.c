@@ -64,11 +64,11 @@ static weft_status meet(struct weft_ccl_moe *made, const char *name)
     const uint64_t bytes = place + choices * sizeof(*moe->place);
 
     made->own = weft_malloc(job, bytes);
-    if (made->own == NULL) /* the others learn it */
-        return weft_ccl_meet(made->ccl, name, NULL, 0, &made->win, moe->room);
-    moe->kept = (struct weft_moe_kept *)(void *)(made->own + 2 * moe->set);
-    moe->counts = (struct weft_moe_counts *)(void *)(made->own + counts);
-    moe->place = (uint32_t *)(void *)(made->own + place);
+    if (made->own != NULL) { /* else the others learn it */
+        moe->kept = (struct weft_moe_kept *)(void *)(made->own + 2 * moe->set);
+        moe->counts = (struct weft_moe_counts *)(void *)(made->own + counts);
+        moe->place = (uint32_t *)(void *)(made->own + place);
+    }
     return weft_ccl_meet(made->ccl, name, made->own, bytes, &made->win, moe->room);
 }
 
@@ -97,9 +97,7 @@ weft_status weft_ccl_moe_open(weft_ccl *ccl, const weft_ccl_moe_desc *desc, weft
 
     if (ccl == NULL || desc == NULL || moe == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "%s: ccl, desc or moe is NULL", name);
-    weft_status status = weft_job_idle(ccl->job, name);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(ccl->job, name));
     if (desc->experts < 1 || desc->experts > WEFT_MOE_EXPERTS || desc->topk < 1 ||
         desc->topk > WEFT_MOE_TOPK || desc->tokens < 1 || desc->tokens > MOST_TOKENS ||
         desc->row_bytes == 0 || ((desc->row_bytes | desc->back_bytes) & 15) != 0 ||
@@ -115,7 +113,7 @@ weft_status weft_ccl_moe_open(weft_ccl *ccl, const weft_ccl_moe_desc *desc, weft
         return weft_refused(ccl->job, WEFT_ERR_MEMORY, "%s: no memory", name);
     made->ccl = ccl;
     plan(made, desc);
-    status = meet(made, name);
+    const weft_status status = meet(made, name);
     if (status != WEFT_OK) {
         forget(made);
         return status;
@@ -151,10 +149,7 @@ struct part {
 static weft_status start(weft_ccl_moe *moe, const char *name, struct weft_ccl_launch *launch,
                          const char *wrong, const struct part part[5], void *stream)
 {
-    const weft_status status = weft_job_ready(moe->ccl->job, name);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_ready(moe->ccl->job, name));
     for (int i = 0; i < 5 && wrong == NULL; i++)
         if (part[i].bytes != 0)
             wrong = part[i].memory == NULL ? "there is no memory"

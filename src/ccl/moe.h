@@ -258,19 +258,12 @@ WEFT_INLINE bool weft_moe_combine(const struct weft_moe_block *b)
         at = weft_moe_move(b, (uint32_t)m, at, false);
     if (!weft_moe_meet(b->c, b->call->what))
         return false;
-#ifndef __CUDACC__
-    fenv_t callers;
-    weft_exact_begin(&callers);
-#endif
     if (b->call->type == WEFT_F32)
-        weft_moe_sum(b, WEFT_F32);
+        WEFT_CCL_EXACTLY(weft_moe_sum(b, WEFT_F32));
     else if (b->call->type == WEFT_BF16)
-        weft_moe_sum(b, WEFT_BF16);
+        WEFT_CCL_EXACTLY(weft_moe_sum(b, WEFT_BF16));
     else
-        weft_moe_sum(b, WEFT_F16);
-#ifndef __CUDACC__
-    weft_exact_end(&callers);
-#endif
+        WEFT_CCL_EXACTLY(weft_moe_sum(b, WEFT_F16));
     return weft_column_all(true);
 }
 

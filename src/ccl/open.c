@@ -102,42 +102,34 @@ static weft_status find_rooms(const struct weft_ccl *ccl, const char *name, weft
     return WEFT_OK;
 }
 
-/* Whether every member says so. Collective. */
-static weft_status all_say(const struct weft_ccl *ccl, const char *name, unsigned char *own,
-                           bool mine, int *not_so)
+/* Whether all members are mapped everywhere: each says it by a window of one byte, or of none. */
+static weft_status agree(const struct weft_ccl *ccl, const char *name, unsigned char *own,
+                         bool mapped)
 {
+    int without = -1;
     weft_win vote;
-    weft_status status =
-        weft_host_group_win_create(ccl->job, ccl->group, mine ? own : NULL, mine ? 1 : 0, &vote);
 
-    *not_so = -1;
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_host_group_win_create(ccl->job, ccl->group, mapped ? own : NULL, mapped, &vote));
     const struct weft_window *const window = weft_host_window(ccl->job, name, vote);
     for (int m = 0; window != NULL && m < window->members; m++)
         if (window->entry[m].bytes == 0)
-            *not_so = window->member[m].process;
-    return weft_host_win_free(ccl->job, &vote);
+            without = window->member[m].process;
+    WEFT_TRY(weft_host_win_free(ccl->job, &vote));
+    return without < 0 ? WEFT_OK
+                       : weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
+                                      "%s: process %d does not map the memory of all members", name,
+                                      without);
 }
 
 weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
                           uint64_t bytes, weft_win *win, unsigned char *room[])
 {
-    int unmapped;
     bool mapped;
-    weft_status status =
-        weft_host_group_win_create(ccl->job, ccl->group, bytes != 0 ? own : NULL, bytes, win);
 
+    WEFT_TRY(weft_host_group_win_create(ccl->job, ccl->group, own, own != NULL ? bytes : 0, win));
     room[ccl->view.me] = own;
-    if (status == WEFT_OK)
-        status = find_rooms(ccl, name, *win, bytes, room, &mapped);
-    if (status == WEFT_OK)
-        status = all_say(ccl, name, own, mapped, &unmapped);
-    if (status == WEFT_OK && unmapped >= 0)
-        status =
-            weft_refused(ccl->job, WEFT_ERR_UNSUPPORTED,
-                         "%s: process %d does not map the memory of all members", name, unmapped);
-    return status;
+    WEFT_TRY(find_rooms(ccl, name, *win, bytes, room, &mapped));
+    return agree(ccl, name, own, mapped);
 }
 
 /* What lies behind the room's columns. */
@@ -202,12 +194,10 @@ const struct weft_module weft_ccl_module = {.open = ccls_open, .close = ccls_clo
 
 weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, weft_ccl **ccl)
 {
-    weft_status status = weft_job_idle(job, call_name);
     struct weft_ccl *made;
     uint64_t bytes = 0;
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, call_name));
     if (ccl == NULL || columns < 0 || columns > WEFT_CCL_COLUMNS)
         return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %d columns, at most %d%s", call_name,
                             columns, WEFT_CCL_COLUMNS, ccl == NULL ? "; ccl is NULL" : "");
@@ -217,11 +207,11 @@ weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, weft_ccl 
     made->job = job;
     made->group = group;
     made->view.columns = columns != 0 ? columns : WEFT_CCL_COLUMNS;
-    status = find_group(job, group, &made->view);
+    weft_status status = find_group(job, group, &made->view);
     if (status == WEFT_OK) {
         const weft_status own = make(made, &bytes);
-        status = weft_ccl_meet(made, call_name, made->room, own == WEFT_OK ? bytes : 0, &made->win,
-                               made->view.room);
+        status = weft_ccl_meet(made, call_name, own == WEFT_OK ? made->room : NULL, bytes,
+                               &made->win, made->view.room);
         if (own != WEFT_OK)
             status = own;
     }

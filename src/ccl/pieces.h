@@ -277,16 +277,9 @@ WEFT_INLINE void weft_pieces_take(const struct weft_column *c, const struct weft
     const struct weft_ccl_call *const call = p->call;
     const struct weft_span span = weft_pieces_span(c, p, step, c->me);
 
-    if (p->takes == WEFT_CCL_FOLDS) {
-#ifndef __CUDACC__
-        fenv_t callers;
-        weft_exact_begin(&callers);
-#endif
-        weft_pieces_fold_all(c, p, span, most);
-#ifndef __CUDACC__
-        weft_exact_end(&callers);
-#endif
-    } else if (p->takes == WEFT_CCL_TAKES_ROOT)
+    if (p->takes == WEFT_CCL_FOLDS)
+        WEFT_CCL_EXACTLY(weft_pieces_fold_all(c, p, span, most));
+    else if (p->takes == WEFT_CCL_TAKES_ROOT)
         weft_pieces_pass(c, p, span);
     else if (p->takes == WEFT_CCL_TAKES_EACH)
         WEFT_CCL_OTHERS (c, m)

@@ -11,27 +11,21 @@
 /* "weft_ccl_allreduce of 100 elements, type 4, operation 0": of a head. */
 static void say_head(uint64_t head, char *text, size_t bytes)
 {
-    static const char *const names[] = {
-        "?",         "barrier",  "allreduce", "reduce",         "reduce_scatter",
-        "allgather", "alltoall", "broadcast", "alltoall_sizes", "exchange",
-        "dispatch",  "combine"}; /* weft_ccl_what */
-    static const char *const types[] = {"I32", "U32", "I64",  "U64", "F32",
-                                        "F64", "F16", "BF16", "U8"};
-    static const char *const operations[] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};
-    const size_t what = head & 15, type = head >> 4 & 15, operation = head >> 8 & 7;
+    static const char names[16][16] = {"?",        "barrier",        "allreduce",
+                                       "reduce",   "reduce_scatter", "allgather",
+                                       "alltoall", "broadcast",      "alltoall_sizes",
+                                       "exchange", "dispatch",       "combine"}; /* weft_ccl_what */
+    static const char types[16][5] = {"I32", "U32", "I64",  "U64", "F32",
+                                      "F64", "F16", "BF16", "U8"};
+    static const char operations[8][5] = {"SUM", "MIN", "MAX", "AND", "OR", "XOR", "PROD"};
+    const char *const name = names[head & 15], *const type = types[head >> 4 & 15];
+    const unsigned long long count = head >> 14;
 
-    if (what == WEFT_CCL_DISPATCH || what == WEFT_CCL_COMBINE) {
-        snprintf(text, bytes, "weft_ccl_%s of %s (key %llx)", names[what],
-                 type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
-                 (unsigned long long)(head >> 14));
-        return;
-    }
-    snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)",
-             what < sizeof(names) / sizeof(names[0]) ? names[what] : "?",
-             (unsigned long long)(head >> 14),
-             type < sizeof(types) / sizeof(types[0]) ? types[type] : "?",
-             operation < sizeof(operations) / sizeof(operations[0]) ? operations[operation] : "?",
-             (unsigned)(head >> 11 & 7));
+    if ((head & 15) == WEFT_CCL_DISPATCH || (head & 15) == WEFT_CCL_COMBINE)
+        snprintf(text, bytes, "weft_ccl_%s of %s (key %llx)", name, type, count);
+    else
+        snprintf(text, bytes, "weft_ccl_%s of %llu %s (%s, root %u)", name, count, type,
+                 operations[head >> 8 & 7], (unsigned)(head >> 11 & 7));
 }
 
 /* What a column tells; as that is not seen by random mode, which takes many loads for idleness. */
@@ -100,7 +94,7 @@ static const struct weft_ccl_trouble *find_wait(const struct weft_ccl *ccl)
 static void watch(struct weft_job *job, uint64_t now)
 {
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
-    char call[96];
+    char call[96], text[200];
 
     for (struct weft_ccl *ccl = job->ccls; ccl != NULL; ccl = ccl->next) {
         const struct weft_ccl_trouble *const wait = find_wait(ccl);
@@ -115,12 +109,12 @@ static void watch(struct weft_job *job, uint64_t now)
         const double seconds = (double)lasted * 1e-9;
         const int at = (int)(wait - ccl->view.trouble);
         say_head(load(&wait->own), call, sizeof(call));
+        snprintf(text, sizeof(text), "%s has waited %.1f s in column %d for member %d", call,
+                 seconds, at / WEFT_CCL_MEMBERS, at % WEFT_CCL_MEMBERS);
         if (timeout > 0 && seconds >= timeout)
-            weft_job_fail(job, WEFT_ERR_TIMEOUT, "%s has waited %.1f s in column %d for member %d",
-                          call, seconds, at / WEFT_CCL_MEMBERS, at % WEFT_CCL_MEMBERS);
+            weft_job_fail(job, WEFT_ERR_TIMEOUT, "%s", text);
         else if (stall > 0 && seconds >= stall && lasted >= 2 * ccl->told) {
-            weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s in column %d for member %d", call,
-                     seconds, at / WEFT_CCL_MEMBERS, at % WEFT_CCL_MEMBERS);
+            weft_say(WEFT_SAY_ERROR, "%s", text);
             ccl->told = lasted;
         }
     }

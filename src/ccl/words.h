@@ -100,16 +100,13 @@ WEFT_INLINE bool weft_words_take(const struct weft_column *c, const struct weft_
         weft_words_finish(c, call, takes, at + 8 * i, data, most);
     }
 #else
-    fenv_t callers;
     for (uint32_t i = c->mover; i < words; i += c->movers)
         if (!weft_words_await(c, only, i, most, data))
             return false;
-    weft_exact_begin(&callers); /* in which nothing waits */
-    for (uint32_t i = c->mover; i < words; i += c->movers) {
+    WEFT_CCL_EXACTLY(for (uint32_t i = c->mover; i < words; i += c->movers) {
         weft_words_await(c, only, i, most, data);
         weft_words_finish(c, call, takes, at + 8 * i, data, most);
-    }
-    weft_exact_end(&callers);
+    });
     for (int32_t m = 0; m < c->members; m++)
         if (only < 0 || m == only)
             weft_used_shared(weft_words_at(c, c->own, m), words * sizeof(struct weft_ring_line));
