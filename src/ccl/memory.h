@@ -137,21 +137,19 @@ WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const 
 /* Does something with `how` as a constant, where that is worth code of its own. */
 #define WEFT_CCL_WITH_HOW(call, how, something)                                                    \
     do {                                                                                           \
-        const bool how##_sum = (call)->operation == WEFT_SUM;                                      \
-        if (how##_sum && (call)->type == WEFT_F32) {                                               \
-            const struct weft_ccl_how how = {WEFT_F32, WEFT_SUM, true};                            \
-            something;                                                                             \
-        } else if (how##_sum && (call)->type == WEFT_BF16) {                                       \
-            const struct weft_ccl_how how = {WEFT_BF16, WEFT_SUM, true};                           \
-            something;                                                                             \
-        } else if (how##_sum && (call)->type == WEFT_F16) {                                        \
-            const struct weft_ccl_how how = {WEFT_F16, WEFT_SUM, true};                            \
-            something;                                                                             \
-        } else {                                                                                   \
+        WEFT_CCL_IF_SUM(call, how, WEFT_F32, something)                                            \
+        WEFT_CCL_IF_SUM(call, how, WEFT_BF16, something)                                           \
+        WEFT_CCL_IF_SUM(call, how, WEFT_F16, something)                                            \
+        {                                                                                          \
             const struct weft_ccl_how how = {(call)->type, (call)->operation, false};              \
             something;                                                                             \
         }                                                                                          \
     } while (0)
+#define WEFT_CCL_IF_SUM(call, how, of, something)                                                  \
+    if ((call)->operation == WEFT_SUM && (call)->type == (of)) {                                   \
+        const struct weft_ccl_how how = {of, WEFT_SUM, true};                                      \
+        something;                                                                                 \
+    } else
 
 /* Does something in which elements are put together, and nothing waits. */
 #ifdef __CUDACC__
