@@ -66,6 +66,7 @@ static void drop_object(uint64_t number)
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 struct call {
+    enum weft_row row;
     struct object of; /* the first one, or of no object: where it is made, and in which stream */
     uint64_t first;   /* its number */
     bool led, keeps, local; /* it was there; it changes; nothing is sent */
@@ -148,14 +149,36 @@ static void keep(const struct call *call)
     pthread_mutex_unlock(&lock);
 }
 
-/* Managed memory is of both: the object says which is meant. */
-static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes)
+/* Managed memory is of both: where either may be meant the object says which; but of a handle of
+ * cuBLAS, not to cuBLASLt. */
+static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes, bool either)
 {
     struct client_device *device;
     unsigned flags;
 
     return client_find(address, bytes, &device) == CLIENT_HOST ||
-           (!call->of.on_device && client_managed_at(address, &flags));
+           (!(either && call->of.on_device &&
+              call->row / WEFT_ROWS_EACH != WEFT_LIBRARY_cublasLt) &&
+            client_managed_at(address, &flags));
+}
+
+/* Memory of the host travels with the call, or its answer. */
+static CUresult pack_memory(struct call *call, const struct weft_row_argument *argument,
+                            uint32_t index, uint64_t *word)
+{
+    const bool either = argument->kind >= WEFT_ROW_SCALAR, takes = weft_row_takes(argument->kind);
+
+    if (*word == 0)
+        return CUDA_SUCCESS;
+    if (!is_of_host(call, *word, argument->bytes, either))
+        return either ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    call->takes += takes ? room_of(argument) : 0;
+    call->waits |= takes;
+    if (argument->bytes == 0 || argument->bytes > WEFT_COPY_INSIDE || call->takes > WEFT_ROW_TAKES)
+        return CUDA_ERROR_INVALID_VALUE;
+    *word = WEFT_ROW_INSIDE;
+    call->inside |= 1ull << index;
+    return CUDA_SUCCESS;
 }
 
 /* The word of an argument; a value that is host memory travels. */
@@ -185,17 +208,8 @@ static CUresult pack(struct call *call, const struct weft_row_argument *argument
         call->waits |= argument->kind == WEFT_ROW_DROP;
         result = lead(call, word, &word);
     }
-    if (argument->kind >= WEFT_ROW_GIVE && argument->kind <= WEFT_ROW_BOTH && word != 0 &&
-        is_of_host(call, word, argument->bytes)) {
-        if (argument->bytes == 0 || argument->bytes > WEFT_COPY_INSIDE)
-            return CUDA_ERROR_INVALID_VALUE;
-        word = WEFT_ROW_INSIDE;
-        call->inside |= 1ull << index;
-        call->takes += argument->kind != WEFT_ROW_GIVE ? room_of(argument) : 0;
-        call->waits |= argument->kind != WEFT_ROW_GIVE;
-        if (call->takes > WEFT_ROW_TAKES)
-            return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (argument->kind >= WEFT_ROW_GIVE && argument->kind <= WEFT_ROW_UPDATE)
+        result = pack_memory(call, argument, index, &word);
     return result == CUDA_SUCCESS ? put(call, &word, sizeof(word), sizeof(word)) : result;
 }
 
@@ -223,8 +237,8 @@ static CUresult unpack(const struct call *call, const struct weft_row_argument *
             memcpy(to, &number, argument->bytes);
         } else if (argument->kind == WEFT_ROW_DROP && !failed) {
             drop_object(word_of(argument));
-        } else if (argument->kind != WEFT_ROW_GIVE && (call->inside >> i & 1) != 0) {
-            if (argument->kind == WEFT_ROW_BOTH || !failed)
+        } else if (weft_row_takes(argument->kind) && (call->inside >> i & 1) != 0) {
+            if (weft_row_gives(argument->kind) || !failed)
                 memcpy(to, from, argument->bytes);
             from += room_of(argument);
         }
@@ -241,13 +255,14 @@ CUresult client_library(enum weft_row row, const struct weft_row_argument *argum
     CUresult result = client_now() != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 
     memset(&call, 0, offsetof(struct call, packed));
+    call.row = row;
     call.of.device = client_now();
     for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
         result = pack(&call, &arguments[i], i);
     if (result == CUDA_SUCCESS && call.bytes % WEFT_RECORD_UNIT != 0)
         result = put(&call, &(const uint64_t){0}, sizeof(uint64_t), sizeof(uint64_t));
     for (uint32_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        if (arguments[i].kind != WEFT_ROW_TAKE && (call.inside >> i & 1) != 0)
+        if (weft_row_gives(arguments[i].kind) && (call.inside >> i & 1) != 0)
             result = put(&call, *(const void *const *)arguments[i].value, arguments[i].bytes,
                          WEFT_RECORD_UNIT);
     *status = 0;

@@ -7,13 +7,15 @@
  *   OBJECT   what NEW made
  *   DROP     an object that ends
  *   NEW      where the function writes the object that it makes, of so many bytes
- *   GIVE     so many bytes that it reads, on the host or on the device
- *   TAKE     so many bytes that it writes, on the host or on the device
- *   BOTH     so many bytes that it reads, and writes, also where it fails
+ *   GIVE     so many bytes of the host that it reads
+ *   TAKE     so many bytes of the host that it writes
+ *   BOTH     so many bytes of the host that it reads, and writes, also where it fails
+ *   SCALAR, RESULT, UPDATE  the same, on the host or on the device
  *   STREAM   the stream of this call alone
  *   SET_STREAM, GET_STREAM  that of the object's later calls, which the program knows: it sends
  *            nothing
- *   MODE     a value: whether the object's later GIVE and TAKE of managed memory mean the device's
+ *   MODE     a value: whether managed memory of the object's later SCALAR, RESULT and UPDATE means
+ *            the device's
  *   TYPE     a value that the program's name of the object made here has in its upper half
  *
  * The first OBJECT's stream orders the call. A call that gives nothing back is not waited for.
@@ -35,6 +37,9 @@ enum weft_row_kind {
     WEFT_ROW_GIVE,
     WEFT_ROW_TAKE,
     WEFT_ROW_BOTH,
+    WEFT_ROW_SCALAR,
+    WEFT_ROW_RESULT,
+    WEFT_ROW_UPDATE,
     WEFT_ROW_STREAM,
     WEFT_ROW_SET_STREAM,
     WEFT_ROW_GET_STREAM,
@@ -42,12 +47,22 @@ enum weft_row_kind {
     WEFT_ROW_TYPE
 };
 
+/* Whether a function reads memory of that kind, writes it, and also where it fails. */
+static inline bool weft_row_gives(enum weft_row_kind kind)
+{
+    return kind != WEFT_ROW_TAKE && kind != WEFT_ROW_RESULT;
+}
+static inline bool weft_row_takes(enum weft_row_kind kind)
+{
+    return kind != WEFT_ROW_GIVE && kind != WEFT_ROW_SCALAR;
+}
+
 /* An argument as a stub has it. */
 struct weft_row_argument {
     enum weft_row_kind kind;
     uint32_t size;     /* of the parameter, */
     const void *value; /* which is there */
-    uint64_t bytes;    /* of NEW, GIVE, TAKE and BOTH */
+    uint64_t bytes;    /* of NEW, and of memory */
 };
 
 /* How it travels: a word each; NEW and streams have none. Host memory is this word, and what is

@@ -13,10 +13,11 @@
 #define W_TO(T, x)     (DEVICE, T *, x)              /* written */
 #define W_LIST(T, x)   (DEVICE, const T *const *, x) /* of pointers to what is read */
 #define W_INTO(T, x)   (DEVICE, T *const *, x)
-#define W_SCALAR(T, x) (GIVE, const T *, x, sizeof(T))
-#define W_RESULT(T, x) (TAKE, T *, x, sizeof(T))
+#define W_SCALAR(T, x) (SCALAR, const T *, x, sizeof(T))
+#define W_RESULT(T, x) (RESULT, T *, x, sizeof(T))
+#define W_OUT(T, x)    (TAKE, T *, x, sizeof(T)) /* always the host's */
 #define W_TYPE(x)      (IN, cudaDataType, x)
-#define W_BYTES        W_RESULT(size_t, bytes)
+#define W_BYTES        W_OUT(size_t, bytes)
 #define W_SET_STREAM   (SET_STREAM, cudaStream_t, stream)
 #define W_GET_STREAM   (GET_STREAM, cudaStream_t *, stream)
 #define W_OP(x)        (IN, cublasOperation_t, x)

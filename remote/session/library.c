@@ -141,13 +141,14 @@ static void *row_memory(struct row_call *call, enum weft_row_kind kind, const vo
 {
     const uint64_t word = (uint64_t)(uintptr_t)value,
                    room = (bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT * WEFT_RECORD_UNIT;
-    const bool gives = kind != WEFT_ROW_TAKE, takes = kind != WEFT_ROW_GIVE;
+    const bool gives = weft_row_gives(kind), takes = weft_row_takes(kind);
     const unsigned char *given = call->bytes;
     unsigned char *taken = call->takes + call->taken;
 
     if (kind == WEFT_ROW_NEW || word != WEFT_ROW_INSIDE) {
         call->wrong |=
-            kind != WEFT_ROW_NEW && word != 0 && session_device_of(call->session, word, bytes) < 0;
+            kind != WEFT_ROW_NEW && word != 0 &&
+            (kind < WEFT_ROW_SCALAR || session_device_of(call->session, word, bytes) < 0);
         return (void *)(uintptr_t)word;
     }
     if (bytes == 0 || bytes > WEFT_COPY_INSIDE || (gives && room > (uint64_t)(call->end - given)) ||

@@ -455,6 +455,8 @@ static cusparseStatus_t multiply(cusparseHandle_t handle, struct product p, cons
         const void *beta, C c, cudaDataType type, how_type how, size_t *bytes)                     \
     {                                                                                              \
         (void)handle, (void)alpha, (void)a, (void)b, (void)beta, (void)c, (void)how;               \
+        if (on_device(bytes))                                                                      \
+            return CUSPARSE_STATUS_INTERNAL_ERROR; /* the real one writes there as the host */     \
         *bytes = 64;                                                                               \
         return type == CUDA_R_32F ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_NOT_SUPPORTED;       \
     }                                                                                              \

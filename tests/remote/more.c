@@ -306,7 +306,20 @@ static void describe(struct sparse *s, bool fake)
                             CUSPARSE_INDEX_32I, 0, CUDA_R_32F) == CUSPARSE_STATUS_INVALID_VALUE);
 }
 
-static void matrices(bool fake)
+/* What is always the host's may be managed memory, whatever the pointer mode says. */
+static void managed_size(struct sparse *s)
+{
+    size_t *bytes;
+
+    OK(cudaMallocManaged((void **)&bytes, sizeof(*bytes), cudaMemAttachGlobal));
+    *bytes = SIZE_MAX;
+    OK(cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, there[2], s->a, s->x,
+                               there[2] + 1, s->y, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, bytes));
+    CHECK(*bytes <= 1 << 20);
+    OK(cudaFree(bytes));
+}
+
+static void matrices(unsigned options)
 {
     int offsets[N + 1], at[NONZERO];
     float values[NONZERO];
@@ -334,9 +347,11 @@ static void matrices(bool fake)
     OK(cudaMemcpy(there[2], factors, sizeof(factors), cudaMemcpyHostToDevice));
     OK(cusparseSetPointerMode(s.handle, CUSPARSE_POINTER_MODE_DEVICE));
     multiply(&s, there[2], there[2] + 1, 2);
+    if ((options & BLAS_MANAGED) != 0)
+        managed_size(&s);
     OK(cusparseSetPointerMode(s.handle, CUSPARSE_POINTER_MODE_HOST));
     multiply_dense(&s);
-    describe(&s, fake);
+    describe(&s, (options & BLAS_FAKE) != 0);
     OK(cusparseDestroySpMat(s.a));
     OK(cusparseDestroyDnVec(s.x));
     OK(cusparseDestroyDnVec(s.y));
@@ -474,7 +489,7 @@ void more_run(unsigned options)
         OK(cudaMalloc((void **)&there[i], DRAWS * sizeof(float)));
     transforms(fake);
     randoms(fake);
-    matrices(fake);
+    matrices(options);
     described(fake);
     for (int i = 0; i < 3; i++)
         OK(cudaFree(there[i]));
