@@ -9,6 +9,7 @@
 
 enum {
     NUMBER_BITS = 16 /* of a copy, in a notice */,
+    NUMBERS = (1 << NUMBER_BITS) - 1,
     STRETCHES = 32,
     TELL_AT = WEFT_RING_BYTES / 4
 };
@@ -81,12 +82,15 @@ weft_status link_copy(void *context, const struct weft_net_delivery *delivery)
 {
     struct weft_record_links *links = context;
     const int process = sender_of(links, delivery);
-    const uint32_t slot = weft_notice_slot(delivery->notice), step = slot >> NUMBER_BITS;
+    const uint32_t slot = weft_notice_slot(delivery->notice), step = slot >> NUMBER_BITS,
+                   number = slot & NUMBERS;
 
     if (process < 0 || step >= WEFT_COPY_STEPS || delivery->bytes != 0)
         return WEFT_ERR_PROTOCOL;
-    return links->copy(links->context, process, (enum weft_copy_step)step,
-                       slot & ((1u << NUMBER_BITS) - 1));
+    if (step != WEFT_COPY_TAKEN)
+        return links->copy(links->context, process, (enum weft_copy_step)step, number);
+    links->link[process].taken += (uint64_t)number * WEFT_RECORD_UNIT;
+    return WEFT_OK;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -165,31 +169,17 @@ weft_status weft_link_flush(struct weft_record_links *links, int process)
 /* The sender learns how far its records were used, where little room is left. */
 static weft_status tell(struct weft_record_links *links, int process)
 {
-    struct weft_record_link *link = &links->link[process];
+    struct weft_ring_in *in = &links->link[process].in;
+    const uint64_t used = in->tail - in->told, most = (uint64_t)NUMBERS * WEFT_RECORD_UNIT,
+                   told = used < most ? used : most;
 
-    if (link->tells != 0 || link->in.tail - link->in.told < TELL_AT)
+    if (used < TELL_AT)
         return WEFT_OK;
-    link->told = link->in.tail;
-    link->tells++;
-    const weft_status status = put(links, process, link->inbox + LINK_WORD, &link->told,
-                                   sizeof(link->told), 0, &link->telling);
-    if (status == WEFT_OK)
-        link->in.told = link->told;
-    else
-        link->tells--;
-    return status == WEFT_NET_FULL ? WEFT_OK : status;
+    in->told += told;
+    return weft_links_notify(links, process, WEFT_COPY_TAKEN, (uint32_t)(told / WEFT_RECORD_UNIT));
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
-
-/* Mirrors are used again only when the network has read them, too. */
-static bool read_taken(struct weft_record_link *link)
-{
-    const uint64_t *word = (const uint64_t *)(const void *)(link->in.memory + LINK_WORD);
-
-    return link->unsent > 0 ||
-           weft_ring_out_taken(&link->out, __atomic_load_n(word, __ATOMIC_RELAXED));
-}
 
 static weft_status look_at_control(struct weft_record_links *links)
 {
@@ -226,7 +216,9 @@ weft_status weft_links_progress(struct weft_record_links *links, bool *did)
             status = put_waiting(links, p);
         if (!link_has_ring(links, p) || status != WEFT_OK)
             continue;
-        if (!read_taken(&links->link[p]))
+        struct weft_record_link *link = &links->link[p];
+        if (link->unsent == 0 &&
+            !weft_ring_out_taken(&link->out, link->taken)) /* the mirror was read */
             status = weft_err(WEFT_ERR_PROTOCOL,
                               "process %d says it used records that it was not sent", p);
         if (status == WEFT_OK)

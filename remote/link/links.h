@@ -22,11 +22,12 @@ enum {
 
 /* What a notice of a copy says, beside the copy's number. */
 enum weft_copy_step {
-    WEFT_COPY_GO,   /* to its source: begin */
-    WEFT_COPY_PUT,  /* to its owner, who is its target: all of it was put before this */
-    WEFT_COPY_DONE, /* to its owner: all of it is there */
-    WEFT_COPY_FREE, /* to the program: its number may be used again */
-    WEFT_COPY_CALL, /* to the program: a callback's turn has come; it has a number as copies do */
+    WEFT_COPY_GO,    /* to its source: begin */
+    WEFT_COPY_PUT,   /* to its owner, who is its target: all of it was put before this */
+    WEFT_COPY_DONE,  /* to its owner: all of it is there */
+    WEFT_COPY_FREE,  /* to the program: its number may be used again */
+    WEFT_COPY_CALL,  /* to the program: a callback's turn has come; it has a number as copies do */
+    WEFT_COPY_TAKEN, /* of no copy: so many units of records were used */
     WEFT_COPY_STEPS
 };
 
@@ -39,11 +40,9 @@ struct weft_link_completion {
 struct weft_record_link {
     struct weft_ring_out out;
     struct weft_ring_in in;
-    uint64_t key;   /* of the peer's inbox */
-    uint64_t inbox; /* where in it this process's part begins */
-    uint64_t told;  /* source of the put that tells how far `in` was used */
-    struct weft_link_completion telling;
-    uint32_t tells;    /* such puts that are under way */
+    uint64_t key;      /* of the peer's inbox */
+    uint64_t inbox;    /* where in it this process's part begins */
+    uint64_t taken;    /* how far the peer has used records, as it says */
     uint32_t *notices; /* that found no room; a growing list */
     uint32_t first, count, capacity;
     uint32_t unsent; /* stretches of the mirror that the network still reads */
@@ -99,9 +98,6 @@ weft_status weft_links_fail(struct weft_record_links *links, weft_status status,
 weft_status weft_links_failed(struct weft_record_links *links, weft_status status);
 
 /* ---- what open.c and links.c share */
-/* An inbox has one part a peer: a ring, and a word in which the peer tells how far it is. */
-enum { LINK_WORD = WEFT_RING_BYTES, LINK_PART = WEFT_RING_BYTES + 4096 };
-
 /* The program and each session have rings; sessions have none between them. */
 static inline bool link_has_ring(const struct weft_record_links *links, int peer)
 {

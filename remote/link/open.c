@@ -27,7 +27,7 @@ struct card {
 /* A session has one peer with a ring, the program. */
 static uint64_t part_of(int owner, int peer)
 {
-    return owner == 0 ? (uint64_t)(peer - 1) * LINK_PART : 0;
+    return owner == 0 ? (uint64_t)(peer - 1) * WEFT_RING_BYTES : 0;
 }
 
 /* Each process's bytes, by process. Blocking. */
@@ -166,7 +166,7 @@ static weft_status connect_all(struct weft_record_links *links)
 
 static weft_status make_rings(struct weft_record_links *links)
 {
-    links->inbox_bytes = (size_t)(links->process == 0 ? links->processes - 1 : 1) * LINK_PART;
+    links->inbox_bytes = (size_t)(links->process == 0 ? links->processes - 1 : 1) * WEFT_RING_BYTES;
     links->inbox =
         mmap(NULL, links->inbox_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (links->inbox == MAP_FAILED) {
@@ -175,7 +175,6 @@ static weft_status make_rings(struct weft_record_links *links)
     }
     for (int p = 0; p < links->processes; p++) {
         struct weft_record_link *link = &links->link[p];
-        link->telling.sent = &link->tells;
         link->stretch.sent = &link->unsent;
         if (!link_has_ring(links, p))
             continue;
