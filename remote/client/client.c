@@ -80,7 +80,6 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     client.closing = client.left = false;
     client.forks = weft_forks();
     client.met = client.known.count = 0;
-    client.age++; /* nothing is remembered of servers before */
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
     weft_status status = weft_plan_parse(&client.plan, config->remote_pipe);

@@ -15,12 +15,7 @@
 
 #include <sys/queue.h>
 
-enum {
-    CLIENT_LANES = 64,
-    CLIENT_QUERIES = 256,
-    CLIENT_DEVICES = WEFT_KNOWN_MOST,
-    CLIENT_UNPRINTED = 1 << 30
-};
+enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST, CLIENT_UNPRINTED = 1 << 30 };
 
 struct client_device {
     struct weft_known known;
@@ -108,13 +103,6 @@ struct weft_client {
     struct weft_known_list known;                     /* those that the program sees */
     struct client_call *lanes[CLIENT_LANES];          /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
-    struct client_query {
-        const struct client_device *device; /* NULL: empty */
-        enum weft_call call;
-        uint32_t age; /* of queries, when it was asked */
-        uint64_t words[WEFT_WORDS_MOST], answer;
-    } queries[CLIENT_QUERIES];
-    uint32_t age; /* of queries: those of another one are forgotten */
     uint32_t next_copy;
     uint32_t writers; /* callbacks and copies to host memory that are under way */
     uint32_t readers; /* copies from host memory */
@@ -137,13 +125,6 @@ struct client_device *client_now(void); /* NULL: no context is current */
 /* Waits for the answer; answer NULL: only its error counts. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
-/* A call whose answer depends on its words alone, until client_forget_queries. */
-CUresult client_query(const struct client_device *device, enum weft_call call,
-                      const uint64_t *words, uint32_t count, struct client_call *answer);
-void client_forget_queries(void);
-/* The answer is known without asking. */
-void client_remember(const struct client_device *device, enum weft_call call, const uint64_t *words,
-                     uint32_t count, uint64_t answer);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);

@@ -97,18 +97,11 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
         return result;
     if (class == WEFT_CLASS_POST || (class == WEFT_CLASS_DATA && wanted == 0))
         return client_post(route.device, call, words, asked, given, bytes);
-    result = class == WEFT_CLASS_QUERY
-                 ? client_query(route.device, call, words, asked, &answer)
-                 : client_call(route.device, call, words, asked, given, bytes, &answer);
-    if (class == WEFT_CLASS_CHANGE)
-        client_forget_queries();
+    result = client_call(route.device, call, words, asked, given, bytes, &answer);
     if (call == WEFT_CALL_context_synchronize && result == CUDA_SUCCESS)
         client_managed_idle(route.device);
     if (result != CUDA_SUCCESS)
         return result;
-    if (call == WEFT_CALL_function_set) /* a launch looks at it, and does not wait for its turn */
-        client_remember(route.device, WEFT_CALL_function_attribute,
-                        (const uint64_t[]){words[1], words[0]}, 2, words[2]);
     if (answer.count < wanted || answer.got != answer.room)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)

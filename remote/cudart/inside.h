@@ -141,6 +141,8 @@ struct cudart_symbol *cudart_kernel(const void *function);
  * driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
+/* What its launches may have of dynamic shared memory there, for who has asked; 0: nobody has. */
+int *cudart_shared(struct cudart_symbol *kernel);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes);
 

@@ -80,13 +80,17 @@ static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 b
     return cudaSuccess;
 }
 
-static cudaError_t check_shared(const struct weft_cuda_table *driver, CUfunction function,
-                                size_t shared)
+static cudaError_t check_shared(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
+                                CUfunction function, size_t shared)
 {
-    int most = 0;
-    const CUresult result = driver->function_attribute(
-        &most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
+    int *known = cudart_shared(kernel), most = __atomic_load_n(known, __ATOMIC_RELAXED);
+    CUresult result = CUDA_SUCCESS;
 
+    if (most == 0) {
+        result = driver->function_attribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                            function);
+        __atomic_store_n(known, most, __ATOMIC_RELAXED);
+    }
     return result == CUDA_SUCCESS && shared > (size_t)most ? cudaErrorInvalidValue
                                                            : (cudaError_t)result;
 }
@@ -102,7 +106,7 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     if (error == cudaSuccess)
         error = cudart_function(driver, kernel, &function);
     if (error == cudaSuccess && shared > SHARED_ANYWAY)
-        error = check_shared(driver, function, shared);
+        error = check_shared(driver, kernel, function, shared);
     if (error != cudaSuccess)
         return cudart_done(error);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
@@ -204,8 +208,18 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
     }
 
+/* A launch does not wait until its turn has come. */
+static CUresult set_attribute(const struct weft_cuda_table *driver, const void *function,
+                              CUfunction found, enum cudaFuncAttribute attribute, int value)
+{
+    const CUresult result = driver->function_set(found, (CUfunction_attribute)attribute, value);
+
+    if (result == CUDA_SUCCESS && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+        __atomic_store_n(cudart_shared(cudart_kernel(function)), value, __ATOMIC_RELAXED);
+    return result;
+}
 ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
-          false, driver->function_set(found, (CUfunction_attribute)attribute, value))
+          false, set_attribute(driver, function, found, attribute, value))
 ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
           driver->function_set_cache(found, (CUfunc_cache)config))
 

@@ -40,6 +40,7 @@ struct cudart_symbol {
     size_t bytes;
     CUkernel handle;
     CUfunction functions[CUDART_DEVICES]; /* by device; NULL: not asked for yet */
+    int shared[CUDART_DEVICES];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -211,6 +212,11 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
         __atomic_store_n(place, *function, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : (cudaError_t)result;
+}
+
+int *cudart_shared(struct cudart_symbol *kernel)
+{
+    return &kernel->shared[cudart_thread()->device];
 }
 
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,

@@ -28,9 +28,7 @@ enum weft_class {
     WEFT_CLASS_DATA,    /* either; bytes may follow the words */
     WEFT_CLASS_LIBRARY, /* DATA that comes after all of this class that its device was given */
     WEFT_CLASS_FACT,    /* a CALL that comes after nothing that its stream was given */
-    WEFT_CLASS_QUERY,   /* a CALL whose answer is remembered */
-    WEFT_CLASS_CHANGE,  /* a CALL after which it is asked anew; one that is held is answered before
-                         */
+    WEFT_CLASS_CHANGE,  /* an END that calls of its function come after, and before */
     WEFT_CLASS_END,     /* a CALL; one that is held is answered before */
     WEFT_CLASS_BEFORE,  /* a CALL that needs no context of its device */
     WEFT_CLASS_GATE     /* a POST that others wait for: a wrong handle ends the session */

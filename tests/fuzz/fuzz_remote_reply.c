@@ -154,7 +154,6 @@ static void begin(void)
     client.sources = (struct weft_sources){.links = &client.links};
     client.open = true;
     memory = client.device[0].base;
-    client_forget_queries();
     if (first)
         end_early();
 }
