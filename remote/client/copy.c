@@ -169,8 +169,9 @@ static void pack(char *packed, char *apart, uint64_t pitch, uint64_t width, uint
 }
 
 /* Between host and device, a record for each 64 KiB. */
-static CUresult copy_inside(const struct copy *c, bool in)
+static CUresult copy_inside(const struct copy *c)
 {
+    const bool in = client_on_device(c->to_place);
     const uint64_t far = in ? c->to : c->from, far_pitch = in ? c->to_pitch : c->from_pitch,
                    near = in ? c->from : c->to, near_pitch = in ? c->from_pitch : c->to_pitch;
     char *packed = c->rows > 1 ? malloc(WEFT_COPY_INSIDE) : NULL;
@@ -201,11 +202,6 @@ static CUresult copy_inside(const struct copy *c, bool in)
     return result;
 }
 
-static CUresult copy_in(const struct copy *c)
-{
-    return copy_inside(c, true);
-}
-
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static CUresult copy_from_host(struct copy *c)
@@ -213,22 +209,25 @@ static CUresult copy_from_host(struct copy *c)
     const bool now = (c->region == NULL && !c->waits) || !c->writers;
     const bool near = c->to_device == c->at;
 
-    if (near && (c->rows > 1 || (now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
+    const bool inside = c->rows > 1 || c->to_place != CLIENT_ARENA; /* it has no gate; or a variable
+                                                                       is no memory to put into */
+    if (near && (inside || (now && c->bytes <= INSIDE_MOST))) {
         const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
-        return result == CUDA_SUCCESS ? copy_in(c) : result;
+        return result == CUDA_SUCCESS ? copy_inside(c) : result;
     }
-    if (c->to_place != CLIENT_ARENA) /* a variable is no memory that others may put into */
-        return elsewhere(c, c->to_device, copy_in);
+    if (inside)
+        return elsewhere(c, c->to_device, copy_inside);
     c->waits = c->waits || c->region == NULL;
     return from_host(c);
 }
 
 static CUresult copy_to_host(struct copy *c)
 {
-    if (c->rows > 1 || (c->from_device == c->at && c->bytes <= WEFT_COPY_INSIDE &&
-                        (c->waits || c->region == NULL))) {
+    const bool near = c->from_device == c->at;
+
+    if (c->rows > 1 || (near && c->bytes <= WEFT_COPY_INSIDE && (c->waits || c->region == NULL))) {
         c->waits = false; /* the answer brings it */
-        return copy_inside(c, false);
+        return near ? copy_inside(c) : elsewhere(c, c->from_device, copy_inside);
     }
     return to_host(c);
 }
@@ -255,11 +254,7 @@ static bool goes_whole(const struct copy *c)
         return true;
     if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return c->to_device == c->from_device;
-    if (c->bytes > WEFT_COPY_INSIDE)
-        return false;
-    return client_on_device(c->to_place)
-               ? c->to_device == c->at && !(c->region != NULL && c->writers)
-               : client_on_device(c->from_place) && c->from_device == c->at && c->region == NULL;
+    return c->bytes <= WEFT_COPY_INSIDE && c->to_place != c->from_place;
 }
 
 static CUresult copy_placed(struct copy *c)
