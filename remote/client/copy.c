@@ -247,14 +247,16 @@ static CUresult copy_on_devices(const struct copy *c)
                : elsewhere(c, c->to_device, copy_near); /* the stream's device has neither */
 }
 
-/* Whether rows travel together: within a device; from and to the host where records take them. */
+/* Whether rows travel together: within a device; from and to the host where records take them, and
+ * none has to wait for its turn, which the caller does not. */
 static bool goes_whole(const struct copy *c)
 {
     if (c->rows == 1 || goes_direct(c))
         return true;
     if (client_on_device(c->to_place) && client_on_device(c->from_place))
         return c->to_device == c->from_device;
-    return c->bytes <= WEFT_COPY_INSIDE && c->to_place != c->from_place;
+    return c->bytes <= WEFT_COPY_INSIDE && c->to_place != c->from_place &&
+           (c->region == NULL || (client_on_device(c->to_place) && !c->writers));
 }
 
 static CUresult copy_placed(struct copy *c)
