@@ -1,15 +1,8 @@
-/* remote/library/cublas.c - libcublas.so.13: rows as functions, and what needs no server. Any
- * thread. */
-#include "remote/rows/vendor.h"
+/* remote/library/cublas.c - what cuBLAS copies, by the runtime. Any thread. */
+#include <cublas_v2.h>
 
-#define STATUS   cublasStatus_t
-#define STATUSES "lists/cublas_statuses.def"
-#define IS(name) CUBLAS_STATUS_##name
-#include "remote/library/stub.h"
-
-#include "remote/rows/cublas.def"
-
-/* ---- copies: the runtime's ------------------------------------------------------------------- */
+#include <stdbool.h>
+#include <stdint.h>
 
 static cublasStatus_t copied(cudaError_t error)
 {
@@ -58,6 +51,3 @@ COPIES(int, , Set, cudaMemcpyHostToDevice)
 COPIES(int, , Get, cudaMemcpyDeviceToHost)
 COPIES(int64_t, _64, Set, cudaMemcpyHostToDevice)
 COPIES(int64_t, _64, Get, cudaMemcpyDeviceToHost)
-
-TEXT(cublasGetStatusName)
-TEXT(cublasGetStatusString)

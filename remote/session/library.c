@@ -53,7 +53,7 @@ static const struct library {
     const char *handle, *setter; /* its type, and the function that gives it a stream */
     int (*set)(void *setter, uint64_t handle, CUstream stream);
 } libraries[WEFT_LIBRARIES] = {
-#define LIBRARY(name, shared, type, function, missing_status, invalid_status)                      \
+#define LIBRARY(name, shared, type, function, missing_status, invalid_status, ...)                 \
     [WEFT_LIBRARY_##name] = {.file = shared,                                                       \
                              .missing = missing_status,                                            \
                              .invalid = invalid_status,                                            \

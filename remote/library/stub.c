@@ -1,33 +1,54 @@
 /*
- * remote/library/stub.h - rows as functions that a program calls. Before it: STATUS, the library's
- * type of results, IS(name), its status of that name, and perhaps STATUSES, the file that lists
- * them; after it: rows.
+ * remote/library/stub.c - one of CUDA's libraries as functions that a program calls. Compiled for
+ * each: OF is its name, ROWS the file of its rows, and where its statuses have names, STATUSES the
+ * file that lists them, NAME and TEXT the functions that say them. Any thread.
  */
+#include "remote/rows/vendor.h"
+
+/* Of a factor of cuBLASLt: its descriptor's number has the type in its upper half (WEFT_ROW_TYPE).
+ */
+#define LT_BYTES weft_bytes_of((cudaDataType)((uintptr_t)desc >> 32))
+
 #include "remote/cudart/library.h"
 #include "remote/rows/row.h"
+
+/* What a library's functions return. */
+#define LIBRARY(name, shared, handle, setter, missing, invalid, stale, memory, refused, failed)    \
+    typedef __typeof__(setter((handle)0, NULL)) name##_status;                                     \
+    enum {                                                                                         \
+        name##_INVALID = invalid,                                                                  \
+        name##_STALE = stale,                                                                      \
+        name##_MEMORY = memory,                                                                    \
+        name##_REFUSED = refused,                                                                  \
+        name##_FAILED = failed                                                                     \
+    };
+#include "remote/rows/all.def"
+#define PASTE_(name, what) name##_##what
+#define PASTE(name, what)  PASTE_(name, what)
+#define STATUS             PASTE(OF, status)
 
 static STATUS status_of(cudaError_t error)
 {
     switch (error) {
     case cudaSuccess:
-        return IS(SUCCESS);
+        return (STATUS)0;
     case cudaErrorInvalidResourceHandle:
     case cudaErrorNoDevice:
     case cudaErrorInitializationError:
-        return IS(NOT_INITIALIZED);
+        return (STATUS)PASTE(OF, STALE);
     case cudaErrorInvalidValue:
-        return IS(INVALID_VALUE);
+        return (STATUS)PASTE(OF, INVALID);
     case cudaErrorMemoryAllocation:
-        return IS(ALLOC_FAILED);
+        return (STATUS)PASTE(OF, MEMORY);
     case cudaErrorNotSupported:
-        return IS(NOT_SUPPORTED);
+        return (STATUS)PASTE(OF, REFUSED);
     default:
-        return IS(EXECUTION_FAILED);
+        return (STATUS)PASTE(OF, FAILED);
     }
 }
 
-#ifdef STATUSES /* their names, as texts */
-static const char *name_of(STATUS status)
+#ifdef STATUSES
+const char *NAME(STATUS status)
 {
     switch (status) {
 #define X(name)                                                                                    \
@@ -37,11 +58,10 @@ static const char *name_of(STATUS status)
     }
     return "unknown";
 }
-#define TEXT(function)                                                                             \
-    const char *function(STATUS status)                                                            \
-    {                                                                                              \
-        return name_of(status);                                                                    \
-    }
+const char *TEXT(STATUS status)
+{
+    return NAME(status);
+}
 #endif
 
 #define SIGN(kind, type, name, ...) , type name
@@ -61,3 +81,4 @@ static const char *name_of(STATUS status)
                               sizeof(arguments) / sizeof(arguments[0]), &status);                  \
         return error == cudaSuccess ? (STATUS)status : status_of(error);                           \
     }
+#include ROWS
