@@ -6,6 +6,7 @@
 #define WEFT_REMOTE_CLIENT_CLIENT_H
 
 #include "base/config.h"
+#include "remote/rows/row.h"
 #include "remote/table/table.h"
 
 /*
@@ -29,5 +30,15 @@ void weft_client_close(void);
 
 /* Of a device: its server's name and its number there. */
 const char *weft_client_where(int device, int *number);
+
+/*
+ * Calls a function of a library at the server of its first object, or of the current device. Waits
+ * where something comes back. *status: the library's own; 0 also where nobody waited, whose error
+ * comes with a later call. Errors: NOT_SUPPORTED: over a driver of this machine, where the vendor's
+ * own are to be used; INVALID_HANDLE: no object; INVALID_VALUE: another device's stream, nowhere to
+ * write to, too many bytes; OUT_OF_MEMORY; the session's.
+ */
+CUresult client_library(enum weft_row row, const struct weft_row_argument *arguments,
+                        uint32_t count, int *status);
 
 #endif

@@ -2,8 +2,6 @@
  * remote/client/library.c - calls of CUDA's libraries: a stub's arguments become a record. What a
  * library made at a server has a number here, which the program takes for its handle. Any thread.
  */
-#include "remote/client/library.h"
-
 #include "remote/client/inside.h"
 
 #include <pthread.h>

@@ -2,11 +2,11 @@
 #ifndef WEFT_REMOTE_CUDART_LIBRARY_H
 #define WEFT_REMOTE_CUDART_LIBRARY_H
 
-#include "remote/client/library.h"
+#include "remote/client/client.h"
 
 #include <cuda_runtime_api.h>
 
-/* client/library.h: client_library. */
+/* client/client.h: client_library. */
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status);
 /* Says once that a function is refused, and where to read why; NotSupported. */
