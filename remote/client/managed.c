@@ -123,19 +123,20 @@ CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags
     return result;
 }
 
-CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped)
+/* Ends the block that begins there, or one of that device: the allocation around it; 0: none. */
+static CUdeviceptr end_block(CUdeviceptr base, bool mapped, const struct client_device *home)
 {
     struct client_block **at = &managed_blocks, *b;
 
     if (!managed_enter(false))
-        return address;
-    while ((b = *at) != NULL && (b->base != address || (b->flags != 0) != mapped))
+        return 0;
+    while ((b = *at) != NULL && b->home != home && (b->base != base || (b->flags != 0) != mapped))
         at = &b->next;
     if (b != NULL)
         *at = b->next;
     managed_leave(false);
     if (b == NULL)
-        return address;
+        return 0;
     const CUdeviceptr around = b->around;
     if (b->alias != NULL) {
         (void)mmap((void *)b->base, b->bytes, PROT_NONE,
@@ -146,24 +147,17 @@ CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped)
     return around;
 }
 
+CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped)
+{
+    const CUdeviceptr around = end_block(address, mapped, NULL);
+
+    return around != 0 ? around : address;
+}
+
 void client_managed_forget(struct client_device *home)
 {
-    CUdeviceptr base;
-
-    do {
-        bool mapped = false;
-        base = 0;
-        if (!managed_enter(false))
-            break;
-        for (const struct client_block *b = managed_blocks; b != NULL && base == 0; b = b->next)
-            if (b->home == home) {
-                base = b->base;
-                mapped = b->flags != 0;
-            }
-        managed_leave(false);
-        if (base != 0)
-            client_managed_end(base, mapped);
-    } while (base != 0);
+    while (end_block(0, false, home) != 0)
+        continue;
     home->paging = NULL;
 }
 
