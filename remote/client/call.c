@@ -147,26 +147,17 @@ bool client_take_turns(void)
     return true;
 }
 
-/* Lock held. NULL: the job has failed. Waits for room. */
-static struct weft_record *begin_record(int process, enum weft_call call, uint32_t words,
-                                        uint32_t bytes)
-{
-    struct weft_ring_out *out = &client.links.link[process].out;
-    struct weft_record *record = NULL;
-
-    while (client.links.status == WEFT_OK &&
-           (record = weft_ring_out_begin(out, (uint16_t)call, words, bytes)) == NULL &&
-           client_take_turns())
-        continue;
-    return record;
-}
-
-/* Lock held. */
+/* Lock held; waits for room. */
 static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, int lane)
 {
-    struct weft_record *record = begin_record(device->known.process, call, count, bytes);
+    struct weft_ring_out *out = &client.links.link[device->known.process].out;
+    struct weft_record *record = NULL;
 
+    while (client.links.status == WEFT_OK &&
+           (record = weft_ring_out_begin(out, (uint16_t)call, count, bytes)) == NULL &&
+           client_take_turns())
+        continue;
     if (record == NULL)
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
     record->lane = (uint8_t)lane;
@@ -175,7 +166,7 @@ static CUresult send(const struct client_device *device, enum weft_call call, co
         memcpy(weft_record_words(record), words, count * sizeof(*words));
     if (bytes != 0)
         memcpy(weft_record_extra(record), extra, bytes);
-    weft_ring_out_end(&client.links.link[device->known.process].out, record);
+    weft_ring_out_end(out, record);
     const weft_status status = weft_link_flush(&client.links, device->known.process);
     if (status != WEFT_OK)
         weft_links_failed(&client.links, status);

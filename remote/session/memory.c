@@ -143,22 +143,13 @@ static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft
                           : table->copy_async(rows->to, rows->from, rows->width, stream);
 }
 
-/* A chunk that is free; SESSION_CHUNKS: none is. */
-static int find_chunk(const struct weft_session *session)
-{
-    int i = 0;
-
-    while (i < SESSION_CHUNKS && session->chunk_used[i])
-        i++;
-    return i;
-}
-
 /* The device's side is there; the other one is a chunk. */
 static int copy_inside(struct weft_session *session, struct weft_record *record,
                        struct weft_rows copy, CUstream stream, bool in)
 {
     const uint64_t width = copy.width, rows = copy.rows;
     struct session_wait *wait; /* with the chunk: until the copy is done */
+    int i = 0;
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
         width * rows > WEFT_COPY_INSIDE || (in ? record->extra != width * rows : record->lane == 0))
@@ -166,7 +157,8 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
     if (session_rows_at(session, in ? copy.to : copy.from, in ? copy.to_pitch : copy.from_pitch,
                         width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    const int i = find_chunk(session);
+    while (i < SESSION_CHUNKS && session->chunk_used[i])
+        i++;
     if (i == SESSION_CHUNKS)
         return SESSION_AGAIN; /* as a full queue of the driver's */
     const int made = session_wait_make(session, record->device, in ? -1 : record->lane, 1, NULL,
