@@ -47,7 +47,8 @@ enum weft_row_kind {
     WEFT_ROW_TYPE
 };
 
-/* Whether a function reads memory of that kind, writes it, and also where it fails. */
+/* Whether a function reads memory of that kind, and whether it writes it. One that does both writes
+ * also where it fails. */
 static inline bool weft_row_gives(enum weft_row_kind kind)
 {
     return kind != WEFT_ROW_TAKE && kind != WEFT_ROW_RESULT;
