@@ -17,6 +17,7 @@ static const uint32_t hello_version =
 struct hello {
     char magic[sizeof(hello_magic)];
     uint32_t version, process, processes;
+    unsigned char identity[sizeof(uint64_t)];
     char secret[WEFT_SECRET_BYTES]; /* padded with zeros */
 };
 _Static_assert(sizeof(struct hello) == WEFT_HELLO_BYTES, "no padding on the wire");
@@ -39,12 +40,13 @@ void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hell
                       .processes = (uint32_t)hello->processes};
 
     memcpy(h.magic, hello_magic, sizeof(h.magic));
+    memcpy(h.identity, &hello->identity, sizeof(h.identity));
     memcpy(h.secret, hello->secret, strnlen(hello->secret, WEFT_SECRET_BYTES));
     memcpy(wire, &h, sizeof(h));
 }
 
 enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
-                                   const struct weft_hello *expected, int *process)
+                                   const struct weft_hello *expected, struct weft_hello *hello)
 {
     unsigned char right[WEFT_HELLO_BYTES], differs = 0;
     struct hello h;
@@ -63,7 +65,9 @@ enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
         return WEFT_REFUSAL_PROCESSES;
     if (h.process >= h.processes)
         return WEFT_REFUSAL_INDEX;
-    *process = (int)h.process;
+    *hello = *expected;
+    hello->process = (int)h.process;
+    memcpy(&hello->identity, h.identity, sizeof(h.identity));
     return WEFT_REFUSAL_NONE;
 }
 

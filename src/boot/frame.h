@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #define WEFT_HEADER_BYTES 12
-#define WEFT_HELLO_BYTES  148
+#define WEFT_HELLO_BYTES  156
 #define WEFT_SECRET_BYTES 128 /* as in settings.def, the end included */
 
 enum weft_frame_op {
@@ -44,7 +44,8 @@ struct weft_header {
     X(TAKEN, ERR_CONFIG, "has the WEFT_PROCESS of another member")                                 \
     X(MISSING, ERR_TIMEOUT, "did not come in time")                                                \
     X(BARRED, ERR_SYSTEM, "cannot accept connections")                                             \
-    X(ENDED, ERR_PEER_LOST, "came when process 0 had ended")
+    X(ENDED, ERR_PEER_LOST, "came when process 0 had ended")                                       \
+    X(LOST, ERR_PEER_LOST, "came again when its connection had ended")
 
 enum weft_refusal {
 #define WEFT_REFUSAL_ENUM(name, status, text) WEFT_REFUSAL_##name,
@@ -60,17 +61,20 @@ extern const struct weft_refusal_row {
 
 struct weft_hello {
     int process, processes;
+    uint64_t
+        identity; /* drawn at random: the same in all attempts of a process to join, no other's */
     char secret[WEFT_SECRET_BYTES];
 };
 
 void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello);
 
 /*
- * Compares a hello with what the root expects (its `process` is not looked at). Sets *process on
- * REFUSAL_NONE. The secret is compared in constant time.
+ * Compares a hello with what the root expects (its `process` and `identity` are not looked at). On
+ * REFUSAL_NONE *hello is what was expected, of this process. The secret is compared in constant
+ * time.
  */
 enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
-                                   const struct weft_hello *expected, int *process);
+                                   const struct weft_hello *expected, struct weft_hello *hello);
 
 void weft_header_put(unsigned char wire[WEFT_HEADER_BYTES], const struct weft_header *header);
 /* False if it is malformed: unknown op, too many bytes, or bytes where there must be none. */

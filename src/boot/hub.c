@@ -29,6 +29,7 @@ static const uint64_t backlog_max = 64 << 20;  /* bytes that a member may be beh
 struct member {
     int fd; /* -1: has not come, has left, or is lost */
     bool came;
+    uint64_t identity; /* of who came */
     struct weft_stream stream;
     struct weft_history_entry *cursor;
     size_t sent; /* bytes of the entry after the cursor */
@@ -155,32 +156,41 @@ static void serve(struct weft_hub *hub, int process)
 
 /* ---- coming in ------------------------------------------------------------------------------ */
 
-static void enroll(struct weft_hub *hub, int process, int fd)
+static void enroll(struct weft_hub *hub, const struct weft_hello *hello, int fd)
 {
-    struct member *member = &hub->members[process];
+    struct member *member = &hub->members[hello->process];
 
     member->fd = fd;
     member->came = true;
+    member->identity = hello->identity;
     member->cursor = weft_history_join(&hub->history);
     hub->came++;
     hub->present++;
 }
 
-/* The listener's question (boot/listener.h). When all have come, nobody else can. */
-static enum weft_refusal enter(void *context, int process, int fd)
+/*
+ * The listener's question (boot/listener.h). When all have come, nobody else can. A member that is
+ * not heard soon tries the root's other addresses as well: it is in by the first of its
+ * connections, and closes none of them before it knows.
+ */
+static enum weft_refusal enter(void *context, const struct weft_hello *hello, int fd)
 {
     struct weft_hub *hub = context;
+    const struct member *member = &hub->members[hello->process];
     const struct weft_header welcome = {.op = WEFT_OP_WELCOME};
     unsigned char wire[WEFT_HEADER_BYTES];
 
-    if (hub->members[process].came)
+    if (member->came && member->identity != hello->identity)
         return WEFT_REFUSAL_TAKEN;
+    if (member->came && member->fd < 0)
+        return WEFT_REFUSAL_LOST;
     weft_header_put(wire, &welcome);
-    if (send(fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(wire)) {
-        close(fd); /* an empty socket takes 12 bytes, unless it has just ended: no loss */
+    /* An empty socket takes 12 bytes, unless it has just ended: no loss. */
+    if (member->came || send(fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(wire)) {
+        close(fd);
         return WEFT_REFUSAL_NONE;
     }
-    enroll(hub, process, fd);
+    enroll(hub, hello, fd);
     if (hub->came == hub->expected.processes) {
         tell(hub, WEFT_OP_START, 0, 0);
         hub->deadline = UINT64_MAX;
@@ -356,7 +366,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     h->deadline = weft_now_ns() + wait_ns;
     h->end = UINT64_MAX;
     weft_listener_open(&h->listener, listener, &h->expected, silence_s, enter, h);
-    enroll(h, 0, pair[0]);
+    enroll(h, &h->expected, pair[0]);
     status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {
         close(pair[0]);

@@ -11,9 +11,9 @@ struct weft_hub;
 
 /*
  * Starts the relay on a listening socket, which it takes over. expected: what members say of
- * themselves. They have wait_ns to come, and are lost after silence_s. *member is process 0's own,
- * blocking connection, already let in: the next packet on it is the START, like everybody else's.
- * Errors: MEMORY, SYSTEM; then the listener stays the caller's.
+ * themselves, of process 0 itself. They have wait_ns to come, and are lost after silence_s. *member
+ * is process 0's own, blocking connection, already let in: the next packet on it is the START, like
+ * everybody else's. Errors: MEMORY, SYSTEM; then the listener stays the caller's.
  */
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
                            uint64_t wait_ns, int silence_s, int *member);

@@ -49,7 +49,8 @@ static void refuse(struct weft_listener *listener, struct weft_stranger *strange
 
 void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
                         int silence_s,
-                        enum weft_refusal (*enter)(void *context, int process, int fd),
+                        enum weft_refusal (*enter)(void *context, const struct weft_hello *hello,
+                                                   int fd),
                         void *context)
 {
     *listener = (struct weft_listener){
@@ -76,12 +77,12 @@ void weft_listener_shut(struct weft_listener *listener)
 static void answer(struct weft_listener *listener, struct weft_stranger *stranger)
 {
     const int fd = stranger->fd;
-    int process;
-    enum weft_refusal refusal = weft_hello_check(stranger->hello, listener->expected, &process);
+    struct weft_hello hello;
+    enum weft_refusal refusal = weft_hello_check(stranger->hello, listener->expected, &hello);
 
     if (refusal == WEFT_REFUSAL_NONE) {
         stranger->fd = -1; /* entering may shut the listener: this one is inside */
-        refusal = listener->enter(listener->context, process, fd);
+        refusal = listener->enter(listener->context, &hello, fd);
         if (refusal == WEFT_REFUSAL_NONE)
             return;
         stranger->fd = fd;

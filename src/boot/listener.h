@@ -29,14 +29,15 @@ struct weft_listener {
     int refused;
     struct weft_stranger strangers[WEFT_LISTENER_STRANGERS];
     /* A process has said the right hello: takes over fd, or says why not. May shut the listener. */
-    enum weft_refusal (*enter)(void *context, int process, int fd);
+    enum weft_refusal (*enter)(void *context, const struct weft_hello *hello, int fd);
     void *context;
 };
 
 /* Takes over fd, which listens. *expected stays the caller's, in place. */
 void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
                         int silence_s,
-                        enum weft_refusal (*enter)(void *context, int process, int fd),
+                        enum weft_refusal (*enter)(void *context, const struct weft_hello *hello,
+                                                   int fd),
                         void *context);
 
 /* Nobody comes in any more; those who have not said their hello are sent away. */

@@ -5,6 +5,7 @@
  * nobody. The end of the connection means that process 0 is lost.
  */
 #include "base/say.h"
+#include "boot/attempt.h"
 #include "boot/back.h"
 #include "boot/hub.h"
 #include "boot/socket.h"
@@ -15,15 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static const uint64_t second = 1000000000;
-static const uint64_t retry_pause = 20000000;    /* between attempts to reach the root */
-static const uint64_t attempt_wait = 2 * second; /* at one of several addresses of the root */
 static const uint64_t verdict_wait = 2 * second; /* the root names who is missing, if it can */
 static const uint64_t close_wait = 5 * second;
-static const uint64_t look_ns = second / 10; /* whether another job has lost a process */
+enum { LOOK_MS = 100 }; /* whether another job has lost a process */
 
 struct tcp {
     struct weft_control control;
@@ -34,6 +34,7 @@ struct tcp {
     struct weft_stream stream;
     bool root_lost;       /* LOST(0) was delivered */
     uint32_t losses;      /* when it began to join */
+    uint64_t identity;    /* of this process in this job */
     struct weft_hub *hub; /* of process 0 */
 };
 
@@ -74,120 +75,29 @@ static weft_status say_lost_meanwhile(void)
                     "a process was lost that this process has another job with");
 }
 
-/* next_packet while the job starts; also -3: a process was lost meanwhile, which was said. */
-static int join_packet(struct tcp *tcp, struct weft_header *header, const void **payload,
-                       uint64_t deadline)
-{
-    int got;
-
-    do {
-        const uint64_t soon = weft_now_ns() + look_ns;
-        got = next_packet(tcp, header, payload, soon < deadline ? soon : deadline);
-    } while (got == 0 && !lost_meanwhile(tcp) && weft_now_ns() < deadline);
-    if (got > 0 || got < -1 || !lost_meanwhile(tcp))
-        return got;
-    say_lost_meanwhile();
-    return -3;
-}
-
-/* It may be good to try again; nothing was said. */
-static const weft_status again = WEFT_STATUS_COUNT;
-
-/*
- * Says hello and waits for the welcome. `again`, in silence, when the connection ended
- * instead, or no answer came within patience: whoever listens there now, the root may come later or
- * be elsewhere.
- */
-static weft_status introduce(struct tcp *tcp, const struct weft_config *config, uint64_t patience,
-                             uint64_t deadline)
-{
-    struct weft_hello hello = {.process = (int)config->process,
-                               .processes = (int)config->processes};
-    unsigned char wire[WEFT_HELLO_BYTES];
-    struct weft_header header;
-    const void *payload;
-
-    memcpy(hello.secret, config->secret, sizeof(hello.secret));
-    weft_hello_put(wire, &hello);
-    if (!weft_socket_send(tcp->fd, wire, sizeof(wire)))
-        return again;
-    const int got = join_packet(tcp, &header, &payload, patience);
-    if (got == -3)
-        return WEFT_ERR_PEER_LOST;
-    if (got == -1 || (got == 0 && patience < deadline))
-        return again;
-    if (got == 0)
-        return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
-                        config->root, config->connect_s);
-    if (got == 1 && header.op == WEFT_OP_REFUSED)
-        return weft_err(weft_refusals[header.kind].status,
-                        "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
-                        config->root, weft_refusals[header.kind].text, (int)config->process,
-                        (int)config->processes);
-    if (got != 1 || header.op != WEFT_OP_WELCOME)
-        return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s does not speak weft's protocol",
-                        config->root);
-    return WEFT_OK;
-}
-
-/* One attempt at one of the root's addresses. `again`, in silence: it may be good to try again;
- * errno: that of connecting, or 0. */
-static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
-                            const struct weft_root *root, uint64_t patience, uint64_t deadline,
-                            const char **reason)
-{
-    tcp->fd = weft_socket_connect(root, patience, reason);
-    if (tcp->fd < 0)
-        return again;
-    weft_socket_tune(tcp->fd, (int)config->silence_s);
-    weft_status status = introduce(tcp, config, patience, deadline);
-    if (status == WEFT_OK)
-        return WEFT_OK;
-    close(tcp->fd);
-    tcp->fd = -1; /* the number may be another's from now on */
-    weft_stream_free(&tcp->stream);
-    if (status == again)
-        *reason = "no answer";
-    errno = 0;
-    return status;
-}
-
-/* What keeps from connecting to the root is this host's, and does not go away. */
-static bool is_hopeless(const struct weft_root *root, int error)
-{
-    return error == EPERM || error == EACCES || error == EAFNOSUPPORT ||
-           (error == ENETUNREACH && weft_host_is_loopback(root->host));
-}
-
-/* Finds the root, which may come late, at one of its addresses, and is let in. */
+/* Finds the root, and is let in. */
 static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
                               const struct weft_root *roots, int count, uint64_t deadline)
 {
-    const char *reason = "no time";
+    struct weft_attempts attempts;
+    weft_status status = WEFT_OK;
 
-    do {
-        int hopeless = 0;
-        for (int i = 0; i < count; i++) {
-            const uint64_t soon = weft_now_ns() + attempt_wait;
-            const uint64_t patience = count > 1 && soon < deadline ? soon : deadline;
-            weft_status status = try_root(tcp, config, &roots[i], patience, deadline, &reason);
-            if (status != again)
-                return status;
-            hopeless += is_hopeless(&roots[i], errno);
-        }
-        if (hopeless == count)
-            return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot be reached at WEFT_ROOT %s: %s",
-                            config->root, reason);
-        const struct timespec pause = {0, (long)retry_pause};
-        nanosleep(&pause, NULL);
-    } while (weft_now_ns() < deadline && !lost_meanwhile(tcp));
+    weft_attempts_open(&attempts, config, roots, count, tcp->identity);
+    while (status == WEFT_OK && tcp->fd < 0 && weft_now_ns() < deadline && !lost_meanwhile(tcp))
+        status = weft_attempts_turn(&attempts, deadline, &tcp->fd, &tcp->stream);
+    const bool unanswered = weft_attempts_close(&attempts);
+    if (status != WEFT_OK || tcp->fd >= 0)
+        return status;
     if (lost_meanwhile(tcp))
         return say_lost_meanwhile();
+    if (unanswered)
+        return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
+                        config->root, config->connect_s);
     return weft_err(
         WEFT_ERR_TIMEOUT,
         "process 0 was not found at WEFT_ROOT %s within %g s: %s (either it has ended, or "
         "not come yet, or listens elsewhere: WEFT_INTERFACE)",
-        config->root, config->connect_s, reason);
+        config->root, config->connect_s, attempts.reason);
 }
 
 /* Waits until all are there. */
@@ -195,10 +105,14 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
 {
     struct weft_header header;
     const void *payload;
-    const int got = join_packet(tcp, &header, &payload, deadline);
+    int got;
 
-    if (got == -3)
-        return WEFT_ERR_PEER_LOST;
+    do {
+        const uint64_t soon = weft_now_ns() + LOOK_MS * 1000000;
+        got = next_packet(tcp, &header, &payload, soon < deadline ? soon : deadline);
+    } while (got == 0 && !lost_meanwhile(tcp) && weft_now_ns() < deadline);
+    if ((got == 0 || got == -1) && lost_meanwhile(tcp))
+        return say_lost_meanwhile();
     if (got == 0)
         return weft_err(WEFT_ERR_TIMEOUT, "the job of %d processes was not complete within %g s",
                         (int)config->processes, config->connect_s);
@@ -224,7 +138,7 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
 static weft_status start_hub(struct tcp *tcp, const struct weft_config *config,
                              const struct weft_root *root, uint64_t wait_ns)
 {
-    struct weft_hello expected = {.processes = (int)config->processes};
+    struct weft_hello expected = {.processes = (int)config->processes, .identity = tcp->identity};
     int listener;
 
     memcpy(expected.secret, config->secret, sizeof(expected.secret));
@@ -267,8 +181,11 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
     tcp->fd = -1;
     tcp->losses = weft_load_relaxed_u32(&losses);
     tcp->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    weft_status status = tcp->wake >= 0 ? join(tcp, config)
-                                        : weft_err(WEFT_ERR_SYSTEM, "eventfd: %s", strerror(errno));
+    const bool drawn = getrandom(&tcp->identity, sizeof(tcp->identity), 0) == sizeof(tcp->identity);
+    weft_status status =
+        tcp->wake >= 0 && drawn
+            ? join(tcp, config)
+            : weft_err(WEFT_ERR_SYSTEM, "%s: %s", drawn ? "eventfd" : "getrandom", strerror(errno));
     if (status != WEFT_OK) {
         tcp_ops.close(&tcp->control, false);
         return status;

@@ -305,18 +305,21 @@ static void attack_stream(uint64_t *random)
 
 static void attack_hello(uint64_t *random)
 {
-    const struct weft_hello right = {.process = 1, .processes = PROCESSES, .secret = "loom"};
+    const struct weft_hello right = {
+        .process = 1, .processes = PROCESSES, .identity = next_random(random), .secret = "loom"};
     unsigned char wire[WEFT_HELLO_BYTES];
-    int process = -1;
+    struct weft_hello said;
 
     weft_hello_put(wire, &right);
-    EXPECT(weft_hello_check(wire, &right, &process) == WEFT_REFUSAL_NONE && process == 1);
-    /* Any changed bit matters, but for the lowest of the index, which name another member. */
+    EXPECT(weft_hello_check(wire, &right, &said) == WEFT_REFUSAL_NONE);
+    EXPECT(said.process == 1 && said.identity == right.identity);
+    /* Any changed bit matters, but for the identity's and the lowest of the index, which name
+     * another member. */
     const size_t byte = next_random(random) % sizeof(wire);
     const int bit = (int)(next_random(random) % 8);
     wire[byte] ^= (unsigned char)(1 << bit);
-    const bool other_member = byte == 12 && bit < 2;
-    EXPECT((weft_hello_check(wire, &right, &process) == WEFT_REFUSAL_NONE) == other_member);
+    const bool other_member = (byte == 12 && bit < 2) || (byte >= 20 && byte < 28);
+    EXPECT((weft_hello_check(wire, &right, &said) == WEFT_REFUSAL_NONE) == other_member);
 }
 
 static void check_roots(void)

@@ -19,16 +19,23 @@ enum { PROCESSES = 3, CALLERS = 8 };
 
 static const char secret[] = "loom";
 static bool in[PROCESSES];
+static uint64_t identity[PROCESSES];
 static int inside[2 * PROCESSES], inside_count;
 
-static enum weft_refusal enter(void *context, int process, int fd)
+static enum weft_refusal enter(void *context, const struct weft_hello *hello, int fd)
 {
     struct weft_listener *listener = context;
+    const int process = hello->process;
 
     MUST(process >= 0 && process < PROCESSES);
-    if (in[process])
+    if (in[process] && identity[process] != hello->identity)
         return WEFT_REFUSAL_TAKEN;
+    if (in[process]) {
+        close(fd); /* as the hub does with second attempts */
+        return WEFT_REFUSAL_NONE;
+    }
     in[process] = true;
+    identity[process] = hello->identity;
     inside[inside_count++] = fd;
     if (inside_count == PROCESSES)
         weft_listener_shut(listener);

@@ -193,6 +193,116 @@ static int one_dies_at_start(struct weft_config *config)
     return 0;
 }
 
+/* ---- a process that is not answered ---------------------------------------------------------- */
+
+/* Between process 3 and the root: the answer to its first attempt comes after the second attempt.
+ */
+struct slow_root {
+    struct weft_task task, back;
+    int listener, here[2], there[2]; /* both ends of both connections */
+    bool last;                       /* process 3 is the last to come */
+};
+
+/* Passes bytes on until they end. */
+static void pass_on(int from, int to)
+{
+    static _Thread_local char bytes[65536];
+    ssize_t got;
+
+    while ((got = recv(from, bytes, sizeof(bytes), 0)) > 0)
+        (void)!send(to, bytes, (size_t)got, MSG_NOSIGNAL);
+    shutdown(to, SHUT_WR);
+}
+
+static void pass_back(void *argument)
+{
+    const struct slow_root *slow = argument;
+
+    pass_on(slow->here[0], slow->there[0]);
+}
+
+/* Takes the next attempt of process 3, and says to the root what it says. */
+static void take_attempt(struct slow_root *slow, int i, unsigned char hello[WEFT_HELLO_BYTES])
+{
+    slow->here[i] = accept(slow->listener, NULL, NULL);
+    slow->there[i] = dial();
+    if (recv(slow->here[i], hello, WEFT_HELLO_BYTES, MSG_WAITALL) == WEFT_HELLO_BYTES)
+        (void)!send(slow->there[i], hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL);
+}
+
+static bool is_refused(unsigned char hello[WEFT_HELLO_BYTES])
+{
+    const int fd = dial();
+    unsigned char wire[WEFT_HEADER_BYTES];
+    struct weft_header header;
+
+    (void)!send(fd, hello, WEFT_HELLO_BYTES, MSG_NOSIGNAL);
+    const bool answered = recv(fd, wire, sizeof(wire), MSG_WAITALL) == (ssize_t)sizeof(wire);
+    close(fd);
+    return answered && weft_header_get(&header, wire) && header.op == WEFT_OP_REFUSED &&
+           header.kind == WEFT_REFUSAL_TAKEN;
+}
+
+static void slow_root_main(void *argument)
+{
+    struct slow_root *slow = argument;
+    unsigned char hello[WEFT_HELLO_BYTES], answer[2 * WEFT_HEADER_BYTES];
+    const size_t bytes = slow->last ? sizeof(answer) : WEFT_HEADER_BYTES; /* with the START */
+
+    take_attempt(slow, 0, hello);
+    if (recv(slow->there[0], answer, bytes, MSG_WAITALL) != (ssize_t)bytes)
+        exit(1);
+    if (!slow->last) {
+        hello[WEFT_HELLO_BYTES - WEFT_SECRET_BYTES - 1] ^= 1; /* another's identity */
+        if (!is_refused(hello))
+            exit(1);
+    }
+    take_attempt(slow, 1, hello);
+    close(slow->listener);
+    if (!slow->last) /* else nobody takes it any more */
+        pass_on(slow->there[1], slow->here[1]);
+    __atomic_store_n(&shared->leaving, 1, __ATOMIC_RELEASE); /* process 1 may come */
+    (void)!send(slow->here[0], answer, bytes, MSG_NOSIGNAL);
+    if (weft_task_start(&slow->back, "back", pass_back, slow) != WEFT_OK)
+        exit(1);
+    pass_on(slow->there[0], slow->here[0]);
+    weft_task_join(&slow->back);
+}
+
+static int third_tries_twice(struct weft_config *config, bool last)
+{
+    struct slow_root slow = {.last = last};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+
+    if (config->process != 3) {
+        while (config->process == 1 && !last &&
+               !__atomic_load_n(&shared->leaving, __ATOMIC_ACQUIRE))
+            pause_ms(1);
+        return all_send(config);
+    }
+    slow.listener = socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT(bind(slow.listener, (struct sockaddr *)&address, size) == 0);
+    EXPECT(listen(slow.listener, 64) == 0);
+    EXPECT(getsockname(slow.listener, (struct sockaddr *)&address, &size) == 0);
+    snprintf(config->root, sizeof(config->root), "127.0.0.1:%d,127.0.0.1:%d",
+             ntohs(address.sin_port), ntohs(address.sin_port));
+    EXPECT(weft_task_start(&slow.task, "slow", slow_root_main, &slow) == WEFT_OK);
+    const int wrong = all_send(config);
+    weft_task_join(&slow.task);
+    return wrong;
+}
+
+static int one_tries_twice(struct weft_config *config)
+{
+    return third_tries_twice(config, false);
+}
+
+static int the_last_tries_twice(struct weft_config *config)
+{
+    return third_tries_twice(config, true);
+}
+
 static int late_root(struct weft_config *config)
 {
     if (config->process == 0)
@@ -247,6 +357,16 @@ static void tcp_refusals(void **state)
     run_tcp(one_dies_at_start, true, -1);
 }
 
+static void tcp_second_attempts(void **state)
+{
+    (void)state;
+    shared->leaving = 0;
+    run_tcp(one_tries_twice, true, -1);
+    assert_one_order();
+    run_tcp(the_last_tries_twice, true, -1);
+    assert_one_order();
+}
+
 static void tcp_late_root(void **state)
 {
     (void)state;
@@ -262,10 +382,10 @@ static void tcp_liar(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(job_of_one),
-                                       cmocka_unit_test(local_missing),
-                                       cmocka_unit_test(tcp_refusals),
-                                       cmocka_unit_test(tcp_late_root), cmocka_unit_test(tcp_liar)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(job_of_one),    cmocka_unit_test(local_missing),
+        cmocka_unit_test(tcp_refusals),  cmocka_unit_test(tcp_second_attempts),
+        cmocka_unit_test(tcp_late_root), cmocka_unit_test(tcp_liar)};
 
     return open_shared() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
