@@ -42,7 +42,7 @@ for i in 1 2; do
     "$hosts" on "$work/net" host$i env FAKE_DRIVER="devices=1,kernels=$tests/remote_kernels.so" "$bin/weft-gpud" --driver "$tests/fake_driver.so" \
         --listen "10.77.0.$((i + 1)):7070" --secret-file "$work/secret" >"$work/$i.out" 2>"$work/$i.err" &
     pids+=($!)
-    until_says 5 "$work/$i.out" listening
+    until_says 60 "$work/$i.out" listening
     servers=${servers:+$servers,}10.77.0.$((i + 1)):7070
 done
 export WEFT_REMOTE_SECRET_FILE=$work/secret
@@ -53,11 +53,11 @@ grep -qF '2 devices: Test PASSED' "$work/add" || fail "$(cat "$work/add")"
 
 "${run[@]}" "$tests/remote_endless" >"$work/endless" 2>&1 &
 pids+=($!)
-until_says 20 "$work/endless" ready
+until_says 60 "$work/endless" ready
 "$hosts" part "$work/net" host2
-until_says 10 "$work/endless" 'server 10.77.0.3:7070 is lost'
-until_says 2 "$work/endless" 'ended with 46'
-for _ in $(seq 100); do # the session of the host that was cut off ends, too
+until_says 60 "$work/endless" 'server 10.77.0.3:7070 is lost'
+until_says 60 "$work/endless" 'ended with 46'
+for _ in $(seq 600); do # the session of the host that was cut off ends, too
     "$hosts" on "$work/net" host2 "$bin/weft-cuda" status -s 10.77.0.3:7070 2>&1 | grep -qF ' 0 clients' && break
     sleep 0.1
 done

@@ -52,6 +52,20 @@ static void die(const char *what, const char *detail)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
+/*
+ * A job that has failed, and was not meant to, has said why; its calls give nothing any more, and a
+ * body that went on would read what they have not written. In random mode the seed is still to be
+ * said.
+ */
+static void end_if_lost(const struct test_env *env)
+{
+    if (env->job == NULL || env->random || env->expect != WEFT_OK ||
+        weft_job_status(env->job) == WEFT_OK)
+        return;
+    fflush(NULL);
+    _exit(TEST_FAILED);
+}
+
 void test_failed(struct test_env *env, const char *file, int line, long long got, long long want,
                  const char *text)
 {
@@ -61,6 +75,7 @@ void test_failed(struct test_env *env, const char *file, int line, long long got
     fprintf(stderr, "FAILED [p%d] %s:%d: %s: got %lld (0x%llx), want %lld (0x%llx)\n",
             env->numbers == NULL ? -1 : env->numbers->process, base == NULL ? file : base + 1, line,
             text, got, (unsigned long long)got, want, (unsigned long long)want);
+    end_if_lost(env);
 }
 
 static void report_check(struct test_env *env, const struct test_check *check)
@@ -210,6 +225,7 @@ static int run_process(void *argument)
     check_network(&env);
     const weft_numbers numbers = *env.numbers; /* the job's own are gone when it is closed */
     const weft_status closed = weft_close(env.job);
+    env.job = NULL;
     env.numbers = &numbers;
     TEST_EQ(&env, closed, env.expect);
     return env.failures > 0 ? TEST_FAILED : result;

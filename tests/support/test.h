@@ -99,7 +99,10 @@ int test_lines_with(const char *text, const char *const *words);
 void test_failed(struct test_env *env, const char *file, int line, long long got, long long want,
                  const char *text);
 
-/* Host-side checks; count a failure, print it, go on. The value: whether it held. */
+/*
+ * Host-side checks; count a failure, print it, go on, unless the job has failed and env->expect
+ * says nothing of it: then the program ends. The value: whether it held.
+ */
 #define TEST_EQ(env, got, want)                                                                    \
     test_equal(env, __FILE__, __LINE__, (long long)(got), (long long)(want), #got " == " #want)
 #define TEST(env, condition) test_equal(env, __FILE__, __LINE__, (condition) ? 1 : 0, 1, #condition)
