@@ -12,44 +12,30 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100 };
+enum { LOOK_MS = 100 }; /* how often stop() is asked */
 
 static const uint64_t attempt_wait = 2000000000; /* until the next root is tried, too */
 static const uint64_t retry_pause = 20000000;    /* between rounds of all roots */
 
-static void end(struct weft_attempt *attempt)
+struct attempts {
+    const struct weft_config *config;
+    struct weft_hello hello;
+    int count, newest;  /* of how many roots; the one that was tried last */
+    int hopeless;       /* roots of this round that this host keeps from being reached, for good */
+    const char *reason; /* why the last attempt failed */
+    struct {
+        int fd; /* -1: there is none, or it has ended */
+        struct weft_stream stream;
+    } of[WEFT_ROOTS_MAX];
+};
+
+static void end(struct attempts *a, int i)
 {
-    if (attempt->fd >= 0)
-        close(attempt->fd);
-    attempt->fd = -1; /* the number may be another's from now on */
-    weft_stream_free(&attempt->stream);
+    if (a->of[i].fd >= 0)
+        close(a->of[i].fd);
+    a->of[i].fd = -1; /* the number may be another's from now on */
+    weft_stream_free(&a->of[i].stream);
 }
-
-void weft_attempts_open(struct weft_attempts *a, const struct weft_config *config,
-                        const struct weft_root *roots, int count, uint64_t identity)
-{
-    *a = (struct weft_attempts){.config = config,
-                                .identity = identity,
-                                .roots = roots,
-                                .count = count,
-                                .newest = -1,
-                                .reason = "no time"};
-    for (int i = 0; i < count; i++)
-        a->of[i].fd = -1;
-}
-
-bool weft_attempts_close(struct weft_attempts *a)
-{
-    bool unanswered = false;
-
-    for (int i = 0; i < a->count; i++) {
-        unanswered |= a->of[i].fd >= 0;
-        end(&a->of[i]);
-    }
-    return unanswered;
-}
-
-/* ---- one attempt ----------------------------------------------------------------------------- */
 
 /* What keeps from connecting to the root is this host's, and does not go away. */
 static bool is_hopeless(const struct weft_root *root, int error)
@@ -59,39 +45,34 @@ static bool is_hopeless(const struct weft_root *root, int error)
 }
 
 /* Connects and says hello. */
-static void begin(struct weft_attempts *a, const struct weft_root *root,
-                  struct weft_attempt *attempt)
+static void begin(struct attempts *a, int i, const struct weft_root *root, uint64_t patience)
 {
-    struct weft_hello hello = {.process = (int)a->config->process,
-                               .processes = (int)a->config->processes,
-                               .identity = a->identity};
+    const int fd = a->of[i].fd = weft_socket_connect(root, patience, &a->reason);
     unsigned char wire[WEFT_HELLO_BYTES];
 
-    attempt->fd = weft_socket_connect(root, a->patience, &a->reason);
-    if (attempt->fd < 0) {
+    if (fd < 0) {
         a->hopeless += is_hopeless(root, errno);
         return;
     }
     a->reason = "no answer";
-    weft_socket_tune(attempt->fd, (int)a->config->silence_s);
-    memcpy(hello.secret, a->config->secret, sizeof(hello.secret));
-    weft_hello_put(wire, &hello);
-    if (!weft_socket_send(attempt->fd, wire, sizeof(wire)))
-        end(attempt);
+    weft_socket_tune(fd, (int)a->config->silence_s);
+    weft_hello_put(wire, &a->hello);
+    if (!weft_socket_send(fd, wire, sizeof(wire)))
+        end(a, i);
 }
 
-/* Reads what has come. An attempt ends in silence: whoever listens there now, the root may come
- * later or be elsewhere. */
-static weft_status hear(const struct weft_config *config, struct weft_attempt *attempt,
-                        bool *welcome)
+/* Reads what has come. It ends in silence: whoever listens there now, the root may come later or be
+ * elsewhere. */
+static weft_status hear(struct attempts *a, int i, bool *welcome)
 {
-    const ssize_t received = weft_socket_receive(attempt->fd, &attempt->stream);
+    const ssize_t received = weft_socket_receive(a->of[i].fd, &a->of[i].stream);
+    const struct weft_config *config = a->config;
     struct weft_header header;
     const void *payload;
 
     if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
-        end(attempt);
-    const int taken = weft_stream_take(&attempt->stream, &header, &payload);
+        end(a, i);
+    const int taken = weft_stream_take(&a->of[i].stream, &header, &payload);
     *welcome = taken > 0 && header.op == WEFT_OP_WELCOME;
     if (taken == 0 || *welcome)
         return WEFT_OK;
@@ -104,44 +85,32 @@ static weft_status hear(const struct weft_config *config, struct weft_attempt *a
                     config->root);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-/* Waits for answers, to whichever attempt they come. */
-static weft_status listen_to_all(struct weft_attempts *a, uint64_t until, int *fd,
-                                 struct weft_stream *stream)
+/* Waits a moment for answers, to whichever attempt they come: *in is it. */
+static weft_status listen_to_all(struct attempts *a, uint64_t left_ns, int *in)
 {
     struct pollfd polled[WEFT_ROOTS_MAX];
-    const uint64_t now = weft_now_ns();
-    const uint64_t left_ms = until > now ? (until - now) / 1000000 + 1 : 0;
+    const uint64_t left_ms = left_ns / 1000000 + 1;
     weft_status status = WEFT_OK;
-    bool welcome = false;
 
     for (int i = 0; i < a->count; i++)
         polled[i] = (struct pollfd){.fd = a->of[i].fd, .events = POLLIN};
     if (poll(polled, (nfds_t)a->count, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) <= 0)
         return WEFT_OK;
-    for (int i = 0; i < a->count && status == WEFT_OK && !welcome; i++) {
-        if (polled[i].revents == 0)
-            continue;
-        status = hear(a->config, &a->of[i], &welcome);
-        if (!welcome)
-            continue;
-        *fd = a->of[i].fd;
-        *stream = a->of[i].stream;
-        a->of[i] = (struct weft_attempt){.fd = -1};
+    for (int i = 0; i < a->count && status == WEFT_OK && *in < 0; i++) {
+        bool welcome = false;
+        if (polled[i].revents != 0)
+            status = hear(a, i, &welcome);
+        if (welcome)
+            *in = i;
     }
     return status;
 }
 
-weft_status weft_attempts_turn(struct weft_attempts *a, uint64_t deadline, int *fd,
-                               struct weft_stream *stream)
+/* Goes on to the next root. */
+static weft_status try_next(struct attempts *a, const struct weft_root *roots, uint64_t patience)
 {
     const struct timespec pause = {0, (long)retry_pause};
-    const uint64_t now = weft_now_ns(), soon = now + attempt_wait;
 
-    *fd = -1;
-    if (a->newest >= 0 && a->of[a->newest].fd >= 0 && now < a->patience)
-        return listen_to_all(a, a->patience, fd, stream);
     if (a->hopeless == a->count)
         return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot be reached at WEFT_ROOT %s: %s",
                         a->config->root, a->reason);
@@ -149,8 +118,62 @@ weft_status weft_attempts_turn(struct weft_attempts *a, uint64_t deadline, int *
         a->newest = a->hopeless = 0;
         nanosleep(&pause, NULL);
     }
-    a->patience = a->count > 1 && soon < deadline ? soon : deadline;
     if (a->of[a->newest].fd < 0)
-        begin(a, &a->roots[a->newest], &a->of[a->newest]);
+        begin(a, a->newest, &roots[a->newest], patience);
     return WEFT_OK;
+}
+
+/* Nobody has answered. */
+static weft_status time_is_over(const struct attempts *a)
+{
+    for (int i = 0; i < a->count; i++)
+        if (a->of[i].fd >= 0)
+            return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
+                            a->config->root, a->config->connect_s);
+    return weft_err(
+        WEFT_ERR_TIMEOUT,
+        "process 0 was not found at WEFT_ROOT %s within %g s: %s (either it has ended, or "
+        "not come yet, or listens elsewhere: WEFT_INTERFACE)",
+        a->config->root, a->config->connect_s, a->reason);
+}
+
+weft_status weft_attempt(const struct weft_config *config, uint64_t identity,
+                         const struct weft_root *roots, int count, uint64_t deadline,
+                         weft_status (*stop)(const void *context), const void *context, int *fd,
+                         struct weft_stream *stream)
+{
+    struct attempts a = {.config = config,
+                         .hello = {.process = (int)config->process,
+                                   .processes = (int)config->processes,
+                                   .identity = identity},
+                         .count = count,
+                         .newest = -1,
+                         .reason = "no time"};
+    uint64_t now, patience = 0;
+    int in = -1;
+    weft_status status = WEFT_OK;
+
+    memcpy(a.hello.secret, config->secret, sizeof(a.hello.secret));
+    for (int i = 0; i < count; i++)
+        a.of[i].fd = -1;
+    while (in < 0 && status == WEFT_OK && (status = stop(context)) == WEFT_OK) {
+        now = weft_now_ns();
+        if (now >= deadline)
+            status = time_is_over(&a);
+        else if (a.newest >= 0 && a.of[a.newest].fd >= 0 && now < patience)
+            status = listen_to_all(&a, patience - now, &in);
+        else {
+            patience = count > 1 && deadline - now > attempt_wait ? now + attempt_wait : deadline;
+            status = try_next(&a, roots, patience);
+        }
+    }
+    if (in >= 0) {
+        *fd = a.of[in].fd;
+        *stream = a.of[in].stream;
+        a.of[in].fd = -1;
+        a.of[in].stream = (struct weft_stream){0};
+    }
+    for (int i = 0; i < count; i++)
+        end(&a, i);
+    return status;
 }

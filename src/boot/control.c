@@ -14,24 +14,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Which of the three ways to join a job this process takes. */
-static weft_status open_back_end(struct weft_control **control, const struct weft_config *config)
-{
-    if (weft_local_here())
-        return weft_local_open(control, config);
-    if (config->processes == 1)
-        return weft_local_solo(control, config);
-    if (strncmp(config->cpu_schedule, "random", 6) == 0)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "random mode wants the whole job in one address space: weft_local_job");
-    weft_say_process((int)config->process); /* already what goes wrong here has its name */
-    return weft_tcp_open(control, config);
-}
-
 weft_status weft_control_open(struct weft_control **control, const struct weft_config *config)
 {
-    weft_status status = open_back_end(control, config);
+    weft_status status = WEFT_OK;
 
+    if (weft_local_here()) {
+        status = weft_local_open(control, config);
+    } else if (config->processes == 1) {
+        status = weft_local_solo(control, config);
+    } else if (strncmp(config->cpu_schedule, "random", 6) == 0) {
+        return weft_err(WEFT_ERR_CONFIG,
+                        "random mode wants the whole job in one address space: weft_local_job");
+    } else {
+        weft_say_process((int)config->process); /* already what goes wrong here has its name */
+        status = weft_tcp_open(control, config);
+    }
     if (status == WEFT_OK)
         weft_say_process((*control)->process);
     return status;

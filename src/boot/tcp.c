@@ -64,40 +64,13 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
     }
 }
 
-static bool lost_meanwhile(const struct tcp *tcp)
+/* PEER_LOST, said: a process was lost meanwhile that this one has another job with. */
+static weft_status lost_meanwhile(const void *tcp)
 {
-    return weft_load_relaxed_u32(&losses) != tcp->losses;
-}
-
-static weft_status say_lost_meanwhile(void)
-{
-    return weft_err(WEFT_ERR_PEER_LOST,
-                    "a process was lost that this process has another job with");
-}
-
-/* Finds the root, and is let in. */
-static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
-                              const struct weft_root *roots, int count, uint64_t deadline)
-{
-    struct weft_attempts attempts;
-    weft_status status = WEFT_OK;
-
-    weft_attempts_open(&attempts, config, roots, count, tcp->identity);
-    while (status == WEFT_OK && tcp->fd < 0 && weft_now_ns() < deadline && !lost_meanwhile(tcp))
-        status = weft_attempts_turn(&attempts, deadline, &tcp->fd, &tcp->stream);
-    const bool unanswered = weft_attempts_close(&attempts);
-    if (status != WEFT_OK || tcp->fd >= 0)
-        return status;
-    if (lost_meanwhile(tcp))
-        return say_lost_meanwhile();
-    if (unanswered)
-        return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
-                        config->root, config->connect_s);
-    return weft_err(
-        WEFT_ERR_TIMEOUT,
-        "process 0 was not found at WEFT_ROOT %s within %g s: %s (either it has ended, or "
-        "not come yet, or listens elsewhere: WEFT_INTERFACE)",
-        config->root, config->connect_s, attempts.reason);
+    return weft_load_relaxed_u32(&losses) == ((const struct tcp *)tcp)->losses
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_PEER_LOST,
+                          "a process was lost that this process has another job with");
 }
 
 /* Waits until all are there. */
@@ -105,14 +78,17 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
 {
     struct weft_header header;
     const void *payload;
+    weft_status status = WEFT_OK;
     int got;
 
     do {
         const uint64_t soon = weft_now_ns() + LOOK_MS * 1000000;
         got = next_packet(tcp, &header, &payload, soon < deadline ? soon : deadline);
-    } while (got == 0 && !lost_meanwhile(tcp) && weft_now_ns() < deadline);
-    if ((got == 0 || got == -1) && lost_meanwhile(tcp))
-        return say_lost_meanwhile();
+        if (got == 0 || got == -1)
+            status = lost_meanwhile(tcp);
+    } while (got == 0 && status == WEFT_OK && weft_now_ns() < deadline);
+    if (status != WEFT_OK)
+        return status;
     if (got == 0)
         return weft_err(WEFT_ERR_TIMEOUT, "the job of %d processes was not complete within %g s",
                         (int)config->processes, config->connect_s);
@@ -166,7 +142,8 @@ static weft_status join(struct tcp *tcp, const struct weft_config *config)
                         (int)config->processes);
     const weft_status status = config->process == 0
                                    ? start_hub(tcp, config, &roots[0], wait_ns)
-                                   : reach_root(tcp, config, roots, count, deadline);
+                                   : weft_attempt(config, tcp->identity, roots, count, deadline,
+                                                  lost_meanwhile, tcp, &tcp->fd, &tcp->stream);
     return status == WEFT_OK ? await_start(tcp, config, deadline + verdict_wait) : status;
 }
 
