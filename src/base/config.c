@@ -82,11 +82,9 @@ static weft_status unknown(const char *prefix, const char *name, size_t bytes)
 static weft_status set(struct weft_config *config, const struct weft_config_row *row,
                        const char *text, enum weft_config_source source)
 {
-    const weft_status status = weft_config_set(config, row, text);
-
-    if (status == WEFT_OK)
-        config->source[row - weft_config_rows] = (unsigned char)source;
-    return status;
+    WEFT_TRY(weft_config_set(config, row, text));
+    config->source[row - weft_config_rows] = (unsigned char)source;
+    return WEFT_OK;
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -143,10 +141,7 @@ static weft_status read_options(struct weft_config *config, int argc, char **arg
             return unknown("--weft-", name, bytes);
         if (value == NULL && i + 1 == argc)
             return weft_err(WEFT_ERR_CONFIG, "--weft-%s needs a value", name);
-        weft_status status =
-            set(config, row, value != NULL ? value + 1 : argv[++i], WEFT_CONFIG_OPTION);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(set(config, row, value != NULL ? value + 1 : argv[++i], WEFT_CONFIG_OPTION));
     }
     return WEFT_OK;
 }

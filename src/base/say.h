@@ -47,6 +47,14 @@ void weft_say(enum weft_level level, const char *format, ...) __attribute__((for
 void weft_err_say(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A step of a function that has nothing to undo: it ends with the first error. */
+#define WEFT_TRY(step)                                                                             \
+    do {                                                                                           \
+        const weft_status try_status = (step);                                                     \
+        if (try_status != WEFT_OK)                                                                 \
+            return try_status;                                                                     \
+    } while (0)
+
 /*
  * From now on weft_err says this task's errors at that level; the one before. WEFT_SAY_INFO is for
  * a trial whose failure is no error: its text is kept all the same.

@@ -44,14 +44,6 @@ weft_status weft_host_together(weft_job *job, const char *name);
             return weft_host_leave(job, host_status);                                              \
     } while (0)
 
-/* A step of a function that has nothing to undo: it ends with the first error. */
-#define WEFT_TRY(step)                                                                             \
-    do {                                                                                           \
-        const weft_status try_status = (step);                                                     \
-        if (try_status != WEFT_OK)                                                                 \
-            return try_status;                                                                     \
-    } while (0)
-
 /* The time, in weft_now_ns, at which a wait of so many seconds is over; 0: never. */
 uint64_t weft_host_deadline(double seconds);
 

@@ -25,16 +25,14 @@ static weft_status wait(weft_job *job, const char *name, weft_message_op *op, do
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin_call(&call, job, name, op, &transfer);
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(begin_call(&call, job, name, op, &transfer));
     if (transfer == NULL) {
         weft_msg_unlock(call.m);
         weft_msg_tell_none(message);
         return WEFT_OK;
     }
-    status = weft_msg_finish(&call, transfer, message, seconds);
+    weft_status status = weft_msg_finish(&call, transfer, message, seconds);
     if (status == WEFT_OK || status == WEFT_ERR_BOUNDS) /* it is over */
         *op = WEFT_MESSAGE_NONE;
     return status;
@@ -66,13 +64,12 @@ static weft_status test(weft_job *job, const char *name, weft_message_op *op, bo
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    weft_status status = begin_call(&call, job, name, op, &transfer);
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(begin_call(&call, job, name, op, &transfer));
     if (done == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "done");
     *done = is_complete(&call, transfer);
+    weft_status status = WEFT_OK;
     if (transfer == NULL) {
         weft_msg_tell_none(message);
     } else if (*done && !ends) {
@@ -103,10 +100,8 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 {
     struct weft_msg_call call = {0};
     struct weft_transfer *transfer;
-    const weft_status status = begin_call(&call, job, "weft_host_message_cancel", op, &transfer);
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(begin_call(&call, job, "weft_host_message_cancel", op, &transfer));
     if (cancelled == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "cancelled");
     const enum weft_transfer_state state = transfer != NULL ? transfer->state : WEFT_TRANSFER_DONE;
@@ -225,11 +220,9 @@ weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size
 {
     struct weft_msg_call call = {0};
     struct all any = {.ops = ops, .count = count};
-    weft_status status = weft_msg_begin(&call, job, "weft_host_message_wait_any");
     uint64_t number = 0; /* of one that it waits for */
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin(&call, job, "weft_host_message_wait_any"));
     if ((ops == NULL && count != 0) || index == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%zu operations at %p, index at %p", count,
                                (void *)ops, (void *)index);
@@ -246,13 +239,11 @@ weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size
         weft_msg_tell_none(message);
         return WEFT_OK;
     }
-    status = weft_msg_wait(call.m, call.name, any_is_done, &any, number, HUGE_VAL);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_wait(call.m, call.name, any_is_done, &any, number, HUGE_VAL));
     struct weft_transfer *found = weft_msg_find(&call, ops[any.at], false);
     *index = (int)any.at;
     ops[any.at] = WEFT_MESSAGE_NONE;
-    status = weft_msg_end(&call, found, message);
+    weft_status status = weft_msg_end(&call, found, message);
     weft_msg_unlock(call.m);
     return status;
 }

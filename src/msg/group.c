@@ -30,16 +30,12 @@ weft_status weft_message_group_take(weft_job *job, uint32_t number, const int *p
                                     int members, weft_comm *group)
 {
     struct weft_msg_call call = {0};
-    weft_status status = weft_msg_begin(&call, job, "weft_message_group_take");
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin(&call, job, "weft_message_group_take"));
     if (number >= WEFT_MESSAGE_GROUPS || group == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "number %u, of 0..%d%s", number,
                                WEFT_MESSAGE_GROUPS - 1, group == NULL ? ", group is NULL" : "");
-    status = check_members(&call, processes, members);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(check_members(&call, processes, members));
     const weft_comm handle = weft_group_handle(number);
     struct weft_msg_context *context = weft_context_find(&call.m->contexts, handle);
     if (context != NULL && context->members != 0)
@@ -64,9 +60,7 @@ weft_status weft_message_group_give(weft_job *job, weft_comm *group)
                    : weft_refused(job, WEFT_ERR_COMM, "weft_message_group_give: 0x%x is no group",
                                   group != NULL ? *group : WEFT_COMM_NONE);
     }
-    const weft_status status = weft_msg_begin_in(&call, job, "weft_message_group_give", *group);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin_in(&call, job, "weft_message_group_give", *group));
     if (!weft_match_empty(&call.context->match) ||
         weft_transfer_uses(&call.m->transfers, call.context))
         return weft_msg_refuse(&call, WEFT_ERR_STATE,

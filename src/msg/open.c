@@ -58,10 +58,9 @@ static weft_status make_box(struct weft_messages *m)
     const int n = job->numbers.processes;
     void *memory;
 
-    const weft_status status = weft_share_create(
-        sizeof(struct weft_msg_box) + (uint64_t)n * weft_mail_ring_bytes(size), &memory, &m->share);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(
+        weft_share_create(sizeof(struct weft_msg_box) + (uint64_t)n * weft_mail_ring_bytes(size),
+                          &memory, &m->share));
     m->box = memory;
     for (int p = 0; p < n; p++) {
         struct weft_msg_peer *peer = &m->peers[p];
@@ -107,12 +106,10 @@ static weft_status msg_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
     context->members = job->numbers.processes;
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_MESSAGE, weft_far_take, job);
-    weft_status status = make_box(m);
-    if (status == WEFT_OK)
-        status = weft_msg_open_copiers(m);
-    if (status == WEFT_OK)
-        status = weft_service_add(&job->services, &weft_msg_rounds);
-    return status == WEFT_OK ? weft_service_add(&job->services, &weft_msg_service) : status;
+    WEFT_TRY(make_box(m));
+    WEFT_TRY(weft_msg_open_copiers(m));
+    WEFT_TRY(weft_service_add(&job->services, &weft_msg_rounds));
+    return weft_service_add(&job->services, &weft_msg_service);
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */

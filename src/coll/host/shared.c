@@ -289,10 +289,7 @@ static weft_status post(weft_team *team, int tag, const void *data, size_t bytes
     bool rung = false;
 
     if ((int32_t)(over - parts->least) > 0) { /* others' lines are looked at for several calls */
-        const weft_status status =
-            await(team, tag, over + WEFT_SHARED_PARTS / 2, 0, parts->members);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(await(team, tag, over + WEFT_SHARED_PARTS / 2, 0, parts->members));
         parts->least = over + WEFT_SHARED_PARTS / 2;
     }
     parts->step = step;
@@ -406,23 +403,17 @@ static weft_status run(weft_team *team, const struct weft_shared *what)
     const uint32_t before = team->parts->before;
     const void *source = what->source;
     bool far, into_far;
-    weft_status status = place(team, tag, source, what->out, &far);
 
-    if (status == WEFT_OK)
-        status = place(team, tag, what->target, in, &into_far);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(place(team, tag, source, what->out, &far));
+    WEFT_TRY(place(team, tag, what->target, in, &into_far));
     team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;
     if (far && !weft_msg_copy(team->of->messages, near, source, what->out))
         return WEFT_ERR_DEVICE;
     source = far ? near : source;
-    status = post(team, tag, source, what->out);
-    if (status == WEFT_OK && taken != 0)
-        status = await(team, tag, team->parts->step, what->first, what->end);
-    if (status == WEFT_OK)
-        status = check(team, what, tag, before);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(post(team, tag, source, what->out));
+    if (taken != 0)
+        WEFT_TRY(await(team, tag, team->parts->step, what->first, what->end));
+    WEFT_TRY(check(team, what, tag, before));
     if (taken == team->members)
         team->parts->least = team->parts->step;
     return take_all(team, what, source, into_far) ? WEFT_OK : WEFT_ERR_DEVICE;

@@ -67,10 +67,7 @@ const struct weft_module weft_teams_module = {.open = teams_open, .close = teams
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)
 {
-    weft_status status = weft_job_ready(job, "weft_team_open");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_ready(job, "weft_team_open"));
     weft_team *made = calloc(1, sizeof(*made));
     if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "weft_team_open: no memory");
@@ -81,7 +78,7 @@ weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, c
                         .me = me,
                         .name = name,
                         .names = names == NULL ? usual_names : names};
-    status = weft_msg_name_tags(job, comm, weft_team_words, made);
+    weft_status status = weft_msg_name_tags(job, comm, weft_team_words, made);
     if (status != WEFT_OK) {
         free(made);
         return status;
@@ -95,11 +92,9 @@ weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, c
 
 weft_status weft_team_meanwhile(weft_job *job, double (*meanwhile)(void))
 {
-    const weft_status status = weft_job_ready(job, "weft_team_meanwhile");
-
-    if (status == WEFT_OK)
-        job->teams->meanwhile = meanwhile;
-    return status;
+    WEFT_TRY(weft_job_ready(job, "weft_team_meanwhile"));
+    job->teams->meanwhile = meanwhile;
+    return WEFT_OK;
 }
 
 weft_status weft_team_close(weft_team **pointer)

@@ -25,9 +25,7 @@ static weft_status open_library(struct weft_transport *t)
                         "network mpi: no launcher of an MPI has started this process: use "
                         "mpirun -n %d instead of weftrun",
                         t->open.processes);
-    const weft_status status = weft_mpi_start(&library, config);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_mpi_start(&library, config));
     if (library->size != t->open.processes)
         return weft_err(WEFT_ERR_CONFIG,
                         "network mpi: the job has %d processes and %s's world %d; they must be "

@@ -52,9 +52,7 @@ static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
         what = "address vector", error = fi_av_open(t->domain, &av, &t->av, t);
     if (error != 0)
         return weft_ofi_failed(t, what, error);
-    weft_status status = open_queues(t, descriptors);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(open_queues(t, descriptors));
     what = "endpoint", error = fi_endpoint(t->domain, t->info, &t->ep, t);
     if (error == 0 && (error = fi_ep_bind(t->ep, &t->av->fid, 0)) != 0)
         t->ep = NULL; /* ofi_rxm crashes where it closes one without: it is left */

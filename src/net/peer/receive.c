@@ -151,8 +151,8 @@ static weft_status take_written(struct weft_net *net, int process, uint64_t imme
         return keep_early(
             net, process, number,
             (struct weft_peer_early){.used = true, .written = true, .handle = notice});
-    const weft_status status = weft_peer_deliver_written(net, process, notice);
-    return status == WEFT_OK ? deliver_early(net, process) : status;
+    WEFT_TRY(weft_peer_deliver_written(net, process, notice));
+    return deliver_early(net, process);
 }
 
 static weft_status take_packet(struct weft_net *net, const struct weft_transport_event *event)
@@ -237,13 +237,11 @@ static weft_status drive(struct weft_net *net)
 
 weft_status weft_peer_progress_receive(struct weft_net *net, bool *did)
 {
-    weft_status status = weft_peer_settle(net, did);
-
-    if (status == WEFT_OK)
-        status = take_events(net, did);
-    if (status == WEFT_OK && net->caps.one_thread)
-        status = drive(net);
-    if (status == WEFT_OK && net->owing > 0)
-        status = acknowledge(net);
-    return status;
+    WEFT_TRY(weft_peer_settle(net, did));
+    WEFT_TRY(take_events(net, did));
+    if (net->caps.one_thread)
+        WEFT_TRY(drive(net));
+    if (net->owing > 0)
+        WEFT_TRY(acknowledge(net));
+    return WEFT_OK;
 }

@@ -213,9 +213,7 @@ static weft_status weft_shm_connect(struct weft_transport *t, int process, const
                         "shm: process %d announces %llu bytes of staging memory, and %d are the "
                         "most (WEFT_STAGE_MEMORY)",
                         process, (unsigned long long)there.stage.bytes, STAGE_MOST);
-    weft_status status = map(t, process, &there.inbox, &memory);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(map(t, process, &there.inbox, &memory));
     peer->inbox = memory;
     peer->address = there;
     peer->out.ring = ring_of(peer->inbox, (uint32_t)there.ring_size, t->open.process);
@@ -223,9 +221,7 @@ static weft_status weft_shm_connect(struct weft_transport *t, int process, const
     peer->out.head = peer->out.seen = peer->out.said = start;
     if (there.stage.bytes == 0)
         return WEFT_OK;
-    status = map(t, process, &there.stage, &memory);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(map(t, process, &there.stage, &memory));
     peer->stage = memory;
     if (!is_here(t, process))
         weft_net_pin(&t->open, "shm", memory, there.stage.bytes);

@@ -72,10 +72,8 @@ static weft_status make_links(struct weft_job *job, struct weft_links *links, co
         for (int k = 0; k < (each[p] > each[me] ? each[p] : each[me]) && p != me; k++) {
             struct link *link = &links->list[k * n + p];
             link->job = job;
-            const weft_status status =
-                weft_rdma_queue_open(&link->rdma, &links->rdma, (uint32_t)job->config.gda_depth, 0);
-            if (status != WEFT_OK)
-                return status;
+            WEFT_TRY(weft_rdma_queue_open(&link->rdma, &links->rdma,
+                                          (uint32_t)job->config.gda_depth, 0));
             mine[p * links->each + k] = link->rdma.qp->qp_num;
         }
     return WEFT_OK;

@@ -220,11 +220,8 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all)
 {
-    if (weft_job_status(job) != WEFT_OK)
-        return weft_job_status(job);
-    weft_status status = send_mine(job, op, mine, bytes);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_status(job));
+    WEFT_TRY(send_mine(job, op, mine, bytes));
     weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
     for (int p = 0; p < job->numbers.processes; p++) {
         struct arrival *a = await(job, op, p);

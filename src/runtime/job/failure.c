@@ -155,10 +155,7 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call)
 
 weft_status weft_job_check(struct weft_job *job, const char *call)
 {
-    const weft_status status = weft_job_owned(job, call);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, call));
     if (!job->threads && !pthread_equal(pthread_self(), job->thread) &&
         !pthread_equal(pthread_self(), job->proxy.receive.thread))
         return weft_refused(job, WEFT_ERR_STATE,

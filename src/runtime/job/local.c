@@ -70,14 +70,10 @@ int weft_local_job(int processes, int (*program)(void *argument), void *argument
     if (processes < 1 || processes > MOST || program == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_local_job: %d processes (1..%d)%s", processes,
                         MOST, program == NULL ? ", of program NULL" : "");
-    weft_status status = weft_config_load(&config, NULL, NULL);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_config_load(&config, NULL, NULL));
     const bool random = weft_config_random(&config, &seed);
     if (random)
-        status = weft_random_begin(seed);
-    if (status != WEFT_OK)
-        return status;
+        WEFT_TRY(weft_random_begin(seed));
     const int result = run_group(processes, program, argument);
     if (random) {
         weft_random_end();

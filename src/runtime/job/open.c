@@ -82,13 +82,10 @@ static weft_status open_steps(struct weft_job *job)
         weft_state_open,      add_services,       weft_exchange_open,
         weft_collective_open, weft_watchdog_open, weft_state_open_host,
         weft_printer_open,    weft_monitor_start, open_together};
-    weft_status status = weft_random_join(job);
     int turn = 0;
 
-    if (status == WEFT_OK)
-        status = weft_control_join(&job->control, &job->config);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_random_join(job));
+    WEFT_TRY(weft_control_join(&job->control, &job->config));
     job->proxy.command_bell = &job->proxy.own_bells[WEFT_NET_SEND]; /* until the network is open */
     job->proxy.receive_bell = &job->proxy.own_bells[WEFT_NET_RECEIVE];
     job->one_address_space = job->control->local;
@@ -100,7 +97,7 @@ static weft_status open_steps(struct weft_job *job)
     for (int p = 0; p < job->numbers.processes; p++)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
-    status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
+    weft_status status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
     if (status == WEFT_OK)
         status = weft_site_meet(job, &turn);
     if (status == WEFT_OK)

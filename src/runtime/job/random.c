@@ -31,9 +31,7 @@ weft_status weft_random_join(struct weft_job *job)
                             "weft_local_job takes random mode from WEFT_CPU_SCHEDULE in the "
                             "environment, not from an option");
         if (weft_model == NULL) {
-            weft_status status = weft_random_begin(seed);
-            if (status != WEFT_OK)
-                return status;
+            WEFT_TRY(weft_random_begin(seed));
             begun = true;
         }
         weft_mutation = weft_order_by_name(job->config.mutate);

@@ -84,10 +84,8 @@ weft_status weft_state_open(struct weft_job *job)
         return status;
     const size_t counters = weft_space_counters(&job->space);
     plan_channels(job, counters);
-    status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
-                               &exposed, &job->space.exposed_share);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
+                               &exposed, &job->space.exposed_share));
     state->exposed = exposed;
     state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
     state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
@@ -114,10 +112,9 @@ weft_status weft_state_open(struct weft_job *job)
     for (size_t i = 0; start != 0 && i < counters; i++)
         state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
     state->start_here = state->start_others = start; /* host words start at 0 */
-    status = weft_image_open(job);
-    if (status == WEFT_OK)
-        status = weft_asks_open(job);
-    return status == WEFT_OK ? weft_delivery_open(job) : status;
+    WEFT_TRY(weft_image_open(job));
+    WEFT_TRY(weft_asks_open(job));
+    return weft_delivery_open(job);
 }
 
 weft_status weft_state_open_host(struct weft_job *job)

@@ -16,10 +16,7 @@ static bool all_are(const struct weft_job *job, bool taken, int first, int count
 
 weft_status weft_tags_take(weft_job *job, int count, int *first)
 {
-    weft_status status = weft_job_owned(job, "weft_tags_take");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, "weft_tags_take"));
     if (count < 1 || count > WEFT_TAGS || first == NULL)
         return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_tags_take: %d tags (1..%d)%s", count,
                             WEFT_TAGS, first == NULL ? ", first is NULL" : "");
@@ -36,10 +33,7 @@ weft_status weft_tags_take(weft_job *job, int count, int *first)
 
 weft_status weft_tags_give(weft_job *job, int first, int count)
 {
-    weft_status status = weft_job_owned(job, "weft_tags_give");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, "weft_tags_give"));
     if (count < 1 || first < 0 || first > WEFT_TAGS - count || !all_are(job, true, first, count))
         return weft_refused(job, WEFT_ERR_ARGUMENT,
                             "weft_tags_give: %d tags from %d on, which are not all taken", count,

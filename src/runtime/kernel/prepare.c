@@ -135,13 +135,9 @@ static weft_status make_ranks(struct weft_job *job)
     job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
     if (job->ranks.rank_memory == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
-    weft_status status = make_communicators(job);
-    if (status == WEFT_OK)
-        status = weft_image_prepare(job);
-    if (status == WEFT_OK)
-        status = weft_trace_prepare(job);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(make_communicators(job));
+    WEFT_TRY(weft_image_prepare(job));
+    WEFT_TRY(weft_trace_prepare(job));
     for (uint32_t slot = 1; slot <= ranks; slot++) {
         const size_t i = slot - 1;
         weft_rank_make(job, slot,
@@ -204,11 +200,10 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
     const char *const name = kernel != NULL ? kernel->name : "NULL";
     int ranks = 0;
-    weft_status status = weft_job_idle(job, "weft_prepare");
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, "weft_prepare"));
     weft_trace_write(job, false); /* of the kernel before */
+    weft_status status = WEFT_OK;
     if (kernel == NULL || threads < 1 || threads > 1024 || max_ranks < 0)
         status = weft_err(WEFT_ERR_ARGUMENT,
                           "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks", name,

@@ -41,8 +41,8 @@ static weft_status reset(struct weft_job *job)
     weft_comm_clear(&job->space.state, WEFT_COMM_WORLD);
     weft_comm_clear(&job->space.state, WEFT_COMM_DEVICE);
     weft_unlock(&job->space.tables);
-    const weft_status status = weft_queues_reset(job);
-    return status == WEFT_OK ? weft_image_reset(job) : status;
+    WEFT_TRY(weft_queues_reset(job));
+    return weft_image_reset(job);
 }
 
 void weft_settle_ranks(struct weft_job *job)
@@ -74,10 +74,7 @@ static void forget_ends(struct weft_job *job)
 
 static weft_status check_launch(weft_job *job, const char *call, const void *user, size_t bytes)
 {
-    const weft_status status = weft_job_idle(job, call);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, call));
     if (job->ranks.kernel == NULL)
         return weft_refused(job, WEFT_ERR_STATE, "%s: no kernel was prepared", call);
     if (bytes != 0 && user == NULL)
@@ -129,9 +126,7 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
                       job->numbers.process, job->ranks.kernel->name);
         return status;
     }
-    status = weft_exchange(job, WEFT_EXCHANGE_RUN, NULL, 0, NULL);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_exchange(job, WEFT_EXCHANGE_RUN, NULL, 0, NULL));
     fill_launch(job);
     weft_trace_launch(job, &job->ranks.launch);
     fflush(stdout); /* what the program printed comes before what its ranks log */
@@ -143,13 +138,10 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
 /* Collective: on return all processes are ready. Of two threads at once one is refused. */
 static weft_status begin_run(weft_job *job, const char *call, void *user, size_t bytes)
 {
-    weft_status status = check_launch(job, call, user, bytes);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(check_launch(job, call, user, bytes));
     if (__atomic_exchange_n(&job->ranks.launching, true, __ATOMIC_ACQUIRE))
         return weft_refused(job, WEFT_ERR_STATE, "%s: another thread begins to run a kernel", call);
-    status = weft_job_idle(job, call); /* another may have begun since the first look */
+    weft_status status = weft_job_idle(job, call); /* another may have begun since the first look */
     if (status == WEFT_OK)
         status = launch(job, user, bytes);
     __atomic_store_n(&job->ranks.launching, false, __ATOMIC_RELEASE);
@@ -191,25 +183,19 @@ static weft_status end_run(weft_job *job, double *milliseconds)
 
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
 {
-    const weft_status status = begin_run(job, "weft_run", user, user_bytes);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(begin_run(job, "weft_run", user, user_bytes));
     run_kernel(job);
     return end_run(job, milliseconds);
 }
 
 weft_status weft_start(weft_job *job, void *user, size_t user_bytes)
 {
-    weft_status status = begin_run(job, "weft_start", user, user_bytes);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(begin_run(job, "weft_start", user, user_bytes));
     job->ranks.in_task = true;
     /* Where ranks cannot ring for the services, those look all the time (progress.c). */
     if (job->space.state.hosts_apart)
         weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
-    status = weft_task_start(&job->ranks.task, "weft kernel", run_kernel, job);
+    weft_status status = weft_task_start(&job->ranks.task, "weft kernel", run_kernel, job);
     if (status == WEFT_OK)
         return WEFT_OK;
     weft_job_fail(job, status, "process %d could not start kernel %s", job->numbers.process,
@@ -222,10 +208,7 @@ weft_status weft_start(weft_job *job, void *user, size_t user_bytes)
 
 weft_status weft_finish(weft_job *job, double *milliseconds)
 {
-    const weft_status status = weft_job_owned(job, "weft_finish");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, "weft_finish"));
     if (!job->ranks.in_task && weft_job_status(job) != WEFT_OK)
         return weft_job_status(job);
     if (!job->ranks.in_task)
@@ -243,10 +226,7 @@ int weft_running(const weft_job *job)
 
 weft_status weft_intervals(const weft_job *job, const double **list, size_t *count)
 {
-    const weft_status status = weft_job_owned(job, "weft_intervals");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_owned(job, "weft_intervals"));
     if (list == NULL || count == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_intervals: %s is NULL",
                         list == NULL ? "list" : "count");

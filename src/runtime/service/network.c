@@ -83,16 +83,14 @@ static weft_status open_named(struct weft_job *job, const char *name)
 
     if (transport == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
-    weft_status status = weft_net_open(&job->proxy.net, transport, &open);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_net_open(&job->proxy.net, transport, &open));
     weft_net_caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
     job->proxy.net_rows_bytes = caps.rows_bytes;
     job->proxy.net_same_host = caps.same_host_only;
     job->proxy.net_stage = caps.stage;
     job->space.state.tells_when_asked = caps.tells_when_asked;
-    status = check_reach(job, name, &caps);
+    weft_status status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);
     return status;
@@ -186,9 +184,7 @@ static weft_status choose_between(struct weft_job *job)
     for (int i = 0; i < BETWEEN; i++) {
         char failed[REASON_BYTES];
         bool all;
-        weft_status status = try_together(job, between[i], &all, failed);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(try_together(job, between[i], &all, failed));
         if (all) {
             say_choice(job, between[i], passed_over);
             return WEFT_OK;

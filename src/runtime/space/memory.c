@@ -227,16 +227,13 @@ void weft_memory_close(struct weft_job *job)
 
 weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes)
 {
-    weft_status status = weft_job_idle(job, "weft_copy");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, "weft_copy"));
     if (bytes == 0)
         return WEFT_OK;
     if (target == NULL || source == NULL)
         return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p", bytes,
                             source, target);
-    status = weft_job_copy(job, target, source, bytes);
+    weft_status status = weft_job_copy(job, target, source, bytes);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 

@@ -38,11 +38,10 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
     struct weft_region *region = new_region(job);
     if (region == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->space.regions_count);
-    weft_status status = weft_net_reg(job->proxy.net, base, bytes, false, &key);
-    if (status == WEFT_OK)
-        *region = (struct weft_region){
-            .base = base, .bytes = bytes, .key = key, .claim = claim, .owner = WEFT_WIN_NONE};
-    return status;
+    WEFT_TRY(weft_net_reg(job->proxy.net, base, bytes, false, &key));
+    *region = (struct weft_region){
+        .base = base, .bytes = bytes, .key = key, .claim = claim, .owner = WEFT_WIN_NONE};
+    return WEFT_OK;
 }
 
 static void drop_region(struct weft_job *job, struct weft_region *region)
@@ -53,14 +52,11 @@ static void drop_region(struct weft_job *job, struct weft_region *region)
 
 weft_status weft_register(weft_job *job, void *base, size_t bytes)
 {
-    weft_status status = weft_job_idle(job, "weft_register");
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, "weft_register"));
     if (base == NULL || bytes == 0)
         return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base);
     weft_lock(&job->space.tables);
-    status = add_region(job, base, bytes, WEFT_COMM_NONE);
+    weft_status status = add_region(job, base, bytes, WEFT_COMM_NONE);
     weft_unlock(&job->space.tables);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
@@ -69,10 +65,8 @@ weft_status weft_unregister(weft_job *job, void *base)
 {
     struct weft_region *found = NULL;
     weft_win window = WEFT_WIN_NONE;
-    weft_status status = weft_job_idle(job, "weft_unregister");
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_job_idle(job, "weft_unregister"));
     weft_lock(&job->space.tables);
     for (uint32_t i = 0; found == NULL && i < job->space.regions_count && base != NULL; i++)
         if (job->space.regions[i].base == base && job->space.regions[i].owner == WEFT_WIN_NONE)
@@ -82,6 +76,7 @@ weft_status weft_unregister(weft_job *job, void *base)
     if (found != NULL && window == WEFT_WIN_NONE)
         drop_region(job, found);
     weft_unlock(&job->space.tables);
+    weft_status status = WEFT_OK;
     if (found == NULL)
         status = weft_err(WEFT_ERR_ARGUMENT, "weft_unregister: %p was not registered", base);
     else if (window != WEFT_WIN_NONE)
@@ -122,9 +117,7 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
                                      .share.bytes -
                                  begin.segment_offset));
     while ((region = find_region(job, comm, base, bytes, &offset)) == NULL) {
-        weft_status status = add_region(job, base, bytes, comm);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(add_region(job, base, bytes, comm));
     }
     *place =
         (struct weft_place){.segment = WEFT_NO_SEGMENT, .key = region->key, .key_offset = offset};

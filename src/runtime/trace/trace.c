@@ -220,9 +220,7 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
     const struct weft_trace_log *log = log_of(trace, slot);
 
     if (trace->owns_clock) {
-        const weft_status status = weft_job_copy(job, copy, log, trace->each_bytes);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(weft_job_copy(job, copy, log, trace->each_bytes));
         log = copy;
     } else {
         /* what it is in the middle of, if it failed */
@@ -243,9 +241,9 @@ static weft_status forget_rank(struct weft_job *job, uint32_t slot)
         log->count = 0;
         return WEFT_OK;
     }
-    weft_status status = job->device_ops->fill(job->device, WEFT_STREAM_CALLER,
-                                               (uint32_t *)(void *)&log->count, 0, 2);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
+    WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, (uint32_t *)(void *)&log->count,
+                                   0, 2));
+    return job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
 }
 
 static weft_status write_ranks(struct weft_job *job)
