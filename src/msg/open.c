@@ -203,7 +203,6 @@ static weft_status expose(struct weft_messages *m)
 static weft_status msg_meet(struct weft_job *job)
 {
     struct weft_messages *m = job->messages;
-    struct introduction *all = NULL;
     weft_status status = expose(m);
     const struct introduction mine = {.box = m->share,
                                       .key = m->key,
@@ -212,12 +211,12 @@ static weft_status msg_meet(struct weft_job *job)
                                       .nonce_at = (uint64_t)(uintptr_t)&m->nonce,
                                       .pid = (int32_t)getpid(),
                                       .keeps = m->keeps};
-    if (status == WEFT_OK)
-        all = weft_exchange_all(job, WEFT_EXCHANGE_MESSAGES, &mine, sizeof(mine), &status);
+    WEFT_TRY(status);
+    WEFT_FREED struct introduction *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_MESSAGES, &mine, sizeof(mine), &status);
     for (int p = 0; p < job->numbers.processes && status == WEFT_OK; p++)
         if (p != job->numbers.process)
             status = meet_peer(m, p, &all[p]);
-    free(all);
     return status;
 }
 

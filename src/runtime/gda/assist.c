@@ -82,16 +82,15 @@ static weft_status make_links(struct weft_job *job, struct weft_links *links, co
 static weft_status join_links(struct weft_job *job, struct weft_links *links, const uint32_t *all)
 {
     const int n = job->numbers.processes, me = job->numbers.process;
-    weft_status status = WEFT_OK;
 
-    for (int i = 0; i < n * links->each && status == WEFT_OK; i++) {
+    for (int i = 0; i < n * links->each; i++) {
         const int p = i % n, k = i / n;
         if (links->list[i].rdma.qp != NULL)
-            status = weft_rdma_queue_join(&links->list[i].rdma, &network(job)->peers[p].address,
+            WEFT_TRY(weft_rdma_queue_join(&links->list[i].rdma, &network(job)->peers[p].address,
                                           all[(p * n + me) * links->each + k],
-                                          weft_verbs_timeout(&job->config));
+                                          weft_verbs_timeout(&job->config)));
     }
-    return status;
+    return WEFT_OK;
 }
 
 weft_status weft_assist_meet(struct weft_job *job, const int *each)
@@ -104,8 +103,8 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
         most = each[p] > most ? each[p] : most;
     struct weft_links *links = calloc(1, sizeof(*links));
     const size_t count = (size_t)most * (size_t)n;
-    uint32_t *mine = calloc(count, sizeof(*mine)), *all = NULL;
-    weft_status status = WEFT_ERR_MEMORY;
+    WEFT_FREED uint32_t *mine = calloc(count, sizeof(*mine));
+    weft_status status;
 
     job->queues->links = links;
     if (links != NULL) {
@@ -114,16 +113,12 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
         links->list = calloc(count, sizeof(*links->list));
     }
     if (links == NULL || links->list == NULL || mine == NULL)
-        weft_err(status, "no memory for %zu connections", count);
-    else
-        status = make_links(job, links, each, mine);
-    if (status == WEFT_OK)
-        all = weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, mine, count * sizeof(*mine), &status);
-    if (status == WEFT_OK)
-        status = join_links(job, links, all);
-    free(mine);
-    free(all);
-    return status;
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu connections", count);
+    WEFT_TRY(make_links(job, links, each, mine));
+    WEFT_FREED uint32_t *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, mine, count * sizeof(*mine), &status);
+    WEFT_TRY(status);
+    return join_links(job, links, all);
 }
 
 void *weft_assist_link(const struct weft_job *job, int k, int process)

@@ -139,23 +139,20 @@ static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue
 {
     const size_t bytes = end->cq_slots * (size_t)WEFT_MLX5_CQE_BYTES;
     const uint32_t next = weft_be32((uint32_t)(end->posted & 0xffff));
-    unsigned char *none = malloc(bytes);
+    WEFT_FREED unsigned char *none = malloc(bytes);
 
     if (none == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a queue of %u slots", end->slots);
     memset(none, 0xff, bytes);
-    weft_status status = weft_job_copy(job, end->cqe, none, bytes);
-    if (status == WEFT_OK)
-        status = weft_job_copy(job, &end->record[1], &next, sizeof(next));
-    free(none);
-    return status;
+    WEFT_TRY(weft_job_copy(job, end->cqe, none, bytes));
+    return weft_job_copy(job, &end->record[1], &next, sizeof(next));
 }
 
 /* What ranks share of their queues. */
 static weft_status share_queues(struct weft_job *job, const struct places *at,
                                 const struct weft_gda_queue *queues, uint32_t count)
 {
-    struct weft_gda_shared *list = calloc(count, sizeof(*list));
+    WEFT_FREED struct weft_gda_shared *list = calloc(count, sizeof(*list));
 
     if (list == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %u queues that ranks share", count);
@@ -164,12 +161,9 @@ static weft_status share_queues(struct weft_job *job, const struct places *at,
                                            .done = queues[i].posted,
                                            .rung = queues[i].posted,
                                            .reserved = (uint32_t)queues[i].posted};
-    const weft_status status =
-        weft_job_copy(job, job->queues->there + at->shared, list, count * sizeof(*list));
-    free(list);
     weft_say(WEFT_SAY_INFO, "%u queues to each process, shared by %d ranks",
              count / (uint32_t)job->numbers.processes, job->numbers.ranks_here);
-    return status;
+    return weft_job_copy(job, job->queues->there + at->shared, list, count * sizeof(*list));
 }
 
 /* All queues, each with the NIC's end, and those of ranks, of which there may be more. */
@@ -177,26 +171,23 @@ static weft_status make_queues(struct weft_job *job, struct places *at, struct w
                                uint32_t ends_count, uint32_t count)
 {
     const int processes = job->numbers.processes;
-    weft_status status = WEFT_OK;
 
-    for (uint32_t i = 0; i < count && status == WEFT_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const int process = (int)i % processes;
         const uint32_t slot = 1 + i / (uint32_t)processes;
         ends[i] = make_end(job, at, i, slot, process);
         job->queues->count = i + 1;
         if (!make_nic_end(job, at, i, slot, process, &ends[i]))
             return weft_err(WEFT_ERR_MEMORY, "no memory for queue %u of %u", i, count);
-        status = clear_queue(job, &ends[i]);
+        WEFT_TRY(clear_queue(job, &ends[i]));
     }
     for (uint32_t i = count; i < ends_count; i++) {
         ends[i] = ends[i % count];
         ends[i].sink = sink_of(job, 1 + i / (uint32_t)processes);
     }
-    if (status == WEFT_OK && at->are_shared)
-        status = share_queues(job, at, ends, count);
-    return status == WEFT_OK
-               ? weft_job_copy(job, job->queues->there, ends, ends_count * sizeof(*ends))
-               : status;
+    if (at->are_shared)
+        WEFT_TRY(share_queues(job, at, ends, count));
+    return weft_job_copy(job, job->queues->there, ends, ends_count * sizeof(*ends));
 }
 
 weft_status weft_queues_make(struct weft_job *job)
@@ -210,28 +201,21 @@ weft_status weft_queues_make(struct weft_job *job)
     const uint32_t ends_count = (uint32_t)(job->numbers.ranks_here * processes);
     const uint32_t count = (uint32_t)(weft_queues_each(job) * processes);
     struct places at = lay_out(job, ends_count, count);
-    struct weft_gda_queue *ends = calloc(ends_count, sizeof(*ends));
+    WEFT_FREED struct weft_gda_queue *ends = calloc(ends_count, sizeof(*ends));
     queues->list = calloc(count, sizeof(*queues->list));
     queues->wires = calloc(count, sizeof(*queues->wires));
     queues->there = job->device_ops->alloc(job->device, at.all[0], &queues->there_share);
     queues->host = job->device_ops->host_alloc(job->device, at.all[1]);
-    weft_status status = WEFT_ERR_MEMORY;
     if (ends == NULL || queues->list == NULL || queues->wires == NULL || queues->there == NULL ||
-        queues->host == NULL) {
-        weft_err(status, "no memory for %u queues", count);
-    } else {
-        at.next[0] = queues->there + at.all[0] - (at.slots_in == 0 ? count * at.slots : 0) -
-                     (at.cqes_in == 0 ? count * at.cqes : 0);
-        at.next[1] = queues->host + (size_t)count * LINE;
-        state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
-        state->nic = (uint64_t *)(void *)queues->counts;
-        state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
-        status = weft_nic_open(job);
-        if (status == WEFT_OK)
-            status = make_queues(job, &at, ends, ends_count, count);
-        if (status == WEFT_OK && weft_nic_wanted(job))
-            status = weft_nic_connect(job, ends);
-    }
-    free(ends);
-    return status;
+        queues->host == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %u queues", count);
+    at.next[0] = queues->there + at.all[0] - (at.slots_in == 0 ? count * at.slots : 0) -
+                 (at.cqes_in == 0 ? count * at.cqes : 0);
+    at.next[1] = queues->host + (size_t)count * LINE;
+    state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
+    state->nic = (uint64_t *)(void *)queues->counts;
+    state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
+    WEFT_TRY(weft_nic_open(job));
+    WEFT_TRY(make_queues(job, &at, ends, ends_count, count));
+    return weft_nic_wanted(job) ? weft_nic_connect(job, ends) : WEFT_OK;
 }

@@ -111,27 +111,23 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
     struct weft_queues *queues = job->queues;
     const int count = weft_queues_each(job);
     const int blocks = weft_nic_blocks(count);
-    struct weft_nic_queue *list = calloc((size_t)count, sizeof(*list));
+    WEFT_FREED struct weft_nic_queue *list = calloc((size_t)count, sizeof(*list));
     unsigned char *const list_there = queues->nic_there + queues_at();
     const struct weft_nic nic = {.queues = (struct weft_nic_queue *)(void *)list_there,
                                  .keys = job->space.state.nic_keys,
                                  .report = queues->nic_report,
                                  .count = (uint64_t)count};
-    weft_status status = WEFT_OK;
 
     if (list == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d queues", count);
-    for (int k = 0; k < count && status == WEFT_OK; k++) {
+    for (int k = 0; k < count; k++) {
         const struct weft_gda_queue *end = &ends[k * job->numbers.processes + job->numbers.process];
         const uint64_t rung = weft_mlx5_doorbell(end->posted, end->qpn);
         list[k] = make_queue(end, &queues->nic_report->failed[k]);
-        status = weft_job_copy(job, end->doorbell, &rung, sizeof(rung));
+        WEFT_TRY(weft_job_copy(job, end->doorbell, &rung, sizeof(rung)));
     }
-    if (status == WEFT_OK)
-        status = weft_job_copy(job, list_there, list, (size_t)count * sizeof(*list));
-    if (status == WEFT_OK)
-        status = weft_job_copy(job, queues->nic_there, &nic, sizeof(nic));
-    free(list);
+    WEFT_TRY(weft_job_copy(job, list_there, list, (size_t)count * sizeof(*list)));
+    WEFT_TRY(weft_job_copy(job, queues->nic_there, &nic, sizeof(nic)));
     queues->beside = (struct weft_beside){.image = weft_nic_image,
                                           .name = "weft_nic_block",
                                           .argument = queues->nic_there,
@@ -141,7 +137,7 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
              "queue%s, SQ and CQ %s; a software NIC, no hardware",
              queues->beside.blocks, blocks > 1 ? "s" : "", count, count > 1 ? "s" : "",
              weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text);
-    return status;
+    return WEFT_OK;
 }
 
 bool weft_nic_failed(const struct weft_job *job, uint32_t slot, uint32_t *syndrome, uint32_t *index)

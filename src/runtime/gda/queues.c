@@ -67,9 +67,7 @@ weft_status weft_queues_open(struct weft_job *job)
     job->queues = queues;
     if (!job->device_ops->host_access && state->update == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=softnic on a GPU needs WEFT_CUDA_SERVICE");
-    const weft_status checked = weft_nic_check(job);
-    if (checked != WEFT_OK)
-        return checked;
+    WEFT_TRY(weft_nic_check(job));
     queues->peers = calloc((size_t)job->numbers.processes, sizeof(*queues->peers));
     if (queues->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues to %d processes",
@@ -126,23 +124,22 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     mine.key = place.key;
     mine.each = weft_queues_each(job);
     weft_status status;
-    struct counts *all = weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), &status);
+    WEFT_FREED struct counts *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), &status);
+    WEFT_TRY(status);
     weft_lock(&job->space.tables);
-    for (size_t p = 0; status == WEFT_OK && p < n; p++) {
+    for (size_t p = 0; p < n; p++) {
         queues->peers[p].counts = all[p].address;
         queues->peers[p].key = all[p].key;
         weft_queues_region(job, (int)p, all[p].key, all[p].base);
     }
     weft_unlock(&job->space.tables);
-    if (status == WEFT_OK && job->config.gda != WEFT_GDA_SOFTNIC) {
-        int *each = calloc(n, sizeof(*each));
-        for (size_t p = 0; each != NULL && p < n; p++)
-            each[p] = all[p].each;
-        status = each != NULL ? weft_assist_meet(job, each) : WEFT_ERR_MEMORY;
-        free(each);
-    }
-    free(all);
-    return status;
+    if (job->config.gda == WEFT_GDA_SOFTNIC)
+        return WEFT_OK;
+    WEFT_FREED int *each = calloc(n, sizeof(*each));
+    for (size_t p = 0; each != NULL && p < n; p++)
+        each[p] = all[p].each;
+    return each != NULL ? weft_assist_meet(job, each) : WEFT_ERR_MEMORY;
 }
 
 void weft_queues_free(struct weft_job *job)
@@ -181,16 +178,13 @@ weft_status weft_queues_reset(struct weft_job *job)
 
     if (queues == NULL)
         return WEFT_OK;
-    unsigned char *zero = calloc(1, queues->counts_bytes);
+    WEFT_FREED unsigned char *zero = calloc(1, queues->counts_bytes);
     if (zero == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes", queues->counts_bytes);
-    weft_status status = weft_job_copy(job, queues->counts, zero, queues->counts_bytes);
-    free(zero);
+    WEFT_TRY(weft_job_copy(job, queues->counts, zero, queues->counts_bytes));
     weft_queues_own_keys(job, &queues->keys);
-    if (status == WEFT_OK)
-        status = weft_job_copy(job, (void *)(uintptr_t)job->space.state.nic_keys, &queues->keys,
-                               sizeof(queues->keys));
-    return status;
+    return weft_job_copy(job, (void *)(uintptr_t)job->space.state.nic_keys, &queues->keys,
+                         sizeof(queues->keys));
 }
 
 bool weft_queues_quiet(const struct weft_job *job)

@@ -147,27 +147,9 @@ static void take_arrivals(struct weft_job *job, int process)
 
 const char *weft_exchange_name(uint32_t op)
 {
-    static const char *const names[] = {
-        [WEFT_EXCHANGE_HOSTS] = "weft_open",
-        [WEFT_EXCHANGE_NETWORK] = "weft_open",
-        [WEFT_EXCHANGE_OPEN] = "weft_open",
-        [WEFT_EXCHANGE_READY] = "weft_open",
-        [WEFT_EXCHANGE_MESSAGES] = "weft_open",
-        [WEFT_EXCHANGE_TRACE] = "weft_open",
-        [WEFT_EXCHANGE_PREPARE] = "weft_prepare",
-        [WEFT_EXCHANGE_QUEUES] = "weft_prepare",
-        [WEFT_EXCHANGE_PREPARED] = "weft_prepare",
-        [WEFT_EXCHANGE_RUN] = "weft_run",
-        [WEFT_EXCHANGE_RAN] = "weft_run",
-        [WEFT_EXCHANGE_GATHER] = "weft_host_gather",
-        [WEFT_EXCHANGE_SCATTER] = "weft_host_scatter",
-        [WEFT_EXCHANGE_PGAS] = "weft_pgas_open",
-        [WEFT_EXCHANGE_TASKS] = "weft_tasks_begin",
-        [WEFT_EXCHANGE_RECORD] = "weft_tasks_ready",
-        [WEFT_EXCHANGE_CLOSE] = "weft_close",
-        [WEFT_EXCHANGE_STOPPED] = "weft_close",
-    };
-    return op < sizeof(names) / sizeof(names[0]) && names[op] != NULL ? names[op] : "?";
+#define EXCHANGE_NAME(op, call) call,
+    static const char *const names[] = {"?", WEFT_EXCHANGE_MAP(EXCHANGE_NAME)};
+    return names[op < sizeof(names) / sizeof(names[0]) ? op : 0];
 }
 
 /*
@@ -201,7 +183,7 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
                              size_t bytes)
 {
     const struct exchange_head head = {.op = op, .barriers = weft_barriers_entered(job)};
-    unsigned char *frame = malloc(sizeof(head) + bytes);
+    WEFT_FREED unsigned char *frame = malloc(sizeof(head) + bytes);
 
     if (frame == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu bytes",
@@ -211,10 +193,7 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
     memcpy(frame, &head, sizeof(head));
     if (bytes != 0)
         memcpy(frame + sizeof(head), mine, bytes);
-    weft_status status =
-        weft_control_send(job->control, WEFT_FRAME_EXCHANGE, frame, sizeof(head) + bytes);
-    free(frame);
-    return status;
+    return weft_control_send(job->control, WEFT_FRAME_EXCHANGE, frame, sizeof(head) + bytes);
 }
 
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,

@@ -7,25 +7,30 @@
 
 #include "runtime/job/job.h"
 
+/* What it is for, and the call that it stands for. */
+#define WEFT_EXCHANGE_MAP(X)                                                                       \
+    X(HOSTS, "weft_open")                                                                          \
+    X(NETWORK, "weft_open")                                                                        \
+    X(OPEN, "weft_open")                                                                           \
+    X(READY, "weft_open")                                                                          \
+    X(MESSAGES, "weft_open")                                                                       \
+    X(TRACE, "weft_open")                                                                          \
+    X(PREPARE, "weft_prepare")                                                                     \
+    X(QUEUES, "weft_prepare")                                                                      \
+    X(PREPARED, "weft_prepare")                                                                    \
+    X(RUN, "weft_run")                                                                             \
+    X(RAN, "weft_run")                                                                             \
+    X(GATHER, "weft_host_gather")                                                                  \
+    X(SCATTER, "weft_host_scatter")                                                                \
+    X(PGAS, "weft_pgas_open")                                                                      \
+    X(TASKS, "weft_tasks_begin")                                                                   \
+    X(RECORD, "weft_tasks_ready")                                                                  \
+    X(CLOSE, "weft_close")                                                                         \
+    X(STOPPED, "weft_close")
 enum weft_exchange_op {
-    WEFT_EXCHANGE_HOSTS = 1,
-    WEFT_EXCHANGE_NETWORK,
-    WEFT_EXCHANGE_OPEN,
-    WEFT_EXCHANGE_READY,
-    WEFT_EXCHANGE_MESSAGES,
-    WEFT_EXCHANGE_TRACE,
-    WEFT_EXCHANGE_PREPARE,
-    WEFT_EXCHANGE_QUEUES,
-    WEFT_EXCHANGE_PREPARED,
-    WEFT_EXCHANGE_RUN,
-    WEFT_EXCHANGE_RAN,
-    WEFT_EXCHANGE_GATHER,
-    WEFT_EXCHANGE_SCATTER,
-    WEFT_EXCHANGE_PGAS,
-    WEFT_EXCHANGE_TASKS,
-    WEFT_EXCHANGE_RECORD,
-    WEFT_EXCHANGE_CLOSE,
-    WEFT_EXCHANGE_STOPPED
+    WEFT_EXCHANGE_NONE,
+#define WEFT_EXCHANGE_OP(op, call) WEFT_EXCHANGE_##op,
+    WEFT_EXCHANGE_MAP(WEFT_EXCHANGE_OP)
 };
 
 weft_status weft_exchange_open(struct weft_job *job);

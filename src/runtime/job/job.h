@@ -18,6 +18,8 @@
 #include "weft/weft.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WEFT_NAME_BYTES = 80, WEFT_TEXT_BYTES = 512, WEFT_ERROR_BYTES = 1024 };
 
@@ -141,6 +143,16 @@ static inline weft_status weft_job_copy(struct weft_job *job, void *target, cons
     const weft_status status =
         job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
     return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
+}
+
+/* Memory that is freed at the end of the block. */
+#define WEFT_FREED __attribute__((cleanup(weft_free_block)))
+static inline void weft_free_block(void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
 }
 
 /* Frees what the device's host_alloc gave; NULL is ignored. */

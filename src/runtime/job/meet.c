@@ -218,11 +218,11 @@ static weft_status await_all(struct weft_job *job)
 {
     const unsigned char mine = job->space.state.signals->proxied != 0;
     weft_status status;
-    unsigned char *all = weft_exchange_all(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), &status);
+    WEFT_FREED unsigned char *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), &status);
 
     for (int p = 0; all != NULL && p < job->numbers.processes; p++)
         job->space.state.signals->proxied |= all[p];
-    free(all);
     return status;
 }
 
@@ -246,52 +246,47 @@ static weft_status find_devices(struct weft_job *job)
     for (int i = 0; i < ALIKE; i++)
         mine.alike[i] = (uint32_t)weft_config_number(&job->config, alike[i]);
     job->device_ops->identify(job->device, mine.device_id);
-    struct devices *all = weft_exchange_all(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), &status);
-    for (int p = 0; status == WEFT_OK && p < job->numbers.processes; p++)
-        status = compare_settings(p, all[p].alike, mine.alike);
-    if (status == WEFT_OK) {
-        number_devices(job, all);
-        share_node(job);
-    }
-    free(all);
-    return status;
+    WEFT_FREED struct devices *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), &status);
+    WEFT_TRY(status);
+    for (int p = 0; p < job->numbers.processes; p++)
+        WEFT_TRY(compare_settings(p, all[p].alike, mine.alike));
+    number_devices(job, all);
+    share_node(job);
+    return WEFT_OK;
 }
 
 weft_status weft_meet(struct weft_job *job)
 {
     const int n = job->numbers.processes;
-    struct hello mine, *all = NULL;
-    weft_status status = find_devices(job);
+    struct hello mine;
+    weft_status status;
 
-    if (status == WEFT_OK)
-        status = weft_network_open(job);
-    if (status == WEFT_OK)
-        status = weft_queues_open(job);
-    if (status == WEFT_OK)
-        status = fill_hello(job, &mine);
-    if (status == WEFT_OK)
-        all = weft_exchange_all(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), &status);
-    for (int p = 0; status == WEFT_OK && p < n; p++)
-        status = compare(p, &all[p], &mine,
+    WEFT_TRY(find_devices(job));
+    WEFT_TRY(weft_network_open(job));
+    WEFT_TRY(weft_queues_open(job));
+    WEFT_TRY(fill_hello(job, &mine));
+    WEFT_FREED struct hello *all =
+        weft_exchange_all(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), &status);
+    WEFT_TRY(status);
+    for (int p = 0; p < n; p++)
+        WEFT_TRY(compare(p, &all[p], &mine,
                          job->processes[p].node == job->numbers.node &&
-                             job->processes[p].kind == job->processes[job->numbers.process].kind);
-    for (int p = 0; status == WEFT_OK && p < n; p++)
+                             job->processes[p].kind == job->processes[job->numbers.process].kind));
+    for (int p = 0; p < n; p++)
         if (all[p].queues == 0)
             weft_queues_close(job); /* all have them, or nobody */
-    for (int p = 0; status == WEFT_OK && p < n; p++) {
+    for (int p = 0; p < n; p++) {
         if (job->proxy.asks.keys != NULL)
             job->proxy.asks.keys[p] = all[p].mailbox;
-        status = weft_net_connect(job->proxy.net, p, all[p].address);
-        if (status == WEFT_OK && p != job->numbers.process)
-            status = choose_path(job, p, &all[p]);
+        WEFT_TRY(weft_net_connect(job->proxy.net, p, all[p].address));
+        if (p != job->numbers.process)
+            WEFT_TRY(choose_path(job, p, &all[p]));
     }
     if (job->config.path == WEFT_PATH_QUEUE) { /* this process's own ranks, too */
         job->space.state.process_table[job->numbers.process].queued = 1;
         job->space.state.own_queued = 1;
         job->space.state.signals->proxied = 1;
     }
-    if (status == WEFT_OK)
-        status = await_all(job);
-    free(all);
-    return status;
+    return await_all(job);
 }

@@ -147,25 +147,19 @@ static void number(struct weft_job *job, const struct weft_site *all, const int 
 weft_status weft_site_meet(struct weft_job *job, int *turn)
 {
     const size_t processes = (size_t)job->numbers.processes;
-    struct weft_site mine, *all = calloc(processes, sizeof(*all));
-    bool *came = calloc(processes, sizeof(*came));
-    int *node = calloc(processes, sizeof(*node));
-    weft_status status = all != NULL && came != NULL && node != NULL
-                             ? own_site(job, &mine)
-                             : weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", processes);
+    WEFT_FREED struct weft_site *all = calloc(processes, sizeof(*all));
+    WEFT_FREED bool *came = calloc(processes, sizeof(*came));
+    WEFT_FREED int *node = calloc(processes, sizeof(*node));
+    struct weft_site mine;
 
-    if (status == WEFT_OK)
-        status = weft_control_send(job->control, WEFT_FRAME_SITE, &mine, sizeof(mine));
-    if (status == WEFT_OK)
-        status = gather(job, all, came);
-    if (status == WEFT_OK) {
-        job->numbers.nodes = weft_site_nodes(all, job->numbers.processes, node);
-        job->together = weft_site_together(all, job->numbers.processes);
-        number(job, all, node);
-        *turn = weft_site_turn(all, job->numbers.process);
-    }
-    free(all);
-    free(came);
-    free(node);
-    return status;
+    if (all == NULL || came == NULL || node == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", processes);
+    WEFT_TRY(own_site(job, &mine));
+    WEFT_TRY(weft_control_send(job->control, WEFT_FRAME_SITE, &mine, sizeof(mine)));
+    WEFT_TRY(gather(job, all, came));
+    job->numbers.nodes = weft_site_nodes(all, job->numbers.processes, node);
+    job->together = weft_site_together(all, job->numbers.processes);
+    number(job, all, node);
+    *turn = weft_site_turn(all, job->numbers.process);
+    return WEFT_OK;
 }

@@ -120,28 +120,20 @@ weft_status weft_state_open(struct weft_job *job)
 weft_status weft_state_open_host(struct weft_job *job)
 {
     const int n = job->numbers.processes;
-    struct weft_member *members = calloc((size_t)n, sizeof(*members));
-    weft_self *self = malloc(sizeof(*self));
+    WEFT_FREED struct weft_member *members = calloc((size_t)n, sizeof(*members));
     weft_comm comm;
 
-    if (members == NULL || self == NULL) {
-        free(members);
-        free(self);
+    if (members == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    }
     for (int p = 0; p < n; p++)
         members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
-    weft_status status =
-        weft_comm_make(&job->space.state, WEFT_COMM_HOST, false, members, n, &comm);
-    free(members);
-    if (status == WEFT_OK) {
-        job->ranks.host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
-        status = job->ranks.host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
-    }
-    if (status != WEFT_OK) {
-        free(self);
-        return status;
-    }
+    WEFT_TRY(weft_comm_make(&job->space.state, WEFT_COMM_HOST, false, members, n, &comm));
+    job->ranks.host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
+    if (job->ranks.host_rings == NULL)
+        return WEFT_ERR_MEMORY;
+    weft_self *self = malloc(sizeof(*self));
+    if (self == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the host program's rank");
     weft_rank_make(job, WEFT_HOST_SLOT, self, job->ranks.host_rings);
     self->port.lock = job->threads ? &job->host_lock : NULL;
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);

@@ -51,38 +51,31 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     weft_status status;
 
     memcpy(brought.kernel, kernel, strnlen(kernel, sizeof(brought.kernel)));
-    struct brought *all =
+    WEFT_FREED struct brought *all =
         weft_exchange_all(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), &status);
-    if (all == NULL)
-        return status;
-    status = mine;
+    WEFT_TRY(status);
+    WEFT_TRY(mine);
     int32_t first = 0;
     job->ranks.queues = job->queues != NULL;
-    for (int p = 0; status == WEFT_OK && p < n; p++) {
+    for (int p = 0; p < n; p++) {
         if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)
-            status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
+            return weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
         job->ranks.queues &= all[p].queues != 0;
     }
-    if (status == WEFT_OK)
-        status = check_kernels(job, all);
-    if (status == WEFT_OK && job->queues != NULL && !job->ranks.queues &&
-        job->config.path == WEFT_PATH_QUEUE)
-        status = weft_err(WEFT_ERR_STATE,
-                          "WEFT_PATH=queue, but the file of kernel %s does not include "
-                          "weft/queue.h",
-                          kernel);
-    for (int p = 0; status == WEFT_OK && p < n; p++) {
+    WEFT_TRY(check_kernels(job, all));
+    if (job->queues != NULL && !job->ranks.queues && job->config.path == WEFT_PATH_QUEUE)
+        return weft_err(WEFT_ERR_STATE,
+                        "WEFT_PATH=queue, but the file of kernel %s does not include weft/queue.h",
+                        kernel);
+    for (int p = 0; p < n; p++) {
         job->space.state.process_table[p].first_rank = first;
         job->space.state.process_table[p].ranks = all[p].ranks;
         first += all[p].ranks;
     }
-    if (status == WEFT_OK) {
-        job->space.state.ranks = job->numbers.ranks = first;
-        job->numbers.ranks_here = ranks;
-        job->numbers.first_rank = job->space.state.process_table[job->numbers.process].first_rank;
-    }
-    free(all);
-    return status;
+    job->space.state.ranks = job->numbers.ranks = first;
+    job->numbers.ranks_here = ranks;
+    job->numbers.first_rank = job->space.state.process_table[job->numbers.process].first_rank;
+    return WEFT_OK;
 }
 
 /* WORLD and DEVICE, from the table of processes. */
@@ -90,7 +83,7 @@ static weft_status make_communicators(struct weft_job *job)
 {
     const struct weft_process_entry *table = job->space.state.process_table;
     const int me = job->numbers.process;
-    struct weft_member *all = malloc((size_t)job->numbers.ranks * sizeof(*all));
+    WEFT_FREED struct weft_member *all = malloc((size_t)job->numbers.ranks * sizeof(*all));
     weft_comm comm;
 
     if (all == NULL)
@@ -98,13 +91,10 @@ static weft_status make_communicators(struct weft_job *job)
     for (int p = 0; p < job->numbers.processes; p++)
         for (int r = 0; r < table[p].ranks; r++)
             all[table[p].first_rank + r] = (struct weft_member){p, 1 + (uint32_t)r};
-    weft_status status =
-        weft_comm_make(&job->space.state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm);
-    if (status == WEFT_OK)
-        status = weft_comm_make(&job->space.state, WEFT_COMM_DEVICE, true,
-                                all + table[me].first_rank, table[me].ranks, &comm);
-    free(all);
-    return status;
+    WEFT_TRY(
+        weft_comm_make(&job->space.state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm));
+    return weft_comm_make(&job->space.state, WEFT_COMM_DEVICE, true, all + table[me].first_rank,
+                          table[me].ranks, &comm);
 }
 
 void weft_ranks_free(struct weft_job *job)

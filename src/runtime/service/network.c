@@ -127,7 +127,7 @@ static weft_status try_together(struct weft_job *job, const char *name, bool *al
 {
     const struct trial mine = try_here(job, name);
     weft_status status;
-    struct trial *trials =
+    WEFT_FREED struct trial *trials =
         weft_exchange_all(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), &status);
 
     *all = status == WEFT_OK;
@@ -138,7 +138,6 @@ static weft_status try_together(struct weft_job *job, const char *name, bool *al
         trials[p].why_not[sizeof(trials[p].why_not) - 1] = 0;
         snprintf(failed, REASON_BYTES, "%s (process %d: %s)", name, p, trials[p].why_not);
     }
-    free(trials);
     if (!*all && mine.opened)
         close_net(job);
     return status;

@@ -186,7 +186,7 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         finish(job, comm, g);
         return;
     }
-    struct collective_frame *frame = malloc(bytes);
+    WEFT_FREED struct collective_frame *frame = malloc(bytes);
     if (frame == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a collective of %zu ranks", count);
         return;
@@ -197,7 +197,6 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         if (g->asked[m])
             frame->from[frame->count++] = g->all[m];
     weft_control_send(job->control, WEFT_FRAME_COLLECTIVE, frame, bytes);
-    free(frame);
 }
 
 /* ---- 1. a rank asks ------------------------------------------------------------------------- */

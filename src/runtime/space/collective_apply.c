@@ -213,13 +213,13 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
 {
     const int32_t n = parent->members;
     const bool local = weft_comm_is_local(&job->space.state, parent);
-    struct split_key *keys = malloc((size_t)n * sizeof(*keys));
-    struct weft_member *list = malloc((size_t)n * sizeof(*list));
-    struct weft_member *members = malloc((size_t)n * sizeof(*members));
+    WEFT_FREED struct split_key *keys = malloc((size_t)n * sizeof(*keys));
+    WEFT_FREED struct weft_member *list = malloc((size_t)n * sizeof(*list));
+    WEFT_FREED struct weft_member *members = malloc((size_t)n * sizeof(*members));
 
     if (keys == NULL || list == NULL || members == NULL) {
         fail_memory(job, "weft_comm_split", n);
-        goto free_scratch;
+        return;
     }
     memcpy(members, parent->member, (size_t)n * sizeof(*members)); /* the table may change below */
     for (int32_t i = 0; i < n; i++)
@@ -244,10 +244,6 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
         for (int32_t j = i; j < end; j++)
             answer(job, &members[keys[j].member], status, made);
     }
-free_scratch:
-    free(keys);
-    free(list);
-    free(members);
 }
 
 /* A window refers to its communicator's members: none may outlive it. */

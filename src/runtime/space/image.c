@@ -151,7 +151,7 @@ static weft_status write_state(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
     const size_t n = (size_t)job->numbers.processes;
-    struct weft_process_entry *table = calloc(n, sizeof(*table));
+    WEFT_FREED struct weft_process_entry *table = calloc(n, sizeof(*table));
     struct weft_state state = job->space.state;
     weft_status status = WEFT_OK;
 
@@ -173,9 +173,7 @@ static weft_status write_state(struct weft_job *job)
     state.copy_context = NULL;
     write(job, &status, state.process_table, table, n * sizeof(*table));
     write(job, &status, at(image, image->at.state), &state, sizeof(state));
-    status = finish(job, status);
-    free(table);
-    return status;
+    return finish(job, status);
 }
 
 /* What exists before the kernel: two of ranks, and all that host programs have made. */

@@ -60,7 +60,7 @@ weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
 {
     const int meetings = job->numbers.nodes > 1 ? MEETINGS : 1;
     struct moment mine = {.id = *id};
-    struct moment *all = NULL;
+    WEFT_FREED struct moment *all = NULL;
     weft_status status = WEFT_OK;
 
     for (int i = 0; i <= meetings && status == WEFT_OK; i++) {
@@ -69,12 +69,10 @@ weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
         if (i < meetings)
             mine.now[i] = weft_now_ns();
     }
-    if (status == WEFT_OK) {
-        *id = all[0].id;
-        offsets(job, all);
-    }
-    free(all);
-    return status;
+    WEFT_TRY(status);
+    *id = all[0].id;
+    offsets(job, all);
+    return WEFT_OK;
 }
 
 /* ---- ranks ---- */
