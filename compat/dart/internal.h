@@ -6,9 +6,10 @@
 #ifndef WEFTDART_INTERNAL_H
 #define WEFTDART_INTERNAL_H
 
+#include "../common.h"
+
 #include <dash/dart/if/dart.h>
 #include <weft/pgas.h>
-#include <weft/team.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,15 +60,6 @@ dart_ret_t weftdart_no_memory(const char *call);
         if ((pointer) == NULL)                                                                     \
             return weftdart_no_memory(call);                                                       \
     } while (0)
-/* Memory that is freed at the end of the block. */
-#define FREED __attribute__((cleanup(weftdart_free_block)))
-static inline void weftdart_free_block(const void *place)
-{
-    void *memory;
-
-    memcpy(&memory, place, sizeof(memory));
-    free(memory);
-}
 
 /* ---- type.c ---------------------------------------------------------------------------------- */
 

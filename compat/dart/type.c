@@ -138,55 +138,41 @@ dart_ret_t dart_type_destroy(dart_datatype_t *type)
 
 typedef void combine_fn(const weft_combine *combine, const void *from, void *into, size_t count);
 
-/* One that does `each` for i of count times `step`. Sums and products of integers wrap. */
-#define COMBINE(name, type, how, step, each)                                                       \
-    static void how##_##name(const weft_combine *combine, const void *from, void *into,            \
-                             size_t count)                                                         \
-    {                                                                                              \
-        const type *const a = from;                                                                \
-        type *const b = into;                                                                      \
-        (void)combine;                                                                             \
-        for (size_t i = 0; i < (step)*count; i += (step))                                          \
-            each;                                                                                  \
-    }
-#define LESSER(at)  (b[at] = a[at] < b[at] ? a[at] : b[at])
-#define GREATER(at) (b[at] = a[at] > b[at] ? a[at] : b[at])
-#define NUMBERS(name, type, sum, product)                                                          \
-    COMBINE(name, type, MIN, 1, LESSER(i))                                                         \
-    COMBINE(name, type, MAX, 1, GREATER(i))                                                        \
-    COMBINE(name, type, MINMAX, 2, (LESSER(i), GREATER(i + 1)))                                    \
-    COMBINE(name, type, SUM, 1, sum)                                                               \
-    COMBINE(name, type, PROD, 1, product)
-#define REAL_FUNCTIONS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
-#define INTEGER_FUNCTIONS(name, type)                                                              \
-    NUMBERS(name, type, (void)__builtin_add_overflow(a[i], b[i], &b[i]),                           \
-            (void)__builtin_mul_overflow(a[i], b[i], &b[i]))                                       \
-    COMBINE(name, type, BAND, 1, b[i] = (type)(a[i] & b[i]))                                       \
-    COMBINE(name, type, LAND, 1, b[i] = (type)(a[i] && b[i]))                                      \
-    COMBINE(name, type, BOR, 1, b[i] = (type)(a[i] | b[i]))                                        \
-    COMBINE(name, type, LOR, 1, b[i] = (type)(a[i] || b[i]))                                       \
-    COMBINE(name, type, BXOR, 1, b[i] = (type)(a[i] ^ b[i]))                                       \
-    COMBINE(name, type, LXOR, 1, b[i] = (type)(!a[i] != !b[i]))
-#define FUNCTIONS(name, type, kind, native) kind##_FUNCTIONS(name, type)
+#define FUNCTIONS(name, type, kind, native) ELEMENT_##kind##S(name, type)
 TYPES(FUNCTIONS)
 
-static void REPLACE_any(const weft_combine *combine, const void *from, void *into, size_t count)
+static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST];
+
+/* Of pairs: the lesser of the first, the greater of the second. */
+static void minmax_any(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    combine_fn *const *const of = functions[combine->check >> 8];
+    const size_t each = combine->bytes / 2;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *const a = (const char *)from + 2 * i * each;
+        char *const b = (char *)into + 2 * i * each;
+        of[DART_OP_MIN](combine, a, b, 1);
+        of[DART_OP_MAX](combine, a + each, b + each, 1);
+    }
+}
+static void replace_any(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     memcpy(into, from, count * combine->bytes);
 }
-static void NO_OP_any(const weft_combine *combine, const void *from, void *into, size_t count)
+static void no_op_any(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     (void)combine, (void)from, (void)into, (void)count;
 }
 
 #define REAL_ROW(name)                                                                             \
-    [DART_OP_MIN] = MIN_##name, [DART_OP_MAX] = MAX_##name, [DART_OP_MINMAX] = MINMAX_##name,      \
-    [DART_OP_SUM] = SUM_##name, [DART_OP_PROD] = PROD_##name, [DART_OP_REPLACE] = REPLACE_any,     \
-    [DART_OP_NO_OP] = NO_OP_any
+    [DART_OP_MIN] = min_##name, [DART_OP_MAX] = max_##name, [DART_OP_MINMAX] = minmax_any,         \
+    [DART_OP_SUM] = sum_##name, [DART_OP_PROD] = prod_##name, [DART_OP_REPLACE] = replace_any,     \
+    [DART_OP_NO_OP] = no_op_any
 #define INTEGER_ROW(name)                                                                          \
-    REAL_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                    \
-                    [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                        \
-                    [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
+    REAL_ROW(name), [DART_OP_BAND] = band_##name, [DART_OP_LAND] = land_##name,                    \
+                    [DART_OP_BOR] = bor_##name, [DART_OP_LOR] = lor_##name,                        \
+                    [DART_OP_BXOR] = bxor_##name, [DART_OP_LXOR] = lxor_##name
 #define ROW(name, type, kind, native) [DART_TYPE_##name] = {kind##_ROW(name)},
 static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {TYPES(ROW)};
 

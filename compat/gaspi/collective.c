@@ -4,39 +4,23 @@
  */
 #include "internal.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "../common.h"
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
-#define SUM_OF(a, b) ((a) + (b))
-
-#define COMBINE(type, how)                                                                         \
-    static void how##_##type(const weft_combine *combine, const void *from, void *into,            \
-                             size_t number)                                                        \
-    {                                                                                              \
-        const gaspi_##type *a = from;                                                              \
-        gaspi_##type *b = into;                                                                    \
-        (void)combine;                                                                             \
-        for (size_t i = 0; i < number; i++)                                                        \
-            b[i] = how##_OF(a[i], b[i]);                                                           \
-    }
-#define COMBINES(type) COMBINE(type, MIN) COMBINE(type, MAX) COMBINE(type, SUM)
-COMBINES(int)
-COMBINES(uint)
-COMBINES(float)
-COMBINES(double)
-COMBINES(long)
-COMBINES(ulong)
+ELEMENT_INTEGERS(int, gaspi_int)
+ELEMENT_INTEGERS(uint, gaspi_uint)
+ELEMENT_REALS(float, gaspi_float)
+ELEMENT_REALS(double, gaspi_double)
+ELEMENT_INTEGERS(long, gaspi_long)
+ELEMENT_INTEGERS(ulong, gaspi_ulong)
 
 /* In the order of gaspi_datatype_t and gaspi_operation_t. */
 #define ROW(type)                                                                                  \
     {                                                                                              \
         sizeof(gaspi_##type),                                                                      \
         {                                                                                          \
-            MIN_##type, MAX_##type, SUM_##type                                                     \
+            min_##type, max_##type, sum_##type                                                     \
         }                                                                                          \
     }
 static const struct {

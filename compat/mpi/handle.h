@@ -5,8 +5,9 @@
 #ifndef WEFTMPI_HANDLE_H
 #define WEFTMPI_HANDLE_H
 
+#include "../common.h"
+
 #include <mpi.h>
-#include <weft/team.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -228,16 +229,6 @@ static inline void weftmpi_unlock_block(const bool *locked)
 {
     (void)locked;
     weftmpi_unlock();
-}
-
-/* Memory that is freed at the end of the block. */
-#define FREED __attribute__((cleanup(weftmpi_free_block)))
-static inline void weftmpi_free_block(void *place)
-{
-    void *memory;
-
-    memcpy(&memory, place, sizeof(memory));
-    free(memory);
 }
 
 /* ---- error.c --------------------------------------------------------------------------------- */

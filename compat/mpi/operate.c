@@ -7,46 +7,16 @@
 #include <complex.h>
 #include <wchar.h>
 
-typedef void operate(const void *from, void *into, size_t count);
+typedef void operate(const weft_combine *combine, const void *from, void *into, size_t count);
 
-/* One loop: b is the element that stays, a the lower member's. */
-#define LOOP(name, ctype, expression)                                                              \
-    static void name(const void *from, void *into, size_t count)                                   \
-    {                                                                                              \
-        const ctype *x = from;                                                                     \
-        ctype *y = into;                                                                           \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            const ctype a = x[i], b = y[i];                                                        \
-            y[i] = (ctype)(expression);                                                            \
-        }                                                                                          \
-    }
-
-#define REALS(t, ctype)                                                                            \
-    LOOP(sum_##t, ctype, a + b)                                                                    \
-    LOOP(prod_##t, ctype, a *b)                                                                    \
-    LOOP(min_##t, ctype, a < b ? a : b)                                                            \
-    LOOP(max_##t, ctype, a > b ? a : b)
-/* Sums and products of signed integers wrap: through the unsigned type. */
-#define INTEGERS(t, ctype, utype)                                                                  \
-    LOOP(sum_##t, ctype, (utype)a + (utype)b)                                                      \
-    LOOP(prod_##t, ctype, (utype)((uint64_t)(utype)a * (utype)b))                                  \
-    LOOP(min_##t, ctype, a < b ? a : b)                                                            \
-    LOOP(max_##t, ctype, a > b ? a : b)                                                            \
-    LOOP(land_##t, ctype, a != 0 && b != 0)                                                        \
-    LOOP(lor_##t, ctype, a != 0 || b != 0)                                                         \
-    LOOP(lxor_##t, ctype, (a != 0) != (b != 0))                                                    \
-    LOOP(band_##t, ctype, a &b)                                                                    \
-    LOOP(bor_##t, ctype, a | b)                                                                    \
-    LOOP(bxor_##t, ctype, a ^ b)
-#define COMPLEXES(t, ctype)                                                                        \
-    LOOP(sum_##t, ctype, a + b)                                                                    \
-    LOOP(prod_##t, ctype, a *b)
 /* The smaller, the larger value with its index; of equal ones the smaller index. */
 #define LOC(name, t, better)                                                                       \
-    static void name##_##t(const void *from, void *into, size_t count)                             \
+    static void name##_##t(const weft_combine *combine, const void *from, void *into,              \
+                           size_t count)                                                           \
     {                                                                                              \
         const struct weftmpi_pair_##t *a = from;                                                   \
         struct weftmpi_pair_##t *b = into;                                                         \
+        (void)combine;                                                                             \
         for (size_t i = 0; i < count; i++)                                                         \
             if (a[i].value better b[i].value ||                                                    \
                 (a[i].value == b[i].value && a[i].index < b[i].index))                             \
@@ -56,20 +26,20 @@ typedef void operate(const void *from, void *into, size_t count);
     LOC(minloc, t, <)                                                                              \
     LOC(maxloc, t, >)
 
-INTEGERS(i8, int8_t, uint8_t)
-INTEGERS(u8, uint8_t, uint8_t)
-INTEGERS(i16, int16_t, uint16_t)
-INTEGERS(u16, uint16_t, uint16_t)
-INTEGERS(i32, int32_t, uint32_t)
-INTEGERS(u32, uint32_t, uint32_t)
-INTEGERS(i64, int64_t, uint64_t)
-INTEGERS(u64, uint64_t, uint64_t)
-REALS(f, float)
-REALS(d, double)
-REALS(l, long double)
-COMPLEXES(cf, float _Complex)
-COMPLEXES(cd, double _Complex)
-COMPLEXES(cl, long double _Complex)
+ELEMENT_INTEGERS(i8, int8_t)
+ELEMENT_INTEGERS(u8, uint8_t)
+ELEMENT_INTEGERS(i16, int16_t)
+ELEMENT_INTEGERS(u16, uint16_t)
+ELEMENT_INTEGERS(i32, int32_t)
+ELEMENT_INTEGERS(u32, uint32_t)
+ELEMENT_INTEGERS(i64, int64_t)
+ELEMENT_INTEGERS(u64, uint64_t)
+ELEMENT_REALS(f, float)
+ELEMENT_REALS(d, double)
+ELEMENT_REALS(l, long double)
+ELEMENT_COMPLEXES(cf, float _Complex)
+ELEMENT_COMPLEXES(cd, double _Complex)
+ELEMENT_COMPLEXES(cl, long double _Complex)
 WEFTMPI_PAIRS(INDEXED)
 
 /* A row for a class of types; columns by operation, of which the first have weft's numbers. */
@@ -141,7 +111,7 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
                      void *into, size_t count)
 {
     if (op->function == NULL) {
-        row_of(op, type)(from, into, count);
+        row_of(op, type)(NULL, from, into, count);
         return;
     }
     CALLS_BACK;

@@ -1,0 +1,57 @@
+/*
+ * compat/common.h - what the libraries of several standards share: memory of a block, and what
+ * reductions do to elements of C's types, one loop for each operation and type, as weft_combine
+ * calls it. A file makes the loops that its tables name.
+ */
+#ifndef WEFTCOMPAT_COMMON_H
+#define WEFTCOMPAT_COMMON_H
+
+#include <weft/team.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory that is freed at the end of the block. */
+#define FREED __attribute__((cleanup(weftcompat_free_block)))
+static inline void weftcompat_free_block(const void *place)
+{
+    void *memory;
+
+    memcpy(&memory, place, sizeof(memory));
+    free(memory);
+}
+
+/* b is the element that stays, a the lower member's. */
+#define ELEMENT_LOOP(name, ctype, expression)                                                      \
+    static __attribute__((unused)) void name(const weft_combine *combine, const void *from,        \
+                                             void *into, size_t count)                             \
+    {                                                                                              \
+        const ctype *const x = from;                                                               \
+        ctype *const y = into;                                                                     \
+        (void)combine;                                                                             \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            const ctype a = x[i], b = y[i];                                                        \
+            y[i] = (ctype)(expression);                                                            \
+        }                                                                                          \
+    }
+#define ELEMENT_COMPLEXES(t, ctype)                                                                \
+    ELEMENT_LOOP(sum_##t, ctype, a + b)                                                            \
+    ELEMENT_LOOP(prod_##t, ctype, a *b)
+#define ELEMENT_EXTREMES(t, ctype)                                                                 \
+    ELEMENT_LOOP(min_##t, ctype, a < b ? a : b)                                                    \
+    ELEMENT_LOOP(max_##t, ctype, a > b ? a : b)
+#define ELEMENT_REALS(t, ctype) ELEMENT_COMPLEXES(t, ctype) ELEMENT_EXTREMES(t, ctype)
+/* Sums and products wrap. */
+#define ELEMENT_INTEGERS(t, ctype)                                                                 \
+    ELEMENT_LOOP(sum_##t, ctype, (uint64_t)a + (uint64_t)b)                                        \
+    ELEMENT_LOOP(prod_##t, ctype, (uint64_t)a *(uint64_t)b)                                        \
+    ELEMENT_EXTREMES(t, ctype)                                                                     \
+    ELEMENT_LOOP(land_##t, ctype, a != 0 && b != 0)                                                \
+    ELEMENT_LOOP(lor_##t, ctype, a != 0 || b != 0)                                                 \
+    ELEMENT_LOOP(lxor_##t, ctype, (a != 0) != (b != 0))                                            \
+    ELEMENT_LOOP(band_##t, ctype, a &b)                                                            \
+    ELEMENT_LOOP(bor_##t, ctype, a | b)                                                            \
+    ELEMENT_LOOP(bxor_##t, ctype, a ^ b)
+
+#endif
