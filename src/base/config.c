@@ -101,9 +101,7 @@ static weft_status read_environment(struct weft_config *config)
         const struct weft_config_row *row = find_row(name, bytes);
         if (row == NULL || strncmp(row->name, name, bytes) != 0)
             return unknown("WEFT_", name, bytes);
-        weft_status status = set(config, row, equals + 1, WEFT_CONFIG_ENVIRONMENT);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(set(config, row, equals + 1, WEFT_CONFIG_ENVIRONMENT));
     }
     return WEFT_OK;
 }
@@ -215,20 +213,14 @@ static weft_status check(const struct weft_config *c)
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 {
     struct weft_config loaded;
-    weft_status status = WEFT_OK;
     const int arguments = count_arguments(argc, argv);
 
     memset(&loaded, 0, sizeof(loaded));
-    for (int i = 0; status == WEFT_OK && i < WEFT_CONFIG_ROWS; i++)
-        status = weft_config_set(&loaded, &weft_config_rows[i], weft_config_rows[i].def);
-    if (status == WEFT_OK)
-        status = read_environment(&loaded);
-    if (status == WEFT_OK)
-        status = read_options(&loaded, arguments, argv);
-    if (status == WEFT_OK)
-        status = check(&loaded);
-    if (status != WEFT_OK)
-        return status;
+    for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
+        WEFT_TRY(weft_config_set(&loaded, &weft_config_rows[i], weft_config_rows[i].def));
+    WEFT_TRY(read_environment(&loaded));
+    WEFT_TRY(read_options(&loaded, arguments, argv));
+    WEFT_TRY(check(&loaded));
     if (arguments > 0)
         remove_options(arguments, argc, argv);
     *config = loaded;

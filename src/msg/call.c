@@ -80,15 +80,11 @@ static weft_status begin_in_group(struct weft_msg_call *call, weft_job *job, con
 weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
                               weft_comm comm)
 {
-    weft_status status;
-
     if (comm != WEFT_COMM_HOST && !weft_group_is(comm)) {
-        status = weft_job_ready(job, name);
-        return status == WEFT_OK ? begin_in_group(call, job, name, comm) : status;
+        WEFT_TRY(weft_job_ready(job, name));
+        return begin_in_group(call, job, name, comm);
     }
-    status = weft_msg_begin(call, job, name);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin(call, job, name));
     call->context = weft_context_find(&call->m->contexts, comm);
     if (call->context != NULL && call->context->members != 0)
         return WEFT_OK;
@@ -98,10 +94,7 @@ weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const c
 weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
                                weft_comm comm, int member, int tag, bool wild)
 {
-    const weft_status status = weft_msg_begin_in(call, job, name, comm);
-
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin_in(call, job, name, comm));
     if ((member < 0 && (!wild || member != WEFT_ANY)) || member >= call->context->members)
         return weft_msg_refuse(call, WEFT_ERR_RANK, "process %d is not one of %d", member,
                                call->context->members);

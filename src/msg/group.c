@@ -54,11 +54,9 @@ weft_status weft_message_group_give(weft_job *job, weft_comm *group)
     struct weft_msg_call call = {0};
 
     if (group == NULL || !weft_group_is(*group)) {
-        const weft_status status = weft_job_ready(job, "weft_message_group_give");
-        return status != WEFT_OK
-                   ? status
-                   : weft_refused(job, WEFT_ERR_COMM, "weft_message_group_give: 0x%x is no group",
-                                  group != NULL ? *group : WEFT_COMM_NONE);
+        WEFT_TRY(weft_job_ready(job, "weft_message_group_give"));
+        return weft_refused(job, WEFT_ERR_COMM, "weft_message_group_give: 0x%x is no group",
+                            group != NULL ? *group : WEFT_COMM_NONE);
     }
     WEFT_TRY(weft_msg_begin_in(&call, job, "weft_message_group_give", *group));
     if (!weft_match_empty(&call.context->match) ||
@@ -81,10 +79,8 @@ weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
         call = (struct weft_msg_call){.m = job->messages,
                                       .context = weft_context_find(&job->messages->contexts, comm)};
     }
-    const weft_status status =
-        words == NULL ? WEFT_OK : weft_msg_begin_in(&call, job, "weft_team_open", comm);
-    if (status != WEFT_OK)
-        return status;
+    if (words != NULL)
+        WEFT_TRY(weft_msg_begin_in(&call, job, "weft_team_open", comm));
     if (call.context != NULL) {
         call.context->words = words;
         call.context->words_of = of;

@@ -110,12 +110,10 @@ weft_status weft_team_strangers(weft_team *team, int from)
 {
     weft_message message;
     int there = 0;
-    const weft_status status =
-        weft_host_probe(team->job, team->comm, from, WEFT_ANY, &there, &message);
 
-    if (status != WEFT_OK || !there)
-        return status == WEFT_OK ? weft_shared_differ(team) : status;
-    return weft_team_stranger(team, message.from, message.tag, false);
+    WEFT_TRY(weft_host_probe(team->job, team->comm, from, WEFT_ANY, &there, &message));
+    return there ? weft_team_stranger(team, message.from, message.tag, false)
+                 : weft_shared_differ(team);
 }
 
 weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,

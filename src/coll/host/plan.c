@@ -190,10 +190,8 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
             status = weft_host_message_test(op->team->job, &step->op, &done, &message);
             status = ended(op, step, status, &message);
         }
-        if (status == WEFT_OK)
-            status = end_round(op);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(status);
+        WEFT_TRY(end_round(op));
     }
     return WEFT_OK;
 }

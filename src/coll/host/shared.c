@@ -204,17 +204,14 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
     for (unsigned waits = 0;; waits++) {
         const double patience = weft_team_patience(team, waits);
         struct weft_msg_call call = {0};
-        weft_status status =
-            weft_msg_begin_in(&call, team->job, weft_team_name(team, tag), team->comm);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(weft_msg_begin_in(&call, team->job, weft_team_name(team, tag), team->comm));
         call.process = team->parts->of[awaited->member].process;
         call.tag = tag;
         struct weft_transfer *stands = weft_msg_make(&call, WEFT_TRANSFER_PROBES);
         if (stands == NULL)
             return WEFT_ERR_MEMORY;
-        status = weft_msg_wait(m, call.name, are_posted, awaited, weft_transfer_number(stands),
-                               patience);
+        weft_status status = weft_msg_wait(m, call.name, are_posted, awaited,
+                                           weft_transfer_number(stands), patience);
         if (status != WEFT_OK)
             weft_msg_lock(m);
         weft_transfer_give(&m->transfers, stands);
@@ -268,12 +265,9 @@ weft_status weft_shared_differ(weft_team *team)
             if (back > parts->step || theirs >> 63 == 0 ||
                 (uint32_t)theirs != parts->of[i].base + step)
                 continue;
-            const weft_status status =
-                back != 0
-                    ? weft_team_compare(team, weft_shared_tag(mine), i, weft_shared_tag(theirs))
-                    : weft_team_stranger(team, i, weft_shared_tag(theirs), true);
-            if (status != WEFT_OK)
-                return status;
+            WEFT_TRY(back != 0 ? weft_team_compare(team, weft_shared_tag(mine), i,
+                                                   weft_shared_tag(theirs))
+                               : weft_team_stranger(team, i, weft_shared_tag(theirs), true));
         }
     return WEFT_OK;
 }
@@ -321,18 +315,13 @@ static weft_status check(weft_team *team, const struct weft_shared *what, int ta
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
-        weft_status status = WEFT_OK;
         if (theirs != tag || head[1] != before) {
-            status = weft_team_strangers(team, i);
-            if (status == WEFT_OK) /* a message was there, but of a later call */
-                status = weft_shared_differ(team);
-            if (status == WEFT_OK)
-                status = weft_team_compare(team, tag, i, theirs);
+            WEFT_TRY(weft_team_strangers(team, i));
+            WEFT_TRY(weft_shared_differ(team)); /* a message was there, but of a later call */
+            WEFT_TRY(weft_team_compare(team, tag, i, theirs));
         }
-        if (status == WEFT_OK && head[0] != what->each)
-            status = weft_team_unequal(team, tag, i, head[0], what->each);
-        if (status != WEFT_OK)
-            return status;
+        if (head[0] != what->each)
+            return weft_team_unequal(team, tag, i, head[0], what->each);
     }
     return weft_job_is_failing(team->job) ? weft_job_agree_failure(team->job) : WEFT_OK;
 }

@@ -87,12 +87,10 @@ static weft_status make_hello(struct weft_transport *t, struct weft_ofi_hello *h
 /* The memory of packets, and the receives posted. */
 static weft_status open_ops(struct weft_transport *t)
 {
-    weft_status status =
-        weft_ofi_pool_open(t, WEFT_OFI_SEND, WEFT_OFI_SENDS, &t->free[WEFT_OFI_SEND]);
-
-    if (status == WEFT_OK && t->can.data_bits != 0)
-        status = weft_ofi_pool_open(t, WEFT_OFI_WRITE, WEFT_OFI_WRITES, &t->free[WEFT_OFI_WRITE]);
-    return status == WEFT_OK ? weft_ofi_post(t) : status;
+    WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_SEND, WEFT_OFI_SENDS, &t->free[WEFT_OFI_SEND]));
+    if (t->can.data_bits != 0)
+        WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_WRITE, WEFT_OFI_WRITES, &t->free[WEFT_OFI_WRITE]));
+    return weft_ofi_post(t);
 }
 
 /*

@@ -139,13 +139,12 @@ weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, u
 static weft_status deliver_rows(struct weft_net *net, int process, const struct weft_entry *e)
 {
     const size_t width = e->bytes / e->rows.rows;
-    weft_status status = WEFT_OK;
 
-    for (uint64_t i = 0; i < e->rows.rows && status == WEFT_OK; i++)
-        status =
-            weft_peer_deliver(net, process, e->key, e->offset + i * e->rows.pitch,
-                              e->data + i * width, width, i + 1 == e->rows.rows ? e->notice : 0);
-    return status;
+    for (uint64_t i = 0; i < e->rows.rows; i++)
+        WEFT_TRY(weft_peer_deliver(net, process, e->key, e->offset + i * e->rows.pitch,
+                                   e->data + i * width, width,
+                                   i + 1 == e->rows.rows ? e->notice : 0));
+    return WEFT_OK;
 }
 
 static weft_status deliver_entry(struct weft_net *net, int process, const struct weft_entry *e)
@@ -236,21 +235,17 @@ static weft_status delivered(struct weft_net *net, int process, uint64_t handle,
 weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_packet *packet,
                                      uint64_t handle)
 {
-    weft_status status = WEFT_OK;
-
-    for (uint32_t i = 0; i < packet->entries && status == WEFT_OK; i++)
-        status = deliver_entry(net, packet->process, &net->entries[i]);
-    return status == WEFT_OK ? delivered(net, packet->process, handle, false) : status;
+    for (uint32_t i = 0; i < packet->entries; i++)
+        WEFT_TRY(deliver_entry(net, packet->process, &net->entries[i]));
+    return delivered(net, packet->process, handle, false);
 }
 
 weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice)
 {
     const struct weft_net_device *device = net->open.device;
-    weft_status status = WEFT_OK;
 
     if (net->later && device->ops->reached(device->device) != WEFT_OK)
-        status = device_failed(net);
-    if (status == WEFT_OK)
-        status = deliver_notice(net, process, notice);
-    return status == WEFT_OK ? delivered(net, process, 0, true) : status;
+        return device_failed(net);
+    WEFT_TRY(deliver_notice(net, process, notice));
+    return delivered(net, process, 0, true);
 }

@@ -167,11 +167,9 @@ weft_status weft_job_check(struct weft_job *job, const char *call)
 
 weft_status weft_job_idle(struct weft_job *job, const char *call)
 {
-    const weft_status status = weft_job_ready(job, call);
-
-    if (status == WEFT_OK && weft_job_started(job))
-        return weft_refused(job, WEFT_ERR_STATE, "%s: a kernel runs", call);
-    return status;
+    WEFT_TRY(weft_job_ready(job, call));
+    return weft_job_started(job) ? weft_refused(job, WEFT_ERR_STATE, "%s: a kernel runs", call)
+                                 : WEFT_OK;
 }
 
 void weft_abort(weft_job *job, const char *reason)

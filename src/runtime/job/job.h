@@ -140,9 +140,8 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
 static inline weft_status weft_job_copy(struct weft_job *job, void *target, const void *source,
                                         size_t bytes)
 {
-    const weft_status status =
-        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
+    WEFT_TRY(job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes));
+    return job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
 }
 
 /* Memory that is freed at the end of the block. */

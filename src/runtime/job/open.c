@@ -56,14 +56,13 @@ static weft_status add_services(struct weft_job *job)
         &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
         &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
         &weft_text_service};
-    weft_status status = WEFT_OK;
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
-        status = weft_service_add(&job->services, own[i]);
-    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        WEFT_TRY(weft_service_add(&job->services, own[i]));
+    for (int i = 0; weft_modules[i] != NULL; i++)
         if (weft_modules[i]->open != NULL)
-            status = weft_modules[i]->open(job);
-    return status;
+            WEFT_TRY(weft_modules[i]->open(job));
+    return WEFT_OK;
 }
 
 static void close_modules(struct weft_job *job)
@@ -97,14 +96,13 @@ static weft_status open_steps(struct weft_job *job)
     for (int p = 0; p < job->numbers.processes; p++)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
-    weft_status status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
-    if (status == WEFT_OK)
-        status = weft_site_meet(job, &turn);
-    if (status == WEFT_OK)
-        status = job->device_ops->open(&job->device, &job->config, turn, job->one_address_space);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
-        status = steps[i](job);
-    return status;
+    if (job->device_ops == NULL)
+        return WEFT_ERR_CONFIG;
+    WEFT_TRY(weft_site_meet(job, &turn));
+    WEFT_TRY(job->device_ops->open(&job->device, &job->config, turn, job->one_address_space));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        WEFT_TRY(steps[i](job));
+    return WEFT_OK;
 }
 
 /*

@@ -78,10 +78,7 @@ weft_status weft_state_open(struct weft_job *job)
 
     state->process = job->numbers.process;
     state->processes = job->numbers.processes;
-    weft_status status =
-        weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms));
     const size_t counters = weft_space_counters(&job->space);
     plan_channels(job, counters);
     WEFT_TRY(weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),

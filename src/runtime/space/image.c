@@ -144,7 +144,8 @@ static void write(struct weft_job *job, weft_status *status, void *target, const
 
 static weft_status finish(struct weft_job *job, weft_status status)
 {
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_TABLES) : status;
+    WEFT_TRY(status);
+    return job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
 }
 
 static weft_status write_state(struct weft_job *job)
@@ -207,13 +208,11 @@ weft_status weft_image_prepare(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", slots - 1);
     const size_t words =
         (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
-    weft_status status =
-        job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
-                              (uint32_t)job->config.counter_start, words);
-    if (status == WEFT_OK)
-        status = write_state(job);
+    WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
+                                   (uint32_t)job->config.counter_start, words));
+    WEFT_TRY(write_state(job));
     write_tables(job);
-    return status;
+    return WEFT_OK;
 }
 
 void weft_image_place(struct weft_job *job, weft_self *self)
@@ -245,7 +244,6 @@ weft_status weft_image_reset(struct weft_job *job)
     const size_t tags = (size_t)job->ranks.slots * WEFT_TAGS, barriers = comms * WEFT_BARRIER_WORDS;
     const size_t words = sizeof(struct weft_counter) / sizeof(uint32_t);
     struct weft_image *image = job->ranks.image;
-    weft_status status = WEFT_OK;
 
     if (image == NULL)
         return WEFT_OK;
@@ -261,16 +259,15 @@ weft_status weft_image_reset(struct weft_job *job)
         {weft_channel_area(&job->space.state, image->exposed), 0,
          weft_channels_bytes(WEFT_SLOTS, job->space.state.channels) / 4},
     };
-    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]) && status == WEFT_OK; i++)
-        status = job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
-                                       fills[i].value, fills[i].words);
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
+    for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+        WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
+                                       fills[i].value, fills[i].words));
+    WEFT_TRY(job->device_ops->wait(job->device, WEFT_STREAM_CALLER));
     for (size_t i = 0; i < tags; i++)
         image->counts[i] = start;
     for (size_t i = 0; i < barriers; i++)
         image->counts[WEFT_BARRIER_AT + i] = start;
-    return status;
+    return WEFT_OK;
 }
 
 const struct weft_counter *weft_image_counters(struct weft_job *job)

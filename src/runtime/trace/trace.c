@@ -47,7 +47,6 @@ weft_status weft_trace_open(struct weft_job *job)
 {
     uint64_t id = weft_now_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
     const bool first = job->numbers.process == 0;
-    weft_status status = WEFT_OK;
     struct weft_trace *trace;
 
     if (job->config.trace[0] == 0)
@@ -61,14 +60,11 @@ weft_status weft_trace_open(struct weft_job *job)
     snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
     job->trace = trace;
     if (first) /* before anybody can have something to add */
-        status = weft_trace_file_open(&trace->file, trace->path, id, true);
-    if (status == WEFT_OK)
-        status = weft_trace_align(job, &id);
-    if (status == WEFT_OK && !first)
-        status = weft_trace_file_open(&trace->file, trace->path, id, false);
-    if (status == WEFT_OK)
-        status = open_logs(job);
-    return status;
+        WEFT_TRY(weft_trace_file_open(&trace->file, trace->path, id, true));
+    WEFT_TRY(weft_trace_align(job, &id));
+    if (!first)
+        WEFT_TRY(weft_trace_file_open(&trace->file, trace->path, id, false));
+    return open_logs(job);
 }
 
 void weft_trace_free_ranks(struct weft_job *job)
@@ -249,7 +245,7 @@ static weft_status forget_rank(struct weft_job *job, uint32_t slot)
 static weft_status write_ranks(struct weft_job *job)
 {
     struct weft_trace *trace = job->trace;
-    struct weft_trace_log *copy = trace->owns_clock ? malloc(trace->each_bytes) : NULL;
+    WEFT_FREED struct weft_trace_log *copy = trace->owns_clock ? malloc(trace->each_bytes) : NULL;
     weft_status status = WEFT_OK;
 
     if (trace->owns_clock && copy == NULL)
@@ -259,7 +255,6 @@ static weft_status write_ranks(struct weft_job *job)
         if (status == WEFT_OK)
             status = forget_rank(job, slot);
     }
-    free(copy);
     if (status != WEFT_OK)
         weft_say(WEFT_SAY_ERROR, "trace: the ranks' events are lost with their device's memory");
     return status;

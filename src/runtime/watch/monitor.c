@@ -46,10 +46,8 @@ static void monitor_main(void *argument)
 
 weft_status weft_monitor_start(struct weft_job *job)
 {
-    weft_status status = weft_task_start(&job->monitor, "weft monitor", monitor_main, job);
-    job->monitor_runs = status == WEFT_OK;
-    if (!job->monitor_runs)
-        return status;
+    WEFT_TRY(weft_task_start(&job->monitor, "weft monitor", monitor_main, job));
+    job->monitor_runs = true;
     weft_lock(&watched_lock);
     job->next_watched = weft_watched;
     weft_watched = job;
