@@ -256,7 +256,7 @@ both() {
         iteration both even-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio 0.5
         [ -z "$ratio" ] || iteration both tuned-$variant "$1" "${mixed[@]}" "${app[@]}" --variant $variant --ratio "$ratio"
     done
-    iteration both plan "$1" "${mixed[@]}" "${app[@]}" --variant plan --weft-TASK_COPIES=8G
+    iteration both plan "$1" "${mixed[@]}" "${app[@]}" --variant plan
     [ -z "$ratio" ] || echo "both,ratio,$round,$1,$ratio" >>"$out/raw.csv"
 }
 
@@ -268,7 +268,7 @@ imbalance() {
         [ "$way" = tiles ] || app+=(--way "$way")
         iteration imbalance alone "$1-$way" env WEFT_STEAL=off "${app[@]}"
         iteration imbalance both "$1-$way" "${app[@]}"
-        iteration imbalance plan "$1-$way" "${app[@]}" --variant plan --ratio 0 --weft-TASK_COPIES=16G
+        iteration imbalance plan "$1-$way" "${app[@]}" --variant plan --ratio 0
     done
 }
 

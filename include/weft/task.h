@@ -154,7 +154,8 @@ WEFT_API weft_status weft_tasks_record(weft_job *job, weft_recording **recording
 WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc);
 /*
  * Begins a recording of all places. Each place records all tasks, in the same order, and then makes
- * weft_tasks_ready and weft_tasks_run, which are collective. Each task runs at one place, its home.
+ * weft_tasks_ready and weft_tasks_run, which are collective. All places begin such recordings, and
+ * free them, in the same order of calls. Each task runs at one place, its home.
  * weft copies between places what a task reads that another place has or has written. A task writes
  * all bytes of what it has as WEFT_TASK_OUT, and does not write its arguments. Does not block.
  * Errors: as weft_tasks_record.
@@ -169,10 +170,12 @@ WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recor
 WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
                                        int home, uint64_t spot);
 /*
- * Finds the dependences, and gives the recording to the device. Blocking. Errors: STATE, MEMORY,
- * WINDOW (one was freed); of a recording of all places: MEMORY (WEFT_TASK_COPIES has no room),
+ * Finds the dependences, and gives the recording to the device. Blocking. For one of all places the
+ * kernel pauses: the call waits until all tasks of all places are done, as weft_tasks_finish, ends
+ * the kernel (weft_finish), makes memory for words and copies, and starts it again. So do runs that
+ * try other homes. Errors: STATE, MEMORY, WINDOW (one was freed); of a recording of all places also
  * ARGUMENT (flags keep a task from all places), MISMATCH, with the first task that is not the same
- * at all places.
+ * at all places, and those of weft_host_win_create.
  */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
@@ -185,8 +188,8 @@ WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
  */
 WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
 /*
- * Frees a recording; *recording is not used any more. A GPU keeps its memory until weft_tasks_end,
- * and so does that of WEFT_TASK_COPIES.
+ * Frees a recording; *recording is not used any more. Does not block. What a GPU has of it, and
+ * what others map, is free for others when the kernel pauses (weft_tasks_ready) or ends.
  */
 WEFT_API weft_status weft_tasks_free(weft_recording **recording);
 

@@ -263,7 +263,7 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
     return WEFT_TASK_DONE;
 }
 
-/* All slots of the rank are free. All threads. */
+/* All slots of the rank are free, as a kernel begins. All threads. */
 WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r)
 {
@@ -275,6 +275,7 @@ WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
     weft_sync(self);
     if (weft_thread(self) == 0) {
         r->free = first + 1;
+        r->freed = 0;
         r->seed = first + 1;
     }
     weft_sync(self);

@@ -103,33 +103,32 @@ static void find_storages(struct weft_recording *r)
 }
 
 /* Homes by the planned speeds, and the plan. Without success at all places the plan stays as it
- * was, and tables of a new one are left; words of an earlier plan may still be added to, but the
- * memory of its copies is used again. Collective. Errors: ARGUMENT, MEMORY, of which this is not
- * said, DEVICE, and the job's own. */
+ * was. Collective. Errors: ARGUMENT, MEMORY, of which this is not said, DEVICE, and the job's own.
+ */
 static weft_status plan_by(struct weft_recording *r, const char *call)
 {
-    struct weft_tasks *const tasks = r->job->tasks;
+    weft_job *const job = r->job;
     struct weft_plan before = r->plan;
-    const uint64_t used = tasks->used;
     weft_status status = choose_homes(r, call);
 
     r->plan = (struct weft_plan){.block = NULL};
-    if (before.end != 0 && used == before.end)
-        tasks->used = before.begin;
     if (status == WEFT_OK) {
         find_storages(r);
         status = weft_plan(r);
     }
-    status = weft_agree_on(r->job, status);
-    if (status != WEFT_OK) {
-        weft_plan_forget(r, &r->plan);
+    status = weft_agree_on(job, status);
+    if (status == WEFT_OK)
+        status = weft_tasks_pause(job);
+    const bool paused = status == WEFT_OK;
+    if (paused)
+        status = weft_plan_settle(r);
+    weft_plan_free(job, status == WEFT_OK ? &before : &r->plan);
+    if (status == WEFT_OK)
+        r->plans++;
+    else
         r->plan = before;
-        tasks->used = used;
-        return status;
-    }
-    weft_plan_forget(r, &before);
-    r->plans++;
-    return WEFT_OK;
+    const weft_status resumed = paused ? weft_tasks_resume(job) : WEFT_OK;
+    return resumed != WEFT_OK ? resumed : status;
 }
 
 /* The guesses, but each place gets a task, so that its speed becomes known. */
@@ -157,10 +156,10 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
     if (status != WEFT_ERR_MEMORY)
         return status;
     return weft_refused(r->job, status,
-                        "%s: %u tasks: no memory for tables, or for words and copies, of which "
-                        "%llu bytes are needed and %llu left (WEFT_TASK_COPIES)",
-                        call, r->recorded.tasks, (unsigned long long)r->needed,
-                        (unsigned long long)r->left);
+                        "%s: %u tasks: a place has no memory for tables, or for words and copies, "
+                        "of which place %d needs %llu bytes",
+                        call, r->recorded.tasks, r->job->numbers.process,
+                        (unsigned long long)r->needed);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -268,38 +267,30 @@ static void copy_all(struct weft_recording *r, weft_self *self, int which)
     weft_barrier(self, WEFT_COMM_HOST);
 }
 
-/* Other homes, while windows have all data. If they have no room, those that there are stay. */
-static weft_status plan_again(struct weft_recording *r, const char *call)
+weft_status weft_homes_again(struct weft_recording *r, const char *call)
 {
     const weft_status status = plan_by(r, call);
 
     if (status != WEFT_ERR_MEMORY)
         return status;
     weft_say(WEFT_SAY_WARN,
-             "%s: homes stay as they are: others need %llu bytes, of %llu that are left "
-             "(WEFT_TASK_COPIES)",
-             call, (unsigned long long)r->needed, (unsigned long long)r->left);
+             "%s: homes stay as they are: a place has no memory for others, of which place %d "
+             "needs %llu bytes",
+             call, r->job->numbers.process, (unsigned long long)r->needed);
     r->round = 0;
     return WEFT_OK;
 }
 
-weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,
-                           uint64_t epochs)
+weft_status weft_homes_run(struct weft_recording *r, weft_self *self, uint64_t *epochs, bool *again)
 {
-    bool away = false;
-
-    while (epochs != 0) {
-        const uint64_t some = r->round != 0 && r->round < epochs ? r->round : epochs;
-        bool again = false;
-        if (!away)
-            copy_all(r, self, WEFT_RECORDED_FETCH);
-        WEFT_TRY(run_round(r, self, some, &again));
-        epochs -= some;
-        away = !again && epochs != 0;
-        if (!away)
-            copy_all(r, self, WEFT_RECORDED_RETURN);
-        if (again)
-            WEFT_TRY(plan_again(r, call));
+    if (*epochs == 0)
+        return WEFT_OK;
+    copy_all(r, self, WEFT_RECORDED_FETCH);
+    while (*epochs != 0 && !*again) {
+        const uint64_t some = r->round != 0 && r->round < *epochs ? r->round : *epochs;
+        WEFT_TRY(run_round(r, self, some, again));
+        *epochs -= some;
     }
+    copy_all(r, self, WEFT_RECORDED_RETURN);
     return WEFT_OK;
 }

@@ -79,7 +79,7 @@ static size_t image_bytes(const struct weft_task_place *p)
 static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
 {
     struct weft_task_place *const p = &tasks->place;
-    const size_t mail = tasks->room, bytes = lay_out(tasks, NULL);
+    const size_t mail = weft_task_mail_bytes(p->places), bytes = lay_out(tasks, NULL);
     struct weft_task_place *const copy = make_lines(image_bytes(p));
     weft_status status = WEFT_OK;
 
@@ -89,7 +89,7 @@ static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
     if (copy == NULL || tasks->memory == NULL || p->mail == NULL || p->host == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_tasks_begin: process %d has no %zu bytes for tasks "
-                              "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH, WEFT_TASK_COPIES)",
+                              "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)",
                               p->me, bytes + mail + sizeof(*p->host));
     if (status == WEFT_OK) {
         lay_out(tasks, (struct weft_task_rank *)(copy + 1));
@@ -107,7 +107,7 @@ static void free_tasks(weft_job *job)
 
     if (tasks == NULL)
         return;
-    weft_recordings_free(tasks);
+    weft_recordings_free(tasks, true);
     weft_free(job, tasks->memory);
     weft_free(job, tasks->place.mail);
     weft_job_host_free(job, tasks->place.host);
@@ -185,11 +185,7 @@ static weft_status start(weft_job *job, struct weft_tasks *tasks, const weft_tas
     if (made != WEFT_OK)
         weft_job_fail(job, made, "process %d has no memory for tasks", job->numbers.process);
     WEFT_TRY(made);
-    WEFT_TRY(weft_host_win_create(job, p->mail, tasks->room, &p->win));
-    for (int q = 0; q < p->places; q++) {
-        const uint64_t bytes = weft_window_find(&job->space.state, p->win)->entry[q].bytes;
-        tasks->room = bytes < tasks->room ? bytes : tasks->room;
-    }
+    WEFT_TRY(weft_host_win_create(job, p->mail, weft_task_mail_bytes(p->places), &p->win));
     WEFT_TRY(weft_copy(job, tasks->memory, p, sizeof(*p)));
     return weft_start(job, tasks->data, kernel->kernel->user_bytes);
 }
@@ -214,8 +210,6 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
     memcpy((unsigned char *)tasks->data + sizeof(struct weft_tasks_begun), user,
            kernel->user_bytes);
     describe(&tasks->place, job, kernel);
-    tasks->used = (weft_task_mail_bytes(tasks->place.places) + 255) & ~(uint64_t)255;
-    tasks->room = tasks->used + (tasks->place.places > 1 ? job->config.task_copies : 0);
     const weft_status status = start(job, tasks, kernel);
     if (status == WEFT_OK)
         tasks->begun = true;
@@ -226,15 +220,22 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
+static void finish(weft_job *job, weft_self *self)
+{
+    struct weft_tasks *const tasks = job->tasks;
+
+    tasks->phase = tasks->phase % 0xffff + 1;
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
+    weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
+}
+
 weft_status weft_tasks_finish(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
     struct weft_tasks *tasks;
     WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
-    tasks->phase = tasks->phase % 0xffff + 1;
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
-    weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
+    finish(job, self);
     for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks: all are done */
         weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
     return weft_host_leave(job, WEFT_OK);
@@ -242,9 +243,28 @@ weft_status weft_tasks_finish(weft_job *job)
 
 static weft_status stop(weft_job *job)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_end");
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    finish(job, self);
     weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, NULL);
     return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_tasks_pause(weft_job *job)
+{
+    WEFT_TRY(stop(job));
+    WEFT_TRY(weft_finish(job, NULL));
+    weft_recordings_free(job->tasks, false);
+    return WEFT_OK;
+}
+
+weft_status weft_tasks_resume(weft_job *job)
+{
+    const struct weft_tasks *const tasks = job->tasks;
+    const uint32_t on = 0;
+
+    WEFT_TRY(weft_copy(job, &((struct weft_task_place *)tasks->memory)->stop, &on, sizeof(on)));
+    return weft_start(job, tasks->data, tasks->kernel->kernel->user_bytes);
 }
 
 /* What the ranks have counted. */
@@ -270,14 +290,12 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
 
 weft_status weft_tasks_end(weft_job *job)
 {
-    weft_status status = weft_tasks_finish(job), ended;
     struct weft_tasks *const tasks = job != NULL ? job->tasks : NULL;
 
     if (tasks == NULL || !tasks->begun)
-        return status;
-    if (status == WEFT_OK)
-        status = stop(job);
-    ended = weft_finish(job, NULL);
+        return weft_tasks_finish(job);
+    weft_status status = stop(job);
+    const weft_status ended = weft_finish(job, NULL);
     if (status == WEFT_OK)
         status = ended;
     if (status == WEFT_OK) {
@@ -285,8 +303,10 @@ weft_status weft_tasks_end(weft_job *job)
                tasks->kernel->user_bytes);
         status = count(job, tasks);
     }
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        weft_recordings_free(tasks, true);
         status = weft_host_win_free(job, &tasks->place.win);
+    }
     if (status == WEFT_OK) {
         tasks->counted = true;
         weft_say(WEFT_SAY_INFO,

@@ -67,8 +67,8 @@ struct weft_task_tables {
     const struct weft_task_part *part;
     const int32_t *tell;
     unsigned char *arguments;
-    uint64_t words; /* where words of other places are in the window of tasks */
     uint64_t steps;
+    weft_win win; /* of words and copies of all places */
 };
 
 /* Epochs of recorded tasks that run. */

@@ -29,7 +29,6 @@ struct plan {
     uint32_t *wanted; /* by piece of data as it was recorded: want + 1 */
     struct want *want;
     uint64_t wants;
-    struct weft_recorded fetch, back;
     bool full; /* there is no memory */
 };
 
@@ -77,9 +76,11 @@ static void met(void *context, uint32_t data, uint32_t with, int later, bool cov
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 /* A task that copies a piece from one storage to another. */
-static void add_copy(struct plan *plan, struct weft_recorded *to, int32_t home, uint32_t number,
+static void add_copy(struct plan *plan, int which, int32_t home, uint32_t number,
                      const struct weft_recorded_data *from, int32_t storage)
 {
+    struct weft_recorded *const to = &plan->r->plan.list[which];
+
     plan->full = plan->full ||
                  !weft_recorded_grow((void **)&to->task, to->tasks, sizeof(*to->task)) ||
                  !weft_recorded_grow((void **)&to->data, to->datas, sizeof(*to->data)) ||
@@ -99,7 +100,7 @@ static void add_copy(struct plan *plan, struct weft_recorded *to, int32_t home, 
                                             .storage = i == 0 ? from->storage : storage};
         data->desc.mode = i == 0 ? WEFT_TASK_IN : WEFT_TASK_OUT;
     }
-    if (home == plan->r->job->numbers.process && to == &plan->r->plan.all) {
+    if (home == plan->r->job->numbers.process && which == WEFT_RECORDED_EPOCHS) {
         plan->r->plan.copies++;
         plan->r->plan.copied += weft_task_bytes(&from->desc);
     }
@@ -121,7 +122,7 @@ static struct weft_recorded_data part_of(const struct weft_recorded_data *data,
 static void add_task(struct plan *plan, const struct weft_recorded_task *task)
 {
     const struct weft_recorded *const all = &plan->r->recorded;
-    struct weft_recorded *const to = &plan->r->plan.all;
+    struct weft_recorded *const to = &plan->r->plan.list[WEFT_RECORDED_EPOCHS];
     const uint32_t first = to->datas;
 
     plan->full =
@@ -138,12 +139,13 @@ static void add_task(struct plan *plan, const struct weft_recorded_task *task)
     for (uint32_t i = task->data; i < task->data + task->datas; i++)
         for (uint32_t w = plan->wanted[i]; w != 0; w = plan->want[w - 1].next) {
             const struct weft_recorded_data part = part_of(&all->data[i], &plan->want[w - 1].rect);
-            add_copy(plan, to, task->home, task->number, &part, plan->want[w - 1].storage);
+            add_copy(plan, WEFT_RECORDED_EPOCHS, task->home, task->number, &part,
+                     plan->want[w - 1].storage);
         }
     for (uint32_t i = task->data; i < task->data + task->datas; i++)
         if (weft_recorded_writes(&all->data[i]) && !all->data[i].covered &&
             !all->data[i].returned && all->data[i].storage != all->data[i].desc.place)
-            add_copy(plan, &plan->back, task->home, task->number, &all->data[i],
+            add_copy(plan, WEFT_RECORDED_RETURN, task->home, task->number, &all->data[i],
                      all->data[i].desc.place);
 }
 
@@ -171,13 +173,14 @@ static bool same_space(const struct weft_recorded_block *a, const struct weft_re
 static void find_blocks(struct plan *plan)
 {
     struct weft_recording *const r = plan->r;
+    const struct weft_recorded *const all = &r->plan.list[WEFT_RECORDED_EPOCHS];
     uint64_t spans = 0;
 
     r->plan.blocks = 0;
-    for (uint32_t t = 0, i = 0; i < r->plan.all.datas; i++) {
-        const struct weft_recorded_data *const data = &r->plan.all.data[i];
+    for (uint32_t t = 0, i = 0; i < all->datas; i++) {
+        const struct weft_recorded_data *const data = &all->data[i];
         const weft_task_data_desc *const d = &data->desc;
-        while (i >= r->plan.all.task[t].data + r->plan.all.task[t].datas)
+        while (i >= all->task[t].data + all->task[t].datas)
             t++;
         if (!weft_recorded_has_bytes(data) || data->storage == d->place)
             continue;
@@ -189,7 +192,7 @@ static void find_blocks(struct plan *plan)
             .storage = data->storage,
             .place = d->place,
             .win = d->win,
-            .read = (d->mode & WEFT_TASK_IN) != 0 && r->plan.all.task[t].body != WEFT_TASK_COPY,
+            .read = (d->mode & WEFT_TASK_IN) != 0 && all->task[t].body != WEFT_TASK_COPY,
             .from = d->offset,
             .end = d->offset + (weft_task_rows(d) - 1) * d->pitch + d->bytes};
     }
@@ -226,31 +229,24 @@ uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_re
     return r->plan.block[low].at + data->desc.offset - r->plan.block[low].from;
 }
 
-/* Words first, at the same place everywhere, then copies. What one place uses all leave alone. Data
- * are aligned as in their windows. Errors: MEMORY. */
-static weft_status place_blocks(struct weft_recording *r)
+/* Words first, at the same place everywhere, then copies. Data are aligned as in their windows. */
+static void place_blocks(struct weft_recording *r)
 {
     enum { LINE = 256 };
-    struct weft_tasks *const tasks = r->job->tasks;
+    const uint64_t words = r->plan.list[WEFT_RECORDED_EPOCHS].tasks * sizeof(struct weft_task_word);
+    const uint64_t begin = (words + LINE - 1) & ~(uint64_t)(LINE - 1);
 
-    r->plan.words = tasks->used;
-    r->plan.begin = r->plan.end =
-        (r->plan.words + r->plan.all.tasks * sizeof(struct weft_task_word) + LINE - 1) &
-        ~(uint64_t)(LINE - 1);
-    for (uint64_t i = 0, at = r->plan.begin; i < r->plan.blocks; i++) {
+    r->plan.bytes = begin;
+    for (uint64_t i = 0, at = begin; i < r->plan.blocks; i++) {
         struct weft_recorded_block *const block = &r->plan.block[i];
         if (i != 0 && r->plan.block[i - 1].storage != block->storage)
-            at = r->plan.begin;
+            at = begin;
         block->at = at + block->from % LINE;
         at = (block->at + block->end - block->from + LINE - 1) & ~(uint64_t)(LINE - 1);
-        r->plan.end = at > r->plan.end ? at : r->plan.end;
+        if (block->storage == r->job->numbers.process)
+            r->plan.bytes = at;
     }
-    r->needed = r->plan.end - r->plan.words;
-    r->left = tasks->room - r->plan.words;
-    if (r->plan.end > tasks->room)
-        return WEFT_ERR_MEMORY;
-    tasks->used = r->plan.end;
-    return WEFT_OK;
+    r->needed = r->plan.bytes;
 }
 
 /* Before the epochs copies are as the windows are. */
@@ -268,7 +264,7 @@ static void add_fetches(struct plan *plan)
                          .bytes = block->end - at < FETCHED ? block->end - at : FETCHED,
                          .pitch = block->end - at < FETCHED ? block->end - at : FETCHED},
                 .storage = block->place};
-            add_copy(plan, &plan->fetch, block->place, 0, &data, block->storage);
+            add_copy(plan, WEFT_RECORDED_FETCH, block->place, 0, &data, block->storage);
         }
     }
 }
@@ -278,7 +274,7 @@ static void add_fetches(struct plan *plan)
 static weft_status make(struct plan *plan)
 {
     struct weft_recording *const r = plan->r;
-    const struct weft_recorded *const list[] = {&plan->fetch, &r->plan.all, &plan->back};
+    struct weft_recorded *const all = &r->plan.list[WEFT_RECORDED_EPOCHS];
 
     plan->wanted = calloc((size_t)r->recorded.datas + 1, sizeof(*plan->wanted));
     if (plan->wanted == NULL)
@@ -286,16 +282,13 @@ static weft_status make(struct plan *plan)
     WEFT_TRY(weft_edges_find(&r->recorded, met, plan));
     for (uint32_t t = 0; t < r->recorded.tasks && !plan->full; t++)
         add_task(plan, &r->recorded.task[t]);
-    r->plan.all.arguments = r->recorded.arguments;
+    all->arguments = r->recorded.arguments;
     find_blocks(plan);
     add_fetches(plan);
     if (plan->full)
         return WEFT_ERR_MEMORY;
-    WEFT_TRY(weft_edges_find(&r->plan.all, NULL, NULL));
-    WEFT_TRY(place_blocks(r));
-    for (int i = 0; i < WEFT_RECORDED_RUNS; i++)
-        WEFT_TRY(weft_recording_tables(r, list[i], i));
-    return WEFT_OK;
+    place_blocks(r);
+    return weft_edges_find(all, NULL, NULL);
 }
 
 weft_status weft_plan(struct weft_recording *r)
@@ -307,18 +300,33 @@ weft_status weft_plan(struct weft_recording *r)
     const weft_status status = make(&plan);
     free(plan.wanted);
     free(plan.want);
-    weft_recorded_free(&plan.fetch);
-    weft_recorded_free(&plan.back);
     return status;
 }
 
-void weft_plan_forget(struct weft_recording *r, struct weft_plan *plan)
+weft_status weft_plan_settle(struct weft_recording *r)
 {
-    plan->all.arguments = NULL; /* those of what was recorded */
-    weft_recorded_free(&plan->all);
-    free(plan->block);
-    for (int i = 0; i < WEFT_RECORDED_RUNS; i++)
+    struct weft_plan *const plan = &r->plan;
+
+    weft_status status;
+
+    plan->memory = weft_memory_take(r->job, plan->bytes, &status);
+    WEFT_TRY(weft_host_win_create(r->job, plan->memory, plan->memory != NULL ? plan->bytes : 0,
+                                  &plan->win));
+    for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
+        status = weft_recording_tables(r, &plan->list[i], i);
+    return weft_agree_on(r->job, status);
+}
+
+void weft_plan_free(weft_job *job, struct weft_plan *plan)
+{
+    plan->list[WEFT_RECORDED_EPOCHS].arguments = NULL; /* those of what was recorded */
+    for (int i = 0; i < WEFT_RECORDED_RUNS; i++) {
+        weft_recorded_free(&plan->list[i]);
         if (plan->run[i].memory != NULL)
-            r->old[r->olds++] = plan->run[i];
+            job->device_ops->free(job->device, plan->run[i].memory, &plan->run[i].share);
+    }
+    free(plan->block);
+    if (plan->win == WEFT_WIN_NONE || weft_host_win_free(job, &plan->win) == WEFT_OK)
+        weft_free(job, plan->memory);
     *plan = (struct weft_plan){.block = NULL};
 }

@@ -238,8 +238,6 @@ static weft_status make_ready(struct weft_recording *r, const char *call)
 
     if (status == WEFT_OK)
         status = weft_recording_tables(r, &r->recorded, WEFT_RECORDED_EPOCHS);
-    if (status != WEFT_OK)
-        weft_plan_forget(r, &r->plan);
     if (status == WEFT_ERR_MEMORY)
         weft_err(status, "%s: no memory for tables of %u tasks", call, r->recorded.tasks);
     return status == WEFT_OK ? status : weft_refuse(r->job, status);
@@ -254,11 +252,12 @@ weft_status weft_tasks_ready(weft_recording *recording)
     (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     WEFT_HOST_TRY(check_windows(recording, host_name));
-    weft_status status = recording->shared ? weft_host_together(job, host_name) : WEFT_OK;
-    if (status == WEFT_OK)
-        status = (recording->shared ? weft_homes_find : make_ready)(recording, host_name);
+    WEFT_HOST_TRY(recording->shared ? weft_host_together(job, host_name) : WEFT_OK);
+    weft_host_leave(job, WEFT_OK); /* the kernel may end and begin again */
+    const weft_status status =
+        (recording->shared ? weft_homes_find : make_ready)(recording, host_name);
     recording->ready = status == WEFT_OK;
-    return weft_host_leave(job, status);
+    return status;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -286,21 +285,34 @@ void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uin
     tasks->running = NULL;
 }
 
+/* Until there are to be other homes. *epochs: what is left. */
+static weft_status run_some(struct weft_recording *r, uint64_t *epochs, bool *again)
+{
+    weft_job *const job = r->job;
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_run");
+    WEFT_HOST_TRY(check_state(r, host_name, true));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    WEFT_HOST_TRY(check_windows(r, host_name));
+    if (r->shared)
+        return weft_host_leave(job, weft_homes_run(r, self, epochs, again));
+    weft_recorded_run(r, self, WEFT_RECORDED_EPOCHS, *epochs, false);
+    *epochs = 0;
+    return weft_host_leave(job, WEFT_OK);
+}
+
 weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs)
 {
     if (recording == NULL)
         return NO_RECORDING("weft_tasks_run");
-    weft_job *const job = recording->job;
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_run");
-    WEFT_HOST_TRY(check_state(recording, host_name, true));
-    WEFT_HOST_TRY(weft_host_together(job, host_name));
-    WEFT_HOST_TRY(check_windows(recording, host_name));
-    if (recording->shared)
-        WEFT_HOST_TRY(weft_homes_run(recording, self, host_name, epochs));
-    else
-        weft_recorded_run(recording, self, WEFT_RECORDED_EPOCHS, epochs, false);
+    uint64_t left = epochs;
+    do {
+        bool again = false;
+        WEFT_TRY(run_some(recording, &left, &again));
+        if (again)
+            WEFT_TRY(weft_homes_again(recording, "weft_tasks_run"));
+    } while (left != 0);
     recording->epochs += epochs;
-    return weft_host_leave(job, WEFT_OK);
+    return WEFT_OK;
 }
 
 weft_status weft_tasks_recorded(weft_recording *recording, weft_recording_numbers *numbers)
@@ -348,22 +360,6 @@ void weft_recorded_free(struct weft_recorded *recorded)
     *recorded = (struct weft_recorded){.task = NULL};
 }
 
-/* What the host has of it, and, unless a kernel forbids, its memory on the device. */
-static void forget(struct weft_recording *r, bool memory)
-{
-    weft_plan_forget(r, &r->plan);
-    weft_recorded_free(&r->recorded);
-    free(r->told);
-    r->told = NULL;
-    if (!memory)
-        return;
-    for (; r->olds != 0; r->olds--)
-        r->job->device_ops->free(r->job->device, r->old[r->olds - 1].memory,
-                                 &r->old[r->olds - 1].share);
-    free(r->old);
-    r->old = NULL;
-}
-
 weft_status weft_tasks_free(weft_recording **recording)
 {
     if (recording == NULL || *recording == NULL)
@@ -371,18 +367,28 @@ weft_status weft_tasks_free(weft_recording **recording)
     weft_job *const job = (*recording)->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_free");
     (void)self;
-    forget(*recording, job->device_ops->host_access); /* others do not free beside a kernel */
+    (*recording)->freed = true;
+    if (job->device_ops->host_access && !(*recording)->shared)
+        weft_plan_free(job, &(*recording)->plan); /* others do not free beside a kernel */
     *recording = NULL;
     return weft_host_leave(job, WEFT_OK);
 }
 
-void weft_recordings_free(struct weft_tasks *tasks)
+void weft_recordings_free(struct weft_tasks *tasks, bool all)
 {
+    struct weft_recording **at = &tasks->recordings;
+
     tasks->running = NULL;
-    while (tasks->recordings != NULL) {
-        struct weft_recording *const r = tasks->recordings;
-        tasks->recordings = r->next;
-        forget(r, true);
+    while (*at != NULL) {
+        struct weft_recording *const r = *at;
+        if (!all && !r->freed) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        weft_plan_free(r->job, &r->plan);
+        weft_recorded_free(&r->recorded);
+        free(r->told);
         free(r);
     }
 }

@@ -206,8 +206,7 @@ WEFT_COLD void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
 
 /* Other places learn that the task is done. What a copy puts is there, for its target when that
  * learns of it, for others, and for steps of this place, on return. All threads. */
-WEFT_COLD void weft_task_tell_places(weft_self *self, struct weft_task_place *p,
-                                     const struct weft_task_tables *tables,
+WEFT_COLD void weft_task_tell_places(weft_self *self, const struct weft_task_tables *tables,
                                      const struct weft_task_step *step)
 {
     const int32_t *const places = tables->tell + step->tell;
@@ -215,14 +214,14 @@ WEFT_COLD void weft_task_tell_places(weft_self *self, struct weft_task_place *p,
         step->body == WEFT_TASK_COPY
             ? (const struct weft_task_copy *)(tables->arguments + step->arguments)
             : NULL;
-    const uint64_t word = tables->words + step->task * sizeof(struct weft_task_word);
+    const uint64_t word = step->task * sizeof(struct weft_task_word);
 
     if (copy == NULL)
         weft_fence(self);
     for (int others = 0; others < 2; others++) {
         for (uint32_t i = 0; i < step->tells; i++) {
             if ((copy == NULL || places[i] != copy->place) == others)
-                weft_add(self, p->win, places[i], word, 1);
+                weft_add(self, tables->win, places[i], word, 1);
         }
         if (copy != NULL && others == 0)
             weft_flush(self, copy->win);
@@ -254,7 +253,7 @@ WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
             going->last = last;
         weft_sync(self);
         if (going->last)
-            weft_task_tell_places(self, p, &going->run.tables, step);
+            weft_task_tell_places(self, &going->run.tables, step);
     }
     if (!weft_leads(self) || !last)
         return;

@@ -86,7 +86,7 @@ void weft_rect_join(struct weft_rect *rect, const weft_task_data_desc *of,
 
 /* Tables of some tasks, as this place's ranks have them. */
 struct weft_recorded_run {
-    unsigned char *memory; /* device memory */
+    unsigned char *memory; /* the device's */
     struct weft_share share;
     uint64_t steps, epochs; /* of an epoch; that these have run */
 };
@@ -101,16 +101,17 @@ struct weft_recorded_block {
     weft_win win;
     bool read;
     uint64_t from, end;
-    uint64_t at; /* in the window of tasks, of `storage` */
+    uint64_t at; /* in the plan's window, of `storage` */
 };
 
 /* Copies between places: all tasks, and what this place's ranks have of them. */
 struct weft_plan {
-    struct weft_recorded all; /* as they were recorded, with copies */
+    struct weft_recorded list[WEFT_RECORDED_RUNS]; /* EPOCHS: what was recorded, with copies */
     struct weft_recorded_block *block;
-    uint64_t blocks, words;  /* words: where they are in the window of tasks, */
-    uint64_t begin, end;     /* and copies */
-    uint64_t copies, copied; /* of an epoch, by this place: how many; bytes */
+    uint64_t blocks, copies, copied; /* copies: of an epoch, by this place; bytes of them */
+    uint64_t bytes;                  /* that this place has in the window: of words, and copies */
+    weft_win win;
+    unsigned char *memory;
     struct weft_recorded_run run[WEFT_RECORDED_RUNS]; /* one place's recording has this alone */
 };
 
@@ -126,18 +127,16 @@ struct weft_recording {
     struct weft_recording *next; /* of the job's */
     struct weft_recorded recorded;
     uint64_t epochs; /* that have run */
-    bool shared, ready;
+    bool shared, ready, freed;
     /* Of a shared one: */
     struct weft_told *told; /* by place, told_bytes each */
     size_t told_bytes;
     double best_ns;
     uint64_t round; /* epochs of the next one; 0: homes stay */
     uint64_t plans;
-    bool alone;            /* one place was tried alone */
-    uint64_t needed, left; /* bytes of words and copies, of the last plan; that there were */
+    bool alone;      /* one place was tried alone */
+    uint64_t needed; /* by the last plan: its `bytes` */
     struct weft_plan plan;
-    struct weft_recorded_run *old; /* beside a kernel that may forbid to free them */
-    uint64_t olds;
     struct weft_speeds {
         double planned, best, measured; /* of the plan; of the best one; the last */
     } speed[];                          /* by place */
@@ -146,7 +145,9 @@ struct weft_recording {
 /* Which tasks there are, of one recorded or planned, for messages. */
 static inline const struct weft_recorded *weft_recorded_of(const struct weft_recording *r)
 {
-    return r->plan.all.tasks != 0 ? &r->plan.all : &r->recorded;
+    const struct weft_recorded *const all = &r->plan.list[WEFT_RECORDED_EPOCHS];
+
+    return all->tasks != 0 ? all : &r->recorded;
 }
 
 /* As many epochs at a time as tickets can say; waits until they are over. */
@@ -160,18 +161,24 @@ weft_status weft_agree_on(weft_job *job, weft_status mine);
 const struct weft_told *weft_told_by(const struct weft_recording *r, int place);
 /* How many ranks of this place run at the same time. */
 double weft_width_of(const weft_job *job);
-/* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking.
- * Errors, which are said: MISMATCH, MEMORY, ARGUMENT, and the job's own. */
+/* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking, with
+ * a pause of the kernel. Errors, which are said: MISMATCH, MEMORY, ARGUMENT, and the job's own. */
 weft_status weft_homes_find(struct weft_recording *r, const char *call);
-/* Runs epochs at all places, and chooses other homes by what it measures. Collective, blocking. */
-weft_status weft_homes_run(struct weft_recording *r, weft_self *self, const char *call,
-                           uint64_t epochs);
-/* Makes r->plan, which is all 0. Local. Errors: MEMORY (there is no room for words and copies, or
- * for tables), DEVICE, which are not said. */
+/* Runs some of so many epochs at all places; *epochs: what is left. *again: windows have all data,
+ * and there are to be other homes. Collective, blocking. */
+weft_status weft_homes_run(struct weft_recording *r, weft_self *self, uint64_t *epochs,
+                           bool *again);
+/* Other homes; if they have no room, those that there are stay. As weft_homes_find. */
+weft_status weft_homes_again(struct weft_recording *r, const char *call);
+/* Makes r->plan, which is all 0, without memory of the device. Local. Errors: MEMORY, not said. */
 weft_status weft_plan(struct weft_recording *r);
-/* A plan of it is not used any more. Its tables are freed with the recording. */
-void weft_plan_forget(struct weft_recording *r, struct weft_plan *plan);
-/* Where the copy of a piece is in the window of tasks, at its storage. */
+/* Its window and tables, while no kernel runs. Collective, blocking; the same status at all places.
+ * Errors, which are not said: MEMORY, DEVICE, and those of weft_host_win_create. */
+weft_status weft_plan_settle(struct weft_recording *r);
+/* All that it has. One that has memory of the device: no kernel runs that forbids to free it, and,
+ * where it has a window, collective. */
+void weft_plan_free(weft_job *job, struct weft_plan *plan);
+/* Where the copy of a piece is in the plan's window, at its storage. */
 uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data);
 
 void weft_recorded_free(struct weft_recorded *recorded);

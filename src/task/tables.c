@@ -14,7 +14,7 @@
 struct local {
     const struct weft_recording *r;
     const struct weft_recorded *all;
-    bool shared; /* words are in the window of tasks */
+    bool shared; /* words are in the plan's window */
     uint64_t steps, parts, edges, arguments, tells;
     uint64_t *told; /* task << 32 | place, in order, each once */
 };
@@ -87,7 +87,7 @@ static size_t lay_out(const struct local *local, unsigned char *memory,
     tables->part = weft_task_carve(memory, &at, local->parts * sizeof(*tables->part));
     tables->tell = weft_task_carve(memory, &at, local->tells * sizeof(*tables->tell));
     tables->arguments = weft_task_carve(memory, &at, local->arguments + 1);
-    tables->words = local->r->plan.words;
+    tables->win = local->r->plan.win;
     tables->steps = local->steps;
     return at;
 }
@@ -103,7 +103,7 @@ static uint64_t address_of(const struct weft_recording *r, const struct weft_rec
         return desc->offset;
     if (data->storage == desc->place)
         return (uint64_t)(uintptr_t)window->entry[desc->place].address + desc->offset;
-    return (uint64_t)(uintptr_t)r->job->tasks->place.mail + weft_recorded_copy(r, data);
+    return (uint64_t)(uintptr_t)r->plan.memory + weft_recorded_copy(r, data);
 }
 
 /* What a copy does, for its rank. */
@@ -112,7 +112,7 @@ static struct weft_task_copy copy_of(const struct weft_recording *r,
 {
     const bool home = to->storage == to->desc.place;
 
-    return (struct weft_task_copy){.win = home ? to->desc.win : r->job->tasks->place.win,
+    return (struct weft_task_copy){.win = home ? to->desc.win : r->plan.win,
                                    .place = to->storage,
                                    .offset = home ? to->desc.offset : weft_recorded_copy(r, to),
                                    .pitch = to->desc.pitch,
@@ -196,26 +196,27 @@ static void fill(const struct local *local, const struct weft_task_tables *table
             fill_task(local, t, &next, &tables->word[t]);
 }
 
-/* In memory beside the kernel, by way of a copy. */
+/* In device memory, which may be beside the kernel, by way of a copy. */
 static weft_status make(struct weft_recording *r, const struct local *local,
                         struct weft_recorded_run *run)
 {
     const struct weft_device_ops *const ops = r->job->device_ops;
     struct weft_device *const device = r->job->device;
     struct weft_task_tables tables, there;
+    const bool beside = weft_job_started(r->job) && ops->alloc_running != NULL;
     const size_t bytes = lay_out(local, NULL, &tables);
     const size_t words = local->all->tasks * sizeof(struct weft_task_word);
     unsigned char *const copy = calloc(1, bytes);
     weft_status status = WEFT_ERR_MEMORY;
 
-    run->memory =
-        (ops->alloc_running != NULL ? ops->alloc_running : ops->alloc)(device, bytes, &run->share);
-    if (copy != NULL && run->memory != NULL) {
+    if (copy != NULL)
+        run->memory = (beside ? ops->alloc_running : ops->alloc)(device, bytes, &run->share);
+    if (run->memory != NULL) {
         lay_out(local, run->memory, &there);
         lay_out(local, copy, &tables);
         fill(local, &tables);
         if (local->shared)
-            there.word = (void *)((unsigned char *)r->job->tasks->place.mail + r->plan.words);
+            there.word = (void *)r->plan.memory;
         memcpy(copy, &there, sizeof(there));
         status = ops->copy(device, WEFT_STREAM_TABLES, run->memory, copy, bytes);
         if (status == WEFT_OK && local->shared)
@@ -234,9 +235,6 @@ weft_status weft_recording_tables(struct weft_recording *r, const struct weft_re
     struct local local = {.r = r, .all = all, .shared = r->shared && which == WEFT_RECORDED_EPOCHS};
     weft_status status = WEFT_ERR_MEMORY;
 
-    for (int i = 0; i <= which; i++) /* room for these, when they are not used any more */
-        if (!weft_recorded_grow((void **)&r->old, r->olds + (uint64_t)i, sizeof(*r->old)))
-            return status;
     if (find_told(&local, r->job->numbers.process)) {
         count(&local, r->job->numbers.process);
         if (local.arguments <= UINT32_MAX) /* they have offsets of 32 bits */

@@ -15,8 +15,7 @@ struct weft_tasks {
     void *user;                   /* the program's own */
     uint32_t posted;              /* entries */
     uint32_t phase;
-    uint32_t runs;       /* of recorded tasks */
-    uint64_t used, room; /* bytes of the window; the rest is for recordings of all places */
+    uint32_t runs; /* of recorded tasks */
     struct weft_recording *recordings, *running;
     uint32_t next; /* number of a host's task to look at first for a free one */
     uint32_t generation[WEFT_TASK_STATES];
@@ -48,8 +47,17 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, ui
 bool weft_task_reaches(const weft_job *job, weft_win win, int place);
 /* Whether a task of these flags may run at a place. */
 bool weft_task_may_run(const weft_job *job, uint32_t flags, int place);
-/* All of them; no kernel runs. */
-void weft_recordings_free(struct weft_tasks *tasks);
+/* All of them, or those that the program has freed; no kernel runs. Collective, unless the job has
+ * failed. */
+void weft_recordings_free(struct weft_tasks *tasks, bool all);
+
+/*
+ * Ends the kernel when all tasks of all places are done; and starts it again, with all that ranks
+ * have counted. In between memory may be made, mapped by others, and freed. Collective, blocking;
+ * not within a call of the host program (WEFT_HOST_BEGIN).
+ */
+weft_status weft_tasks_pause(weft_job *job);
+weft_status weft_tasks_resume(weft_job *job);
 
 /* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
 static inline void *weft_task_carve(unsigned char *memory, size_t *at, size_t bytes)

@@ -291,6 +291,38 @@ static void run_all_serially(const struct recorded *all, int places, uint64_t *m
         }
 }
 
+/* Recordings come and go: windows of those that were freed are there again (WEFT_WINDOWS). Tasks
+ * that were created before are done when one is ready, their slots are free (WEFT_TASK_SLOTS), and
+ * their names still known. */
+static void record_again(struct test_env *env, weft_win win)
+{
+    const int places = env->numbers->processes;
+    struct args args = {.datas = 1, .bytes = {8}, .rows = {1}, .mode = {WEFT_TASK_IN}};
+    const weft_task_desc created = {.body = child_id,
+                                    .arguments = &args,
+                                    .arguments_bytes = sizeof(args),
+                                    .flags = WEFT_TASK_HOLD};
+    weft_task_desc desc = {.body = blend_id, .arguments = &args, .arguments_bytes = sizeof(args)};
+    weft_task_status status = WEFT_TASK_NONE;
+    weft_task_id task;
+
+    desc.datas = 1;
+    desc.data[0] =
+        (weft_task_data_desc){.win = win, .place = places - 1, .bytes = 8, .mode = WEFT_TASK_IN};
+    for (int i = 0; i < (env->random ? 2 : 6); i++) {
+        weft_recording *recording = NULL;
+        for (int t = 0; t < 20; t++)
+            TEST_EQ(env, weft_task_create(env->job, &created, t == 7 ? &task : NULL), WEFT_OK);
+        TEST_EQ(env, weft_tasks_record_all(env->job, &recording), WEFT_OK);
+        TEST_EQ(env, weft_tasks_add_at(recording, &desc, 0, 0), WEFT_OK);
+        TEST_EQ(env, weft_tasks_ready(recording), WEFT_OK);
+        TEST_EQ(env, weft_tasks_run(recording, 2), WEFT_OK);
+        TEST_EQ(env, weft_tasks_free(&recording), WEFT_OK);
+        TEST_EQ(env, weft_task_wait(env->job, task, &status), WEFT_OK);
+        TEST_EQ(env, status, WEFT_TASK_DONE);
+    }
+}
+
 /* Between runs host programs write into their windows. */
 static void at_all_places(struct test_env *env, const struct user *user, uint64_t *memory)
 {
@@ -319,6 +351,7 @@ static void at_all_places(struct test_env *env, const struct user *user, uint64_
         compare(env, user, want + (size_t)me * ALL);
         TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK); /* the next run changes windows */
     }
+    record_again(env, user->win);
     TEST_EQ(env, weft_tasks_recorded(recording, &numbers), WEFT_OK);
     TEST_EQ(env, numbers.epochs, 15);
     TEST(env, numbers.plans >= (places > 1 ? 2 : 0));

@@ -79,29 +79,37 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     return WEFT_OK;
 }
 
-void *weft_malloc(weft_job *job, size_t bytes)
+void *weft_memory_take(struct weft_job *job, size_t bytes, weft_status *status)
 {
     struct weft_share share;
     struct segment_frame frame;
-
-    if (weft_job_idle(job, "weft_malloc") != WEFT_OK)
-        return NULL;
     const uint32_t begin = begin_of(job);
     const size_t all = bytes <= SIZE_MAX - begin ? bytes + begin : SIZE_MAX; /* too much: refused */
     unsigned char *memory = job->device_ops->alloc(job->device, all, &share);
     if (memory == NULL) {
-        weft_refuse(job, WEFT_ERR_MEMORY);
+        *status = WEFT_ERR_MEMORY;
         return NULL;
     }
-    weft_status status = add_segment(job, memory, &share, begin, &frame);
-    if (status != WEFT_OK) {
-        weft_refuse(job, status);
+    *status = add_segment(job, memory, &share, begin, &frame);
+    if (*status != WEFT_OK) {
         job->device_ops->free(job->device, memory, &share);
         return NULL;
     }
-    if (weft_control_send(job->control, WEFT_FRAME_SEGMENT, &frame, sizeof(frame)) != WEFT_OK)
-        return NULL; /* the job has failed; weft_close frees the memory */
-    return memory + begin;
+    /* If that fails, so has the job; weft_close frees the memory. */
+    *status = weft_control_send(job->control, WEFT_FRAME_SEGMENT, &frame, sizeof(frame));
+    return *status == WEFT_OK ? memory + begin : NULL;
+}
+
+void *weft_malloc(weft_job *job, size_t bytes)
+{
+    weft_status status;
+
+    if (weft_job_idle(job, "weft_malloc") != WEFT_OK)
+        return NULL;
+    void *const memory = weft_memory_take(job, bytes, &status);
+    if (memory == NULL)
+        weft_refuse(job, status);
+    return memory;
 }
 
 void weft_free(weft_job *job, void *memory)
