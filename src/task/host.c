@@ -225,7 +225,8 @@ static void finish(weft_job *job, weft_self *self)
     struct weft_tasks *const tasks = job->tasks;
 
     tasks->phase = tasks->phase % 0xffff + 1;
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, NULL);
+    weft_tasks_entry(job, self);
+    weft_tasks_posted(job, WEFT_TASK_WHAT_CLOSE, tasks->phase);
     weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
 }
 
@@ -246,7 +247,8 @@ static weft_status stop(weft_job *job)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
     WEFT_HOST_TRY(weft_host_together(job, host_name));
     finish(job, self);
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, NULL);
+    weft_tasks_entry(job, self);
+    weft_tasks_posted(job, WEFT_TASK_WHAT_STOP, 0);
     return weft_host_leave(job, WEFT_OK);
 }
 

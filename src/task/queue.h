@@ -108,12 +108,6 @@ WEFT_INLINE void weft_task_ring_set(struct weft_task_place *p, struct weft_task_
                                   ORDER_task_give);
 }
 
-WEFT_INLINE void weft_task_ring_put(struct weft_task_place *p, struct weft_task_ring *ring,
-                                    uint32_t slot)
-{
-    weft_task_ring_set(p, ring, weft_task_add64(&ring->tail, 1), slot);
-}
-
 /* The oldest slot + 1; 0: it is empty. */
 WEFT_INLINE uint32_t weft_task_ring_take(struct weft_task_place *p, struct weft_task_ring *ring)
 {
@@ -148,7 +142,8 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
 
     weft_add_relaxed_u32(&p->queued, 1);
     if (r == NULL || priority != 1 || record->many || !weft_task_push(p, r, slot))
-        weft_task_ring_put(p, &p->ready[priority], slot);
+        weft_task_ring_set(p, &p->ready[priority], weft_task_add64(&p->ready[priority].tail, 1),
+                           slot);
     weft_task_wake(self);
 }
 

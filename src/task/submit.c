@@ -43,16 +43,6 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
-void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     const struct weft_task_record *record)
-{
-    struct weft_task_entry *const entry = weft_tasks_entry(job, self);
-
-    if (record != NULL)
-        weft_write_shared(&entry->record, record, a);
-    weft_tasks_posted(job, what, a);
-}
-
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 enum { GENERATIONS = 1 << 24 };
@@ -106,8 +96,9 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
                                 WEFT_TASK_STATES);
         record.generation = tasks->generation[record.host - 1];
     }
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas),
-                    &record);
+    const uint32_t bytes = weft_task_record_bytes(record.datas);
+    weft_write_shared(&weft_tasks_entry(job, self)->record, &record, bytes);
+    weft_tasks_posted(job, WEFT_TASK_WHAT_CREATE, bytes);
     if (task != NULL)
         *task = (weft_task_id){record.host - 1, record.generation};
     return WEFT_OK;

@@ -16,40 +16,28 @@ struct local {
     const struct weft_recorded *all;
     bool shared; /* words are in the plan's window */
     uint64_t steps, parts, edges, arguments, tells;
-    uint64_t *told; /* task << 32 | place, in order, each once */
+    bool *told; /* by task and place */
 };
 
 /* ---- who is told ----------------------------------------------------------------------------- */
-
-static int compare_told(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 /* Which places wait for which of this place's tasks. */
 static bool find_told(struct local *local, int me)
 {
     const struct weft_recorded *const all = local->all;
-    uint64_t kept = 0;
+    const size_t places = (size_t)local->r->job->numbers.processes;
 
-    for (uint32_t t = 0; local->shared && t < all->tasks; t++)
+    local->told = calloc((size_t)all->tasks + 1, places * sizeof(*local->told));
+    for (uint32_t t = 0; local->shared && local->told != NULL && t < all->tasks; t++)
         for (uint32_t i = 0; all->task[t].home != me && i < all->task[t].edges; i++) {
             const uint32_t other = all->edge[all->task[t].edge + i] & ~WEFT_TASK_BEFORE;
-            if (all->task[other].home != me)
+            bool *const told = &local->told[other * places + (size_t)all->task[t].home];
+            if (all->task[other].home != me || *told)
                 continue;
-            if (!weft_recorded_grow((void **)&local->told, local->tells, sizeof(*local->told)))
-                return false;
-            local->told[local->tells++] = (uint64_t)other << 32 | (uint32_t)all->task[t].home;
+            *told = true;
+            local->tells++;
         }
-    if (local->tells != 0)
-        qsort(local->told, local->tells, sizeof(*local->told), compare_told);
-    for (uint64_t i = 0; i < local->tells; i++)
-        if (i == 0 || local->told[i] != local->told[i - 1])
-            local->told[kept++] = local->told[i];
-    local->tells = kept;
-    return true;
+    return local->told != NULL;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -130,7 +118,6 @@ struct next {
     uint32_t tells;
     unsigned char *arguments;
     uint32_t arguments_bytes;
-    uint64_t told;
 };
 
 static void fill_lists(const struct local *local, uint32_t t, struct next *next,
@@ -138,6 +125,7 @@ static void fill_lists(const struct local *local, uint32_t t, struct next *next,
 {
     const struct weft_recorded *const all = local->all;
     const struct weft_recorded_task *const task = &all->task[t];
+    const int places = local->r->job->numbers.processes;
 
     step->edge = next->edges;
     step->edges = task->edges;
@@ -159,8 +147,9 @@ static void fill_lists(const struct local *local, uint32_t t, struct next *next,
                task->room);
     next->arguments_bytes += task->room;
     step->tell = next->tells;
-    for (; next->told < local->tells && local->told[next->told] >> 32 == t; next->told++)
-        next->tell[next->tells++] = (int32_t)local->told[next->told];
+    for (int p = 0; p < places; p++)
+        if (local->told[(size_t)t * (size_t)places + (size_t)p])
+            next->tell[next->tells++] = p;
     step->tells = next->tells - step->tell;
     step->far = step->tells != 0 || task->body == WEFT_TASK_COPY;
 }

@@ -35,11 +35,6 @@ weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const
 struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self);
 void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
 
-/* Tells the ranks of this place; may wait for space. record: NULL, or what to create, of
- * which `a` bytes matter. */
-void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
-                     const struct weft_task_record *record);
-
 /* The body of a task of the recording that runs; its number, and its place. */
 const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, uint32_t *number,
                                int *home);
