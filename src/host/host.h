@@ -30,7 +30,8 @@ weft_status weft_host_together(weft_job *job, const char *name);
     static const char host_name[] = name;                                                          \
     struct weft_port_call host_call = {.deadline = 0};                                             \
     weft_status host_status;                                                                       \
-    weft_self *const self = weft_host_enter(job, host_name, &host_call, &host_status);             \
+    weft_self *const self __attribute__((unused)) =                                                \
+        weft_host_enter(job, host_name, &host_call, &host_status);                                 \
     if (self == NULL)                                                                              \
         return host_status;                                                                        \
     if (setjmp(host_call.escape) != 0)                                                             \

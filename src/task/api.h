@@ -208,17 +208,6 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
         weft_wait_over(self, rounds);
 }
 
-/* What the task has written is back: those that it has spawned may see it. The leader. */
-WEFT_INLINE void weft_task_admit_spawned(weft_self *self, struct weft_task_place *p,
-                                         struct weft_task_rank *r)
-{
-    while (r->spawned != 0) {
-        const uint32_t slot = r->spawned - 1;
-        r->spawned = weft_load_relaxed_u32(&p->record[slot].next);
-        weft_task_ready(self, p, r, slot);
-    }
-}
-
 /* Its calls of the task are over. All threads; one on the CPU device. */
 WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status,
                              uint32_t tickets)
@@ -233,7 +222,10 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
 
     if (weft_leads(self)) {
         task->rank->bytes += moved;
-        weft_task_admit_spawned(self, p, task->rank);
+        for (uint32_t slot; (slot = task->rank->spawned) != 0;) { /* they may see it now */
+            task->rank->spawned = weft_load_relaxed_u32(&p->record[slot - 1].next);
+            weft_task_ready(self, p, task->rank, slot - 1);
+        }
         if (tickets != 0)
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
         *last = weft_task_add64(&record->left, 0 - over) == over;

@@ -132,34 +132,23 @@ const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* What processes compare. */
-struct brought {
-    char name[WEFT_TASK_BODIES][WEFT_TASK_NAME];
-};
-
-static weft_status compare(weft_job *job, const struct brought *all)
-{
-    for (int q = 1; q < job->numbers.processes; q++)
-        for (uint32_t i = 0; i < WEFT_TASK_BODIES; i++)
-            if (strncmp(all[q].name[i], all[0].name[i], WEFT_TASK_NAME) != 0)
-                return weft_refused(
-                    job, WEFT_ERR_MISMATCH,
-                    "weft_tasks_begin: task %u is \"%.31s\" in process 0, \"%.31s\" in process %d",
-                    i, all[0].name[i], all[q].name[i], q);
-    return WEFT_OK;
-}
-
+/* All have the same list of bodies. */
 static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
 {
-    struct brought mine = {0};
+    char mine[WEFT_TASK_BODIES][WEFT_TASK_NAME] = {{0}};
     weft_status status;
 
     for (uint32_t i = 0; i < kernel->bodies; i++)
-        snprintf(mine.name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
-    struct brought *const all =
-        weft_exchange_all(job, WEFT_EXCHANGE_TASKS, &mine, sizeof(mine), &status);
-    if (all != NULL)
-        status = compare(job, all);
+        snprintf(mine[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
+    char(*const all)[WEFT_TASK_BODIES][WEFT_TASK_NAME] =
+        weft_exchange_all(job, WEFT_EXCHANGE_TASKS, mine, sizeof(mine), &status);
+    for (int q = 1; q < job->numbers.processes; q++)
+        for (uint32_t i = 0; status == WEFT_OK && i < WEFT_TASK_BODIES; i++)
+            if (strncmp(all[q][i], all[0][i], WEFT_TASK_NAME) != 0)
+                status = weft_refused(
+                    job, WEFT_ERR_MISMATCH,
+                    "weft_tasks_begin: task %u is \"%.31s\" in process 0, \"%.31s\" in process %d",
+                    i, all[0][i], all[q][i], q);
     free(all);
     return status;
 }

@@ -204,11 +204,11 @@ struct weft_task_place {
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
     uint32_t lock, unused[15];        /* of the service */
     /* Of who has the lock: */
-    uint64_t heard;         /* entries of the host program */
-    uint64_t served;        /* when */
-    uint64_t told;          /* the load that others know */
-    uint64_t ask, asked_at; /* the last ask's number; when */
-    uint64_t reported;      /* the last report */
+    uint64_t heard;    /* entries of the host program */
+    uint64_t served;   /* when */
+    uint64_t told;     /* the load that others know */
+    uint64_t ask;      /* the last one's number */
+    uint64_t reported; /* the last report */
     uint64_t backoff;
     uint64_t given;
     uint32_t untried;       /* reports have come since they were added up; place 0 */

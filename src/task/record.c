@@ -37,14 +37,12 @@ static weft_status begin(weft_job *job, const char *call, bool shared, weft_reco
 weft_status weft_tasks_record(weft_job *job, weft_recording **recording)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_record");
-    (void)self;
     return weft_host_leave(job, begin(job, host_name, false, recording));
 }
 
 weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_record_all");
-    (void)self;
     return weft_host_leave(job, begin(job, host_name, job->numbers.processes > 1, recording));
 }
 
@@ -213,7 +211,6 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
         return NO_RECORDING("weft_tasks_add");
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_add");
-    (void)self;
     const int home = recording->shared && desc != NULL ? home_of(desc) : job->numbers.process;
     return weft_host_leave(job, add(recording, host_name, desc, home, 0));
 }
@@ -225,7 +222,6 @@ weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *d
         return NO_RECORDING("weft_tasks_add_at");
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_add_at");
-    (void)self;
     return weft_host_leave(job, add(recording, host_name, desc, home, spot));
 }
 
@@ -249,7 +245,6 @@ weft_status weft_tasks_ready(weft_recording *recording)
         return NO_RECORDING("weft_tasks_ready");
     weft_job *const job = recording->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
-    (void)self;
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     WEFT_HOST_TRY(check_windows(recording, host_name));
     WEFT_HOST_TRY(recording->shared ? weft_host_together(job, host_name) : WEFT_OK);
@@ -366,7 +361,6 @@ weft_status weft_tasks_free(weft_recording **recording)
         return NO_RECORDING("weft_tasks_free");
     weft_job *const job = (*recording)->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_free");
-    (void)self;
     (*recording)->freed = true;
     if (job->device_ops->host_access && !(*recording)->shared)
         weft_plan_free(job, &(*recording)->plan); /* others do not free beside a kernel */
