@@ -309,7 +309,7 @@ static void record_again(struct test_env *env, weft_win win)
     desc.datas = 1;
     desc.data[0] =
         (weft_task_data_desc){.win = win, .place = places - 1, .bytes = 8, .mode = WEFT_TASK_IN};
-    for (int i = 0; i < (env->random ? 2 : 6); i++) {
+    for (int i = 0; i < (env->random || env->brief ? 2 : 6); i++) {
         weft_recording *recording = NULL;
         for (int t = 0; t < 20; t++)
             TEST_EQ(env, weft_task_create(env->job, &created, t == 7 ? &task : NULL), WEFT_OK);
