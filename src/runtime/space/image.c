@@ -203,7 +203,8 @@ weft_status weft_image_prepare(struct weft_job *job)
         return WEFT_ERR_MEMORY;
     const size_t slots = (size_t)job->numbers.ranks_here + 1;
     image->seen =
-        job->device_ops->host_alloc(job->device, slots * WEFT_TAGS * sizeof(*image->seen));
+        job->device_ops->host_alloc(job->device, slots * WEFT_TAGS * sizeof(*image->seen) +
+                                                     weft_queues_words(job) * sizeof(uint64_t));
     if (image->seen == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", slots - 1);
     const size_t words =
@@ -273,14 +274,20 @@ weft_status weft_image_reset(struct weft_job *job)
 const struct weft_counter *weft_image_counters(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
-    const size_t bytes = (size_t)job->ranks.slots * WEFT_TAGS * sizeof(*image->seen);
+    const size_t tags = (size_t)job->ranks.slots * WEFT_TAGS;
 
     if (image == NULL)
         return job->space.state.exposed->counters;
-    if (job->ranks.queues ||
-        weft_job_copy(job, image->seen, image->exposed->counters, bytes) != WEFT_OK)
+    struct weft_counter *const seen = image->seen;
+    uint64_t *const nic = (uint64_t *)(void *)(seen + tags);
+    if (weft_job_copy(job, seen, image->exposed->counters, tags * sizeof(*seen)) != WEFT_OK)
         return NULL;
-    return image->seen;
+    if (job->ranks.queues &&
+        weft_job_copy(job, nic, job->queues->counts, tags * sizeof(*nic)) != WEFT_OK)
+        return NULL;
+    for (size_t i = 0; job->ranks.queues && i < tags; i++)
+        seen[i].host += (uint32_t)nic[i];
+    return seen;
 }
 
 void weft_image_count(struct weft_job *job, uint32_t index)

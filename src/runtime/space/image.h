@@ -25,7 +25,7 @@ struct weft_image {
     } at;
     unsigned char *memory; /* NULL: no kernel is prepared */
     struct weft_share share;
-    struct weft_counter *seen; /* for weft_image_counters: the device's host_alloc */
+    struct weft_counter *seen; /* for weft_image_counters, then words of the NIC: host_alloc */
 };
 
 weft_status weft_image_open(struct weft_job *job);
@@ -38,8 +38,7 @@ weft_status weft_image_reset(struct weft_job *job);
 
 /*
  * The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
- * device where there is an image. NULL: that failed, or ranks drive queues of their own, whose NIC
- * counts in device memory, too.
+ * device where there is an image, with what NICs counted there. NULL: that failed.
  */
 const struct weft_counter *weft_image_counters(struct weft_job *job);
 
