@@ -39,6 +39,29 @@ refuses build all
 refuses test --full --bogus
 refuses test --rdma --bogus
 refuses install --prefix /nowhere --bogus
+
+# A build with two tests, of which one takes long.
+mkdir -p bin build-asan/bin
+printf '#!/bin/sh\necho ok installed\n' >bin/dpkg-query
+printf '#!/bin/sh\n' >build-asan/bin/quick
+cp build-asan/bin/quick build-asan/bin/slow
+chmod +x bin/* build-asan/bin/*
+echo 'build build.ninja quick slow: phony' >build-asan/build.ninja
+printf 'add_test([=[%s]=] "%s")\n' quick "$PWD/build-asan/bin/quick" slow "$PWD/build-asan/bin/slow" >build-asan/CTestTestfile.cmake
+echo 'set_tests_properties(slow PROPERTIES LABELS full)' >>build-asan/CTestTestfile.cmake
+PATH=$PWD/bin:$PATH
+# passes COUNT ARGUMENT...: so many of them run.
+passes() {
+    ./run test --asan "${@:2}" >out 2>err && grep -q "^$1 passed, 0 failed" out || fail "${*:2}: $(cat out err | tail -3)"
+}
+passes 1 --only .
+passes 2 --only . --full
+passes 1 --only slow --full
+./run test --asan --only slow >out 2>err
+[ $? -eq 2 ] && grep -q 'no test of build-asan matches slow (--full has more)' err || fail "a test that takes long: $(cat err)"
+./run test --asan --only other --full >out 2>err
+[ $? -eq 2 ] && grep -q 'no test of build-asan matches other: ' err || fail "no test: $(cat err)"
+
 ./run bogus >out 2>err
 [ $? -eq 2 ] || fail "a verb that there is not"
 
