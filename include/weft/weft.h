@@ -174,8 +174,7 @@ WEFT_API int weft_device_of(const weft_job *job, int process);
  * which the ranks of this device share. They are copied to the device before, and copied back
  * after. user may be NULL if user_bytes is 0; the kernel then gets NULL. *milliseconds (may be
  * NULL) is the kernel's time on this device. Windows and communicators that the kernel leaves
- * behind are freed. Notifications that it leaves are dropped (WEFT_LOG=info lists them on the CPU
- * device).
+ * behind are freed. Notifications that it leaves are dropped, and said in one line a process.
  *
  * Errors: those of any rank of any process, the same status on all. After an error ranks end at
  * their next call. A rank that computes on without a call keeps weft_run from returning. A failed

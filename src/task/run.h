@@ -84,7 +84,7 @@ WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, u
         number[0] = i;
         number[1] = data->mode;
         if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
-            return "%s: data %lld has mode %lld";
+            return "%s: data %lld has mode %lld, which is no weft_task_mode";
         number[1] = data->place;
         number[2] = places;
         if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
@@ -108,7 +108,7 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct
     number[0] = desc->body;
     number[1] = p->bodies;
     if (desc->body >= p->bodies)
-        return "%s: body %lld of %lld";
+        return "%s: body %lld is not one of the kernel's %lld";
     number[0] = (int64_t)desc->count;
     if (number[0] < 0)
         return "%s: a count of %lld";

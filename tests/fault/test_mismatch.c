@@ -105,8 +105,8 @@ static int different_calls(weft_job *job, const char *one, const char *other, bo
 
 static int barrier_and_window(weft_job *job)
 {
-    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_win_create", true,
-                           false);
+    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_host_win_create",
+                           true, false);
 }
 
 static int barrier_and_gather(weft_job *job)
@@ -117,8 +117,8 @@ static int barrier_and_gather(weft_job *job)
 
 static int window_and_gather(weft_job *job)
 {
-    return different_calls(job, "in weft_win_create of WEFT_COMM_HOST", "is in weft_host_gather",
-                           false, true);
+    return different_calls(job, "in weft_host_win_create of WEFT_COMM_HOST",
+                           "is in weft_host_gather", false, true);
 }
 
 /* Scatter where the others gather: each is named as what it is. */

@@ -18,7 +18,7 @@
 
 enum { PROCESSES = 2, RANKS = 3, VICTIM = 4, ARRAY = 512 * 1024 };
 
-enum { DEEP, NOWHERE, CALLED, SENT, ALL }; /* what happens; ALL: NOWHERE, to all ranks */
+enum { DEEP, NOWHERE, HIGH, CALLED, SENT, ALL }; /* what happens; ALL: NOWHERE, to all ranks */
 
 struct data {
     int what, bytes;
@@ -40,13 +40,13 @@ __attribute__((noinline)) static int large(weft_self *self)
 
 __attribute__((noinline)) static int attack(int what, const struct data *data)
 {
-    const volatile size_t bad = 64;
+    const volatile size_t bad = what == HIGH ? (size_t)1 << 62 : 64;
     volatile int *nowhere = (volatile int *)bad;
 
     if (data == NULL)
         return what != CALLED ? __LINE__ + 2 : __LINE__ + 4;
-    if (what == NOWHERE || what == ALL)
-        *nowhere = 1;
+    if (what == NOWHERE || what == HIGH || what == ALL)
+        (void)(data->bytes > 0 && (*nowhere = 1)); /* several blocks, of one line */
     else if (what == CALLED)
         memcpy((int *)nowhere, data, (size_t)data->bytes);
     else
@@ -85,6 +85,14 @@ static int body_nowhere(int process)
     (void)process;
     return run_kernel(NOWHERE);
 }
+
+#ifdef __x86_64__ /* elsewhere the address is known */
+static int body_high(int process)
+{
+    (void)process;
+    return run_kernel(HIGH);
+}
+#endif
 
 static int body_called(int process)
 {
@@ -133,6 +141,11 @@ int main(void)
                  large(NULL)) +
            check("a bad address", body_nowhere, "weft: rank 4: segmentation fault, address 0x40\n",
                  attack(NOWHERE, NULL)) +
+#ifdef __x86_64__
+           check("an address that no program has", body_high,
+                 "weft: rank 4: segmentation fault, no address of user memory\n",
+                 attack(HIGH, NULL)) +
+#endif
            check("a bad address in a call", body_called,
                  "weft: rank 4: segmentation fault, address 0x40\n", attack(CALLED, NULL)) +
            check("a bad address in all ranks", body_all, ": segmentation fault, address 0x40\n",

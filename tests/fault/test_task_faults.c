@@ -341,7 +341,8 @@ int main(void)
 {
     setbuf(stdout, NULL);
     expect(BEYOND, WEFT_ERR_BOUNDS, "in task \"beyond\" 0 of place 0");
-    expect(SPAWNS, WEFT_ERR_ARGUMENT, "weft_task_spawn: body 77 of 6; in task \"spawns\"");
+    expect(SPAWNS, WEFT_ERR_ARGUMENT,
+           "weft_task_spawn: body 77 is not one of the kernel's 6; in task \"spawns\"");
     expect(LARGE, WEFT_ERR_LIMIT, "needs 1099511627776 bytes for its data, and has 2097152");
     expect(TIMEOUT, WEFT_ERR_TIMEOUT, "has waited");
     expect(LISTS, WEFT_ERR_MISMATCH,

@@ -52,6 +52,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
         weft_say(WEFT_SAY_ERROR,
                  "rank %d ran over the end of its stack of %zu bytes: WEFT_CPU_STACK gives more",
                  rank, bytes);
+    else if (rank >= 0 && info->si_code == SI_KERNEL)
+        weft_say(WEFT_SAY_ERROR, "rank %d: segmentation fault, no address of user memory", rank);
     else if (rank >= 0)
         weft_say(WEFT_SAY_ERROR, "rank %d: segmentation fault, address %p", rank, info->si_addr);
     if (info->si_code > 0 && rank >= 0)

@@ -53,9 +53,11 @@ static void write_calls(char *line)
         inside = own;
         if (own || strstr(line, " ??:") != NULL || strstr(line, ":?") != NULL)
             continue;
-        *next = '\n';
+        char *const more = strstr(line, " (discriminator "); /* of several blocks of a line */
+        char *const end = more != NULL ? more : next;
+        *end = '\n';
         calls++;
-        if (write(STDERR_FILENO, line, (size_t)(next + 1 - line)) < 0)
+        if (write(STDERR_FILENO, line, (size_t)(end + 1 - line)) < 0)
             break;
     }
 }

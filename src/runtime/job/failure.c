@@ -101,14 +101,16 @@ weft_status weft_job_agree_failure(struct weft_job *job)
 static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct abort_frame abort = {0};
-    char text[WEFT_NAME_BYTES + 16];
+    char text[WEFT_NAME_BYTES + 80];
 
     /* Process 0 ends without those that are late to close (boot/hub.c): they miss nothing then. */
     if (frame->kind == WEFT_FRAME_LOST && job->parted == job->numbers.processes)
         return;
     if (frame->kind == WEFT_FRAME_LOST) {
         weft_lock(&job->space.tables);
-        snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
+        snprintf(text, sizeof(text),
+                 "%s was lost: killed, out of reach, or ended without weft_close",
+                 job->processes[frame->source].name);
         weft_unlock(&job->space.tables);
         if (job->lost == 0)
             __atomic_store_n(&job->lost, frame->source + 1, __ATOMIC_RELEASE);

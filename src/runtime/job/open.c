@@ -255,7 +255,8 @@ weft_status weft_close(weft_job *job)
     if (weft_job_owned(job, "weft_close") != WEFT_OK)
         return WEFT_ERR_STATE;
     if (job->ranks.in_task) { /* its ranks may wait for this program: they must end first */
-        weft_job_fail(job, WEFT_ERR_STATE, "process %d: weft_close before weft_finish of kernel %s",
+        weft_job_fail(job, WEFT_ERR_STATE,
+                      "process %d: weft_close before weft_finish or weft_tasks_end of kernel %s",
                       job->numbers.process, job->ranks.kernel->name);
         job->ranks.user_bytes = 0; /* where the program had its data may be gone */
         weft_finish(job, NULL);

@@ -104,11 +104,14 @@ static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct we
 
 /* ---- 2. one frame a process ------------------------------------------------------------------ */
 
-const char *weft_collective_name(uint64_t op)
+const char *weft_collective_name(uint64_t op, bool host)
 {
-    static const char *const names[] = {"weft_?", "weft_win_create", "weft_win_free",
-                                        "weft_comm_split", "weft_comm_free"}; /* by op */
-    return names[op <= WEFT_COLLECTIVE_COMM_FREE ? op : 0];
+    static const char *const names[][2] = {{"weft_?", "weft_?"},
+                                           {"weft_win_create", "weft_host_win_create"},
+                                           {"weft_win_free", "weft_host_win_free"},
+                                           {"weft_comm_split", "weft_host_split"},
+                                           {"weft_comm_free", "weft_host_group_free"}}; /* by op */
+    return names[op <= WEFT_COLLECTIVE_COMM_FREE ? op : 0][host];
 }
 
 /* Whether a frame is what a member process may send now; says why not. Table lock held. */
@@ -117,9 +120,10 @@ static bool accept(struct weft_job *job, const struct weft_frame *frame,
                    struct weft_gathering *g)
 {
     if (g->op != 0 && g->op != f->op) {
+        const bool host = weft_comm_is_host(comm);
         weft_job_fail(job, WEFT_ERR_MISMATCH, "on %s process %d calls %s while others call %s",
-                      weft_comm_name(comm->handle).text, frame->source, weft_collective_name(f->op),
-                      weft_collective_name(g->op));
+                      weft_comm_name(comm->handle).text, frame->source,
+                      weft_collective_name(f->op, host), weft_collective_name(g->op, host));
         return false;
     }
     int32_t theirs = 0;
@@ -155,8 +159,9 @@ static void collective_frame(struct weft_job *job, const struct weft_frame *fram
             g->op = f->op;
             g->came[frame->source] = true;
             if (g->processes == 0 || (int32_t)(f->barriers - g->first.barriers) < 0)
-                g->first = (struct weft_elsewhere){frame->source, weft_collective_name(f->op),
-                                                   f->barriers};
+                g->first = (struct weft_elsewhere){
+                    frame->source, weft_collective_name(f->op, weft_comm_is_host(comm)),
+                    f->barriers};
             if (++g->processes == comm->leaders)
                 finish(job, comm, g);
         }
@@ -242,6 +247,8 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
 static void collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     const struct weft_name name = weft_slot_name(job, slot), on = weft_comm_name(command->object);
+    const bool host = slot == WEFT_HOST_SLOT;
+    const char *const call = weft_collective_name(command->tag, host);
 
     weft_lock(&job->space.tables);
     struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
@@ -249,12 +256,10 @@ static void collective_ask(struct weft_job *job, uint32_t slot, const struct wef
     struct weft_gathering *g = member >= 0 ? gathering_of(job, comm) : NULL;
 
     if (member < 0) {
-        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name.text,
-                      weft_collective_name(command->tag), on.text);
+        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name.text, call, on.text);
     } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
         weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s",
-                      name.text, weft_collective_name(command->tag), on.text,
-                      weft_collective_name((uint32_t)g->here));
+                      name.text, call, on.text, weft_collective_name((uint32_t)g->here, host));
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;
@@ -285,7 +290,8 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
         return;
     }
     weft_waiting_absent(job, WEFT_WAIT_REPLY, wait->a, (weft_comm)wait->have, list, sizeof(list));
-    snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(wait->a),
+    snprintf(text, bytes, "in %s of %s: not there: %s",
+             weft_collective_name(wait->a, wait->slot == WEFT_HOST_SLOT),
              weft_comm_name((weft_comm)wait->have).text, list);
 }
 

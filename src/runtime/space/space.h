@@ -138,8 +138,8 @@ void weft_exposure_close(struct weft_job *job);
 
 weft_status weft_collective_open(struct weft_job *job);
 void weft_collective_close(struct weft_job *job);
-/* "weft_win_create" and the like; "weft_?": it is none. */
-const char *weft_collective_name(uint64_t op);
+/* "weft_win_create", or "weft_host_win_create", and the like; "weft_?": it is none. */
+const char *weft_collective_name(uint64_t op, bool host);
 /*
  * Whether other host programs are in a collective of WEFT_COMM_HOST and this process's is not;
  * *first: of them, the one that has entered the fewest barriers. Table lock held.

@@ -86,7 +86,7 @@ static void name_event(const struct weft_trace_event *event, char *name, size_t 
     if (event->kind == WEFT_TRACE_WAIT)
         snprintf(name, bytes, "wait tag %u", event->tag);
     else if (event->kind == WEFT_TRACE_COLLECTIVE)
-        snprintf(name, bytes, "%s", weft_collective_name(event->amount) + strlen("weft_"));
+        snprintf(name, bytes, "%s", weft_collective_name(event->amount, false) + strlen("weft_"));
     else
         snprintf(name, bytes, "%s", how(event)->name);
 }
