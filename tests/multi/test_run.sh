@@ -58,9 +58,9 @@ passes 1 --only .
 passes 2 --only . --full
 passes 1 --only slow --full
 ./run test --asan --only slow >out 2>err
-[ $? -eq 2 ] && grep -q 'no test of build-asan matches slow (--full has more)' err || fail "a test that takes long: $(cat err)"
+[ $? -eq 2 ] && grep -q 'no test in build-asan matches slow (--full has more)' err || fail "a test that takes long: $(cat err)"
 ./run test --asan --only other --full >out 2>err
-[ $? -eq 2 ] && grep -q 'no test of build-asan matches other: ' err || fail "no test: $(cat err)"
+[ $? -eq 2 ] && grep -q 'no test in build-asan matches other: ' err || fail "no test: $(cat err)"
 
 ./run bogus >out 2>err
 [ $? -eq 2 ] || fail "a verb that there is not"
