@@ -3,6 +3,9 @@ function(weft_summary_row what state why)
   string(LENGTH "${what}" length)
   math(EXPR pad "24 - ${length}")
   string(REPEAT " " ${pad} space)
+  if(state STREQUAL OFF) # why not is the option alone: "(WEFT_MPI=AUTO)"
+    string(REGEX REPLACE "^[^(]+[(]" "(" why "${why}")
+  endif()
   message(STATUS "  ${what}${space}${state}  ${why}")
 endfunction()
 
