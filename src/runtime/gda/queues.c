@@ -201,10 +201,3 @@ bool weft_queues_quiet(const struct weft_job *job)
     }
     return true;
 }
-
-uint32_t weft_queues_counted(const struct weft_job *job, uint32_t index)
-{
-    if (index >= job->space.state.nic_counts)
-        return 0;
-    return (uint32_t)weft_load_relaxed_u64(&job->space.state.nic[index]);
-}

@@ -80,9 +80,6 @@ void weft_queues_place(struct weft_job *job, weft_self *self);
 weft_status weft_queues_reset(struct weft_job *job);
 /* Whether all that ranks posted is complete. */
 bool weft_queues_quiet(const struct weft_job *job);
-/* What NICs have counted of a tag, as a plain look; 0 where the host cannot look
- * (weft_image_counters has them). */
-uint32_t weft_queues_counted(const struct weft_job *job, uint32_t index);
 
 /* ---- keys.c ---- */
 

@@ -19,7 +19,7 @@
 /* What a process brings to weft_prepare. */
 struct brought {
     int32_t ranks;   /* -1: it cannot */
-    int32_t queues;  /* whether its ranks can drive some */
+    int32_t queues;  /* whether its ranks can drive some: on GPUs the kernel's file says so */
     char kernel[56]; /* its name, or the beginning of it */
 };
 
@@ -33,13 +33,6 @@ static weft_status check_kernels(const struct weft_job *job, const struct brough
     return WEFT_OK;
 }
 
-/* Whether the ranks of such a kernel can drive queues: on GPUs its file says so. */
-static bool can_queue(const struct weft_job *job, const weft_kernel *kernel)
-{
-    return job->device_ops->host_access || kernel == NULL || kernel->cuda == NULL ||
-           kernel->cuda->queues;
-}
-
 /* Learns how many ranks every process brings, and whether all can drive queues. */
 static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const weft_kernel *wanted,
                                   int ranks)
@@ -47,7 +40,8 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     const int n = job->numbers.processes;
     const char *const kernel = wanted != NULL ? wanted->name : "";
     struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1,
-                              .queues = can_queue(job, wanted)};
+                              .queues = job->device_ops->host_access || wanted == NULL ||
+                                        wanted->cuda == NULL || wanted->cuda->queues};
     weft_status status;
 
     memcpy(brought.kernel, kernel, strnlen(kernel, sizeof(brought.kernel)));

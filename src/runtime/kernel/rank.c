@@ -140,9 +140,11 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
 uint32_t weft_rank_left(const struct weft_job *job, const struct weft_counter *counters,
                         uint32_t slot, uint32_t tag)
 {
+    const struct weft_state *state = &job->space.state;
     const uint32_t index = weft_count_index(slot, tag);
+    const uint64_t nic = index < state->nic_counts ? weft_load_relaxed_u64(&state->nic[index]) : 0;
 
-    return weft_count_read_quiet(&counters[index]) + weft_queues_counted(job, index) -
+    return weft_count_read_quiet(&counters[index]) + (uint32_t)nic -
            job->ranks.selves[slot]->consumed[tag];
 }
 

@@ -216,8 +216,6 @@ void weft_contribution_place(struct weft_job *job, weft_comm claim, uint64_t bas
     c->b = bytes;
     if (bytes != 0 && memory == NULL)
         c->a = weft_err(WEFT_ERR_ARGUMENT, "base is NULL");
-    else if (bytes > UINTPTR_MAX - (uintptr_t)memory)
-        c->a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
     else if (bytes != 0)
         c->a = weft_memory_place(job, claim, memory, bytes, &place);
     c->base = base;
@@ -247,8 +245,7 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
 static void collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     const struct weft_name name = weft_slot_name(job, slot), on = weft_comm_name(command->object);
-    const bool host = slot == WEFT_HOST_SLOT;
-    const char *const call = weft_collective_name(command->tag, host);
+    const char *const call = weft_collective_name(command->tag, slot == WEFT_HOST_SLOT);
 
     weft_lock(&job->space.tables);
     struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
@@ -259,7 +256,8 @@ static void collective_ask(struct weft_job *job, uint32_t slot, const struct wef
         weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name.text, call, on.text);
     } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
         weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s",
-                      name.text, call, on.text, weft_collective_name((uint32_t)g->here, host));
+                      name.text, call, on.text,
+                      weft_collective_name((uint32_t)g->here, slot == WEFT_HOST_SLOT));
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;

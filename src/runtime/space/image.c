@@ -274,20 +274,18 @@ weft_status weft_image_reset(struct weft_job *job)
 const struct weft_counter *weft_image_counters(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
-    const size_t tags = (size_t)job->ranks.slots * WEFT_TAGS;
+    const size_t n = (size_t)job->ranks.slots * WEFT_TAGS;
 
     if (image == NULL)
         return job->space.state.exposed->counters;
     struct weft_counter *const seen = image->seen;
-    uint64_t *const nic = (uint64_t *)(void *)(seen + tags);
-    if (weft_job_copy(job, seen, image->exposed->counters, tags * sizeof(*seen)) != WEFT_OK)
-        return NULL;
-    if (job->ranks.queues &&
-        weft_job_copy(job, nic, job->queues->counts, tags * sizeof(*nic)) != WEFT_OK)
-        return NULL;
-    for (size_t i = 0; job->ranks.queues && i < tags; i++)
+    uint64_t *const nic = (uint64_t *)(void *)(seen + n);
+    weft_status status = weft_job_copy(job, seen, image->exposed->counters, n * sizeof(*seen));
+    if (status == WEFT_OK && job->ranks.queues)
+        status = weft_job_copy(job, nic, job->queues->counts, n * sizeof(*nic));
+    for (size_t i = 0; job->ranks.queues && i < n; i++)
         seen[i].host += (uint32_t)nic[i];
-    return seen;
+    return status == WEFT_OK ? seen : NULL;
 }
 
 void weft_image_count(struct weft_job *job, uint32_t index)

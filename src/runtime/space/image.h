@@ -36,10 +36,8 @@ weft_status weft_image_prepare(struct weft_job *job);
 /* Zero notifications, no barrier under way: before a run, while nobody adds. */
 weft_status weft_image_reset(struct weft_job *job);
 
-/*
- * The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
- * device where there is an image, with what NICs counted there. NULL: that failed.
- */
+/* The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
+ * device where there is an image, with what NICs counted there. NULL: that failed. */
 const struct weft_counter *weft_image_counters(struct weft_job *job);
 
 /* Points a rank's state to the image. */

@@ -113,8 +113,7 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
 
     weft_waiting_absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
     if (words > 0)
-        snprintf(unheard, sizeof(unheard), "; no word from %d process%s", words,
-                 words == 1 ? "" : "es");
+        snprintf(unheard, sizeof(unheard), "; processes not heard of: %d", words);
     snprintf(text, bytes, "in %s%s: not there: %s%s",
              kind == WEFT_WAIT_ENTER   ? "weft_enter"
              : kind == WEFT_WAIT_LEAVE ? "weft_leave"
