@@ -5,7 +5,7 @@
  *
  * A part's first word, stored last, has the step and a tag. Who has stored step s has read all
  * parts of the steps before it. So an owner writes step s over step s - WEFT_SHARED_PARTS once all
- * others have posted the step behind that one.
+ * others have posted the step behind that one. Of larger parts there are only two.
  */
 #ifndef WEFT_RING_SHARED_H
 #define WEFT_RING_SHARED_H
@@ -15,15 +15,18 @@
 #include <assert.h>
 
 enum {
-    WEFT_SHARED_MOST = 1024, /* bytes of a part */
-    WEFT_SHARED_PARTS = 8    /* of a row; a power of two */
+    WEFT_SHARED_BESIDE = 1024, /* bytes of a part, up to which they lie behind its words */
+    WEFT_SHARED_MOST = 4096,   /* bytes of a part; two such are hot in a cache, eight are not */
+    WEFT_SHARED_PARTS = 8,     /* of a row; a power of two */
+    WEFT_SHARED_LARGE = 2,     /* larger ones of a row */
+    WEFT_SHARED_FIRST = 48     /* bytes in the line of the words */
 };
 
 struct weft_shared_part {
-    uint64_t post; /* 0: none yet; else bit 63, the tag, and the step in the lower half */
-    uint32_t bytes;
+    uint64_t post;   /* 0: none yet; else bit 63, the tag, and the step in the lower half */
+    uint32_t bytes;  /* of the call, whose parts are all of its steps' */
     uint32_t before; /* what came of the tags of the steps before */
-    unsigned char data[WEFT_SHARED_MOST + 48];
+    unsigned char data[WEFT_SHARED_FIRST + WEFT_SHARED_BESIDE];
 };
 static_assert(sizeof(struct weft_shared_part) % 64 == 0, "a part begins at a line of its own");
 
@@ -31,6 +34,7 @@ struct weft_shared_row {
     uint32_t left; /* its owner has read all parts up to this step, and reads no more */
     uint32_t unused[15];
     struct weft_shared_part part[WEFT_SHARED_PARTS];
+    unsigned char large[WEFT_SHARED_LARGE][WEFT_SHARED_MOST];
 };
 
 static inline uint64_t weft_shared_word(uint32_t step, int tag)
@@ -43,16 +47,41 @@ static inline int weft_shared_tag(uint64_t word)
     return (int)(word >> 32 & 0x7fffffff);
 }
 
-/* Its owner: bytes at data are its part of a step. */
+/* Where a step's bytes are, of which a member has at most so many. */
+static inline const unsigned char *weft_shared_data(const struct weft_shared_row *row,
+                                                    uint32_t step, size_t most)
+{
+    return most <= WEFT_SHARED_BESIDE ? row->part[step % WEFT_SHARED_PARTS].data
+                                      : row->large[step % WEFT_SHARED_LARGE];
+}
+
+/* What an owner gives to a step. */
+struct weft_shared_given {
+    const void *data;
+    size_t bytes, most; /* its own; at most, of any member */
+    uint32_t before, of_call;
+};
+
+/*
+ * Its owner. The words' line is written last: others look at it, and would take it away between two
+ * stores.
+ */
 static inline void weft_shared_post(struct weft_shared_row *row, uint32_t step, int tag,
-                                    uint32_t before, const void *data, uint32_t bytes)
+                                    const struct weft_shared_given *given)
 {
     struct weft_shared_part *part = &row->part[step % WEFT_SHARED_PARTS];
-    const uint32_t head[2] = {bytes, before};
+    unsigned char *const data = (unsigned char *)weft_shared_data(row, step, given->most);
+    const uint32_t head[2] = {given->of_call, given->before};
+    const size_t first = data != part->data                 ? 0
+                         : given->bytes < WEFT_SHARED_FIRST ? given->bytes
+                                                            : WEFT_SHARED_FIRST;
 
+    if (given->bytes != first)
+        weft_write_shared(data + first, (const unsigned char *)given->data + first,
+                          given->bytes - first);
     weft_write_shared(&part->bytes, head, sizeof(head));
-    if (bytes != 0)
-        weft_write_shared(part->data, data, bytes);
+    if (first != 0)
+        weft_write_shared(data, given->data, first);
     weft_store_release_u64(&part->post, weft_shared_word(step, tag), ORDER_shared_post);
 }
 

@@ -214,7 +214,7 @@ static int body(struct test_env *env)
     TEST_EQ(env, weft_team_open(env->job, group, n, me, "all", NULL, &team), WEFT_OK);
     for (int round = 0; round < (env->brief ? 1 : 10) * env->scale; round++)
         together(env, team, all);
-    for (size_t words = 1; words <= 400; words *= 5)
+    for (size_t words = 1; words <= 4000; words *= 5) /* in pieces and slices, too */
         waiting(env, team, words);
     many_teams(env, team, processes);
     TEST_EQ(env, weft_team_close(&team), WEFT_OK);

@@ -51,6 +51,8 @@ refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD in process 0, MPI_Bcast in process 
      else MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: 8 bytes from process 0, and process 1 expects 16" \
     'MPI_Bcast(data, rank == 0 ? 2 : 4, MPI_INT, 0, MPI_COMM_WORLD);'
+refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 12000 bytes from process 0, and process . expects 8000" \
+    'MPI_Bcast(calloc(3000, 4), rank == 0 ? 3000 : 2000, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
     'MPI_Allreduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);'
 refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \

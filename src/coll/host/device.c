@@ -16,7 +16,9 @@
 weft_status weft_team_place(const weft_team *team, int tag, const void *memory, size_t bytes,
                             bool *far)
 {
-    const char *const wrong = weft_msg_whose(team->job, memory, bytes, far);
+    const char *const wrong = bytes != 0 && memory == NULL
+                                  ? "are no memory"
+                                  : weft_msg_whose(team->job, memory, bytes, far);
 
     return wrong == NULL ? WEFT_OK
                          : weft_refused(team->job, WEFT_ERR_ARGUMENT, "%s: %zu bytes at %p %s",

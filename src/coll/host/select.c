@@ -57,8 +57,7 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
 {
     ROOTED(team, WEFT_TEAM_BROADCAST, root);
     SHARE(SET(broadcast), BROADCAST, .root = (uint32_t)root, .source = data,
-          .out = team->me == root ? bytes : 0, FROM_ROOT, .each = bytes, .in = bytes,
-          .target = data)
+          .gives = team->me == root, FROM_ROOT, .each = bytes, .in = bytes, .target = data)
     OPEN(plan, team, WEFT_TEAM_BROADCAST, root);
     if (WAY(coll_broadcast, bytes <= BROADCAST_WHOLE || team->members < 4 ? WHOLE : PIECES) ==
         WHOLE)
@@ -80,7 +79,7 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
 {
     ROOTED(team, WEFT_TEAM_REDUCE, root);
     const size_t bytes = count * combine->bytes;
-    SHARE(0, REDUCE, .root = (uint32_t)root, .source = source, .out = bytes,
+    SHARE(0, REDUCE, .root = (uint32_t)root, .source = source, .gives = true,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target,
           .combine = combine)
     OPEN(plan, team, WEFT_TEAM_REDUCE, root);
@@ -97,7 +96,7 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
                                 const weft_combine *combine, weft_team_op **op)
 {
     const size_t bytes = count * combine->bytes;
-    SHARE(SET(allreduce), ALLREDUCE, .root = combine->check, .source = source, .out = bytes,
+    SHARE(SET(allreduce), ALLREDUCE, .root = combine->check, .source = source, .gives = true,
           FROM_ALL, .each = bytes, .in = bytes, .target = target, .combine = combine)
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
     plan->combine = *combine;
@@ -170,7 +169,7 @@ weft_status weft_team_gather(weft_team *team, int root, const void *source, size
 {
     ROOTED(team, WEFT_TEAM_GATHER, root);
     SHARE(SET(exchange), GATHER, .root = (uint32_t)root,
-          .source = source != NULL ? source : weft_at(target, bytes * (size_t)root), .out = bytes,
+          .source = source != NULL ? source : weft_at(target, bytes * (size_t)root), .gives = true,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target)
     return go_by_root(team, WEFT_TEAM_GATHER, root, source, bytes, target, NULL, NULL, op);
 }
@@ -202,7 +201,7 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
 {
     SHARE(SET(exchange), ALLGATHER,
           .source = source != NULL ? source : weft_at(target, bytes * (size_t)team->me),
-          .out = bytes, FROM_ALL, .each = bytes, .in = bytes, .target = target)
+          .gives = true, FROM_ALL, .each = bytes, .in = bytes, .target = target)
     OPEN(plan, team, WEFT_TEAM_ALLGATHER, 0);
     if (source == NULL)
         source = weft_at(target, bytes * (size_t)team->me);
@@ -227,7 +226,7 @@ weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void 
 weft_status weft_team_alltoall(weft_team *team, const void *source, void *target, size_t bytes,
                                weft_team_op **op)
 {
-    SHARE(SET(exchange), ALLTOALL, .source = source, .out = bytes * (size_t)team->members, FROM_ALL,
+    SHARE(SET(exchange), ALLTOALL, .source = source, .gives = true, FROM_ALL,
           .each = bytes * (size_t)team->members, .at = bytes * (size_t)team->me, .in = bytes,
           .target = target)
     OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);

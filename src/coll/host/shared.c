@@ -1,4 +1,7 @@
-/* coll/host/shared.c - see the header. The calling thread alone; rows are taken under the lock. */
+/*
+ * coll/host/shared.c - see the header: rows, and one step. The calling thread alone; rows are taken
+ * under the lock.
+ */
 #include "coll/host/shared.h"
 
 #include "coll/host/ways.h"
@@ -8,23 +11,8 @@
 #include <string.h>
 
 enum {
-    MEMBERS = 64,   /* most of a team */
     LOOKS = 2000,   /* at parts, before others are helped */
     LOOKS_FEW = 100 /* the same where processes share processors */
-};
-
-/* A team's rows. Stays until all have left it, since they may read this member's. */
-struct weft_team_parts {
-    uint32_t step;   /* of this member's latest part; from 0 on in each team */
-    uint32_t least;  /* that all have reached, as far as is known */
-    uint32_t before; /* what came of the tags so far */
-    int row, members, me;
-    bool closed;
-    struct {
-        struct weft_shared_row *row;
-        uint32_t base; /* its step 0 */
-        int process;
-    } of[];
 };
 
 /* ---- agreeing -------------------------------------------------------------------------------- */
@@ -89,7 +77,7 @@ static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *m
 
 struct said {
     int32_t row; /* -1: this member has none, or does not map all */
-    uint32_t base;
+    uint32_t base, most;
 };
 
 /* All say where they post, before a call of that kind. */
@@ -108,18 +96,19 @@ static weft_status say(weft_team *team, enum weft_team_kind kind, const struct s
     return status;
 }
 
-static weft_status agree(weft_team *team, enum weft_team_kind kind)
+weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind)
 {
     struct weft_messages *m = team->of->messages;
     const size_t n = (size_t)team->members;
     struct weft_team_parts *made = calloc(1, sizeof(*made) + n * sizeof(made->of[0]));
-    struct said mine = {.row = -1}, all[MEMBERS];
+    struct said mine = {.row = -1}, all[WEFT_SHARED_MEMBERS];
     bool map, agreed = true;
 
     team->asked = true;
     if (made == NULL)
         return weft_refused(team->job, WEFT_ERR_MEMORY, "a collective of %zu: no memory", n);
-    *made = (struct weft_team_parts){.row = -1, .members = team->members, .me = team->me};
+    *made = (struct weft_team_parts){
+        .most = SIZE_MAX, .row = -1, .members = team->members, .me = team->me};
     if (!find_members(team, made, &map)) {
         free(made);
         return WEFT_OK;
@@ -127,6 +116,7 @@ static weft_status agree(weft_team *team, enum weft_team_kind kind)
     if (map && (mine.row = made->row = take_row(team->of, made)) >= 0) {
         struct weft_shared_row *row = &m->box->rows[mine.row];
         mine.base = weft_load_relaxed_u32(&row->left);
+        mine.most = team->job->device_ops->whose != NULL ? WEFT_SHARED_BESIDE : UINT32_MAX;
     }
     const weft_status status = say(team, kind, &mine, all);
     for (size_t i = 0; i < n && status == WEFT_OK; i++) {
@@ -137,6 +127,7 @@ static weft_status agree(weft_team *team, enum weft_team_kind kind)
             break;
         made->of[i].row = &box->rows[all[i].row];
         made->of[i].base = all[i].base;
+        made->most = all[i].most < made->most ? all[i].most : made->most;
     }
     if (status == WEFT_OK && agreed)
         team->parts = made;
@@ -275,20 +266,29 @@ weft_status weft_shared_differ(weft_team *team)
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* This member's part is there for the others. */
-static weft_status post(weft_team *team, int tag, const void *data, size_t bytes)
+static weft_status post(weft_team *team, int tag, const struct weft_shared_given *given)
 {
     struct weft_team_parts *parts = team->parts;
     struct weft_msg_peer *const peers = team->of->messages->peers;
-    const uint32_t step = parts->step + 1, over = step - WEFT_SHARED_PARTS + 1;
+    const uint32_t step = parts->step + 1;
+    uint32_t *const large =
+        given->most > WEFT_SHARED_BESIDE ? &parts->free[step % WEFT_SHARED_LARGE] : NULL;
+    uint32_t needed = step - WEFT_SHARED_PARTS + 1;
+    uint32_t until =
+        needed + WEFT_SHARED_PARTS / 2; /* others' lines are looked at for several steps */
     bool rung = false;
 
-    if ((int32_t)(over - parts->least) > 0) { /* others' lines are looked at for several calls */
-        WEFT_TRY(await(team, tag, over + WEFT_SHARED_PARTS / 2, 0, parts->members));
-        parts->least = over + WEFT_SHARED_PARTS / 2;
+    if (large != NULL && (int32_t)(*large - needed) > 0)
+        needed = *large;
+    if ((int32_t)(needed - parts->least) > 0) {
+        until = (int32_t)(needed - until) > 0 ? needed : until;
+        WEFT_TRY(await(team, tag, until, 0, parts->members));
+        parts->least = until;
     }
+    if (large != NULL)
+        *large = step + 1;
     parts->step = step;
-    weft_shared_post(parts->of[parts->me].row, parts->of[parts->me].base + step, tag, parts->before,
-                     data, (uint32_t)bytes);
+    weft_shared_post(parts->of[parts->me].row, parts->of[parts->me].base + step, tag, given);
     parts->before = parts->before * 0x9e3779b1u + (uint32_t)tag;
     for (int i = 0; i < parts->members; i++) {
         struct weft_bell *const bell = peers[parts->of[i].process].bell;
@@ -303,122 +303,42 @@ static weft_status post(weft_team *team, int tag, const void *data, size_t bytes
     return WEFT_OK;
 }
 
-/* Whether others' parts that the call takes are of the same call. before: of the tags before it. */
-static weft_status check(weft_team *team, const struct weft_shared *what, int tag, uint32_t before)
+/* Whether parts of others are of the same call. */
+static weft_status check(weft_team *team, int tag, const struct weft_shared_given *given, int first,
+                         int end)
 {
     const struct weft_team_parts *parts = team->parts;
 
-    for (int i = what->first; i < what->end; i++) {
+    for (int i = first; i < end; i++) {
         if (i == parts->me)
             continue;
         const struct weft_shared_part *part = part_of(parts, i, parts->step);
         const int theirs = weft_shared_tag(look(parts, i, parts->step));
         uint32_t head[2];
         weft_read_shared(head, &part->bytes, sizeof(head));
-        if (theirs != tag || head[1] != before) {
+        if (theirs != tag || head[1] != given->before) {
             WEFT_TRY(weft_team_strangers(team, i));
             WEFT_TRY(weft_shared_differ(team)); /* a message was there, but of a later call */
             WEFT_TRY(weft_team_compare(team, tag, i, theirs));
         }
-        if (head[0] != what->each)
-            return weft_team_unequal(team, tag, i, head[0], what->each);
+        if (head[0] != given->of_call)
+            return weft_team_unequal(team, tag, i, head[0], given->of_call);
     }
     return weft_job_is_failing(team->job) ? weft_job_agree_failure(team->job) : WEFT_OK;
 }
 
-/* What the call takes of a part, or of none. */
-static void take(const weft_team *team, const struct weft_shared *what, int member, void *into)
+weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given given, int first,
+                             int end)
 {
-    weft_read_shared(into, part_of(team->parts, member, team->parts->step)->data + what->at,
-                     what->in);
-}
+    struct weft_team_parts *parts = team->parts;
 
-/* Lower members' are the left operands. */
-static void put_together(const weft_team *team, const struct weft_shared *what, void *target)
-{
-    _Alignas(64) unsigned char left[WEFT_SHARED_MOST];
-
-    if (what->end == what->first || what->in == 0)
-        return;
-    const size_t count = what->in / what->combine->bytes;
-    take(team, what, what->end - 1, target);
-    for (int i = what->end - 2; i >= what->first; i--) {
-        take(team, what, i, left);
-        what->combine->combine(what->combine, left, target, count);
-    }
-}
-
-/*
- * Of each piece, or of all put together. own: this member's, in memory of the host. far: the target
- * is memory of the device.
- */
-static bool take_all(const weft_team *team, const struct weft_shared *what, const void *own,
-                     bool far)
-{
-    _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
-    struct weft_messages *m = team->of->messages;
-
-    if (what->combine != NULL) {
-        put_together(team, what, far ? near : what->target);
-        return !far || what->end == what->first || weft_msg_copy(m, what->target, near, what->in);
-    }
-    for (int i = what->first; i < what->end && what->in != 0; i++) {
-        void *const into = weft_at(what->target, (size_t)(i - what->first) * what->in);
-        const void *const from = i == team->me ? weft_at(own, what->at) : near;
-        if (i != team->me)
-            take(team, what, i, far ? near : into);
-        else if (!far && into != from)
-            memcpy(into, from, what->in);
-        if (far && !weft_msg_copy(m, into, from, what->in))
-            return false;
-    }
-    return true;
-}
-
-static inline weft_status place(const weft_team *team, int tag, const void *memory, size_t bytes,
-                                bool *far)
-{
-    *far = false;
-    return weft_msg_is_near(team->job, bytes) ? WEFT_OK
-                                              : weft_team_place(team, tag, memory, bytes, far);
-}
-
-static weft_status run(weft_team *team, const struct weft_shared *what)
-{
-    _Alignas(64) unsigned char near[WEFT_SHARED_MOST];
-    const int tag = weft_team_tag(team->number, what->kind, what->root);
-    const int taken = what->end - what->first;
-    const size_t in = what->in * (size_t)(what->combine != NULL && taken != 0 ? 1 : taken);
-    const uint32_t before = team->parts->before;
-    const void *source = what->source;
-    bool far, into_far;
-
-    WEFT_TRY(place(team, tag, source, what->out, &far));
-    WEFT_TRY(place(team, tag, what->target, in, &into_far));
-    team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;
-    if (far && !weft_msg_copy(team->of->messages, near, source, what->out))
-        return WEFT_ERR_DEVICE;
-    source = far ? near : source;
-    WEFT_TRY(post(team, tag, source, what->out));
-    if (taken != 0)
-        WEFT_TRY(await(team, tag, team->parts->step, what->first, what->end));
-    WEFT_TRY(check(team, what, tag, before));
-    if (taken == team->members)
-        team->parts->least = team->parts->step;
-    return take_all(team, what, source, into_far) ? WEFT_OK : WEFT_ERR_DEVICE;
-}
-
-bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_status *status)
-{
-    if (what->each > WEFT_SHARED_MOST || team->members > MEMBERS ||
-        (what->combine != NULL && team->launches && what->combine->known))
-        return false;
-    *status = weft_job_ready(team->job, team->names[what->kind]);
-    if (*status == WEFT_OK && !team->asked)
-        *status = agree(team, what->kind);
-    if (*status == WEFT_OK && team->parts == NULL)
-        return false;
-    if (*status == WEFT_OK)
-        *status = run(team, what);
-    return true;
+    given.before = parts->before;
+    weft_status status = post(team, tag, &given);
+    if (status == WEFT_OK && first != end)
+        status = await(team, tag, parts->step, first, end);
+    if (status == WEFT_OK)
+        status = check(team, tag, &given, first, end);
+    if (status == WEFT_OK && end - first == parts->members)
+        parts->least = parts->step;
+    return status;
 }

@@ -1,7 +1,8 @@
 /*
- * coll/host/shared.h - small collectives that a thread waits for, among members on one host: each
- * stores its part in memory that the others map (ring/shared.h), and reads theirs. The caller does
- * all of it; no lock, no message.
+ * coll/host/shared.h - collectives that a thread waits for, among members on one host: each stores
+ * its part in memory that the others map (ring/shared.h), and reads theirs, piece by piece. The
+ * caller does all of it; no lock, no message. Reductions of more than a little take two steps a
+ * piece: each member puts one slice together, and takes the others' slices.
  *
  * By the first such call of a team its members agree, by messages, on whether all map all, and on
  * where their rows are. Steps count these calls alone.
@@ -12,15 +13,33 @@
 #include "coll/host/plan.h"
 #include "ring/shared.h"
 
+/* A team's rows. Stays until all have left it, since they may read this member's. */
+struct weft_team_parts {
+    size_t most;                      /* bytes of a member, up to which a call goes by parts */
+    uint32_t step;                    /* of this member's latest part; from 0 on in each team */
+    uint32_t least;                   /* that all have reached, as far as is known */
+    uint32_t before;                  /* what came of the tags so far */
+    uint32_t free[WEFT_SHARED_LARGE]; /* that all have to reach before it is written again */
+    int row, members, me;
+    bool closed;
+    struct {
+        struct weft_shared_row *row;
+        uint32_t base; /* its step 0 */
+        int process;
+    } of[];
+};
+
+enum { WEFT_SHARED_MEMBERS = 64 /* most of a team */ };
+
 /* What one member does in a call. */
 struct weft_shared {
     enum weft_team_kind kind;
     uint32_t root; /* as of weft_plan_open */
     const void *source;
-    size_t out;     /* bytes of this member's part */
+    bool gives;     /* this member has a part */
     int first, end; /* of the members whose parts it takes */
-    size_t each;    /* bytes of their parts, which all members know */
-    size_t at, in;  /* what it takes of each part */
+    size_t each;    /* bytes of a part, which all members know */
+    size_t at, in;  /* what it takes of each: all, or one of a part's blocks */
     void *target;   /* one piece after the other; or all put together: */
     const weft_combine *combine;
 };
@@ -33,5 +52,20 @@ weft_status weft_shared_differ(weft_team *team);
 void weft_shared_leave(weft_team *team);
 /* The rows of teams that were closed, or all: nothing runs any more. */
 void weft_shared_close(struct weft_teams *teams);
+
+/* ---- shared.c, for shared_call.c ------------------------------------------------------------- */
+
+/* The members agree, before their first call, which is of that kind. */
+weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind);
+/* Waits for room, gives, and waits until members from first to end have given, to the same call. */
+weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given given, int first,
+                             int end);
+/* What a member gave to the latest step, of parts of at most so many bytes. */
+static inline const void *weft_shared_given_by(const weft_team *team, int member, size_t most)
+{
+    const struct weft_team_parts *parts = team->parts;
+
+    return weft_shared_data(parts->of[member].row, parts->of[member].base + parts->step, most);
+}
 
 #endif
